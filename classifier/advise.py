@@ -1,0 +1,119 @@
+"""Fixes for a cause, in order, with this log's values in them and only with options that its vLLM version has."""
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .model import Advice
+from .values import COMPUTED
+from .versions import in_range
+
+_SLOT = re.compile(r"\{(?P<name>[a-z_][a-z0-9_]*)(?:\|(?P<other>[^{}]*))?\}")
+_SENTENCE = re.compile(r"(?<=[.;!?])\s+(?=[A-Z{])")
+
+
+def fill(template: str, values: Mapping[str, Any]) -> tuple[str, bool]:
+    """Return ``template`` with its slots filled, and whether all of them could be.
+
+    ``{name|text}`` stands for ``text`` where the value is unknown (that counts as filled).
+    """
+    whole = True
+
+    def put(found: re.Match[str]) -> str:
+        nonlocal whole
+        value = lookup(found["name"], values)
+        if value is None:
+            if found["other"] is not None:
+                return found["other"]
+            whole = False
+            return "…"
+        return value
+
+    return _SLOT.sub(put, template), whole
+
+
+def lookup(name: str, values: Mapping[str, Any]) -> str | None:
+    """Return a capture, a fact or a computed value as text; None where unknown."""
+    if name in COMPUTED:
+        return COMPUTED[name](values) or None
+    value = values.get(name)
+    if value is None or value == "" or isinstance(value, (dict, list)):
+        return None
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def sentences(template: str, values: Mapping[str, Any]) -> str:
+    """Return the sentences of ``template`` whose values are all known."""
+    parts = [fill(sentence, values) for sentence in _SENTENCE.split(template.strip())]
+    return " ".join(text for text, whole in parts if whole)
+
+
+def holds(condition: str, facts: Mapping[str, Any]) -> bool:
+    """Evaluate a ``when`` condition; a comparison with an unknown fact holds."""
+    name, _, rest = condition.partition(" ")
+    if name.startswith("arg:"):
+        arguments = facts.get("arguments") or {}
+        value = arguments.get(name[4:].lstrip("-").replace("-", "_")) if isinstance(arguments, dict) else None
+    else:
+        value = facts.get(name)
+        if value is None and name in COMPUTED:
+            value = COMPUTED[name](facts) or None
+    if rest == "present":
+        return value is not None
+    if rest == "absent":
+        return value is None
+    if value is None:
+        return True
+    sign, _, wanted = rest.partition(" ")
+    if sign == "in":
+        return str(value) in [item.strip() for item in wanted.split(",")]
+    left: Any = value
+    right: Any = wanted.strip()
+    try:
+        left, right = float(value), float(wanted)
+    except (TypeError, ValueError):
+        left, right = str(value), right
+    return bool({
+        "==": left == right, "!=": left != right,
+        "<": _ordered(left, right, -1), ">": _ordered(left, right, 1),
+        "<=": left == right or _ordered(left, right, -1), ">=": left == right or _ordered(left, right, 1),
+    }[sign])  # fmt: skip
+
+
+def _ordered(left: Any, right: Any, way: int) -> bool:
+    if isinstance(left, float) and isinstance(right, float):
+        return left < right if way < 0 else left > right
+    return False
+
+
+def advise(cause: Mapping[str, Any], facts: Mapping[str, Any], captures: Mapping[str, Any]) -> list[Advice]:
+    """Return the fixes of ``cause`` that hold for this log, ranked.
+
+    A fix whose option the log's vLLM release does not have is left out; its successor stands in the same list.
+    """
+    values = {**captures, **facts}
+    version = str(facts.get("vllm_version") or "")
+    known = []
+    for fix in cause.get("fix", ()):
+        if fix["versions"] and version and in_range(version, fix["versions"]) is False:
+            continue
+        if not all(holds(condition, values) for condition in fix["when"]):
+            continue
+        value, complete = fill(fix["value"], values) if fix["value"] else ("", True)
+        change = fill(fix["change"], values)[0]
+        known.append(Advice(
+            0, sentences(fix["title"], values) or fix["title"], fix["kind"], change, sentences(fix["why"], values), sentences(fix["cost"], values) or "none",
+            sentences(fix["verify"], values), fix["option"], value if complete else "", fix["safety"], fix["versions"], fix["source"],
+        ))  # fmt: skip
+    if not version:
+        known = _newest_first(known)
+    for rank, advice in enumerate(known, 1):
+        advice.rank = rank
+    return known
+
+
+def _newest_first(fixes: list[Advice]) -> list[Advice]:
+    """Without a version, keep of options that replaced each other those of the newest release before the others."""
+    current = [fix for fix in fixes if not fix.versions or in_range("0.33.0", fix.versions) is not False]
+    return current + [fix for fix in fixes if fix not in current]

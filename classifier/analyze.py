@@ -1,0 +1,287 @@
+"""From blocks of bytes to incidents: what matched, which exceptions were printed, how far the start got.
+
+Only lines that hold a literal of some rule, or that stand within a traceback, are looked at; all others are skipped unread.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from .facts import FactBook
+from .match import hits_of_trace, match_line
+from .model import STAGES, Hit, Incident, Line, StageSpan, Trace
+from .prefix import split_line
+from .read import Block
+from .scan import Scanner
+from .traces import TraceReader
+
+PER_RULE = 12
+"""Hits kept of one rule in one incident; further ones are counted."""
+TRIES = 400
+"""Matches of one rule in one incident after which it is only counted by its literal."""
+LINE = 16384
+"""Bytes of one line that are looked at; beyond, windows around the literals."""
+TAIL = 1 << 16
+"""Bytes kept of the end of the log."""
+ERRORS = 40
+"""Error lines kept of one incident, for logs that no rule knows."""
+STAGE_ORDER = {stage: index for index, stage in enumerate(STAGES)}
+
+
+class Engine:
+    """Rules made ready for scanning: built once, used for any number of logs."""
+
+    def __init__(self, rules: list[Any]) -> None:
+        self.rules = rules
+        self.line_rules = [rule for rule in rules if rule.pattern]
+        self.trace_rules = [rule for rule in rules if not rule.pattern]
+        pairs = [(literal, index) for index, rule in enumerate(self.line_rules) if not rule.frequent for literal in rule.literals]
+        self.scanner = Scanner(pairs)
+        self.frequent = [(literal.encode(), index) for index, rule in enumerate(self.line_rules) if rule.frequent for literal in rule.literals]
+
+
+class Analysis:
+    """Takes blocks in order; ``finish`` returns the incidents."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._traces = TraceReader()
+        self._incidents: list[Incident] = [Incident(0, 1)]
+        self._tries: dict[int, int] = {}
+        self._seen_frequent: set[int] = set()
+        self._starts: dict[str, str] = {}
+        self._book = FactBook()
+        self._owner: dict[int, int] = {}
+        self._tail = b""
+        self._tail_number = 1
+        self._errors = 0
+        self._last_code: Line | None = None
+        self.lines = 0
+        self.bytes = 0
+        self.text_lines = 0
+
+    @property
+    def incident(self) -> Incident:
+        """The server start that is being read."""
+        return self._incidents[-1]
+
+    def feed(self, block: Block) -> None:
+        """Read one block."""
+        data = block.data
+        found = self._engine.scanner.find(data)
+        for literal, index in self._engine.frequent:
+            if index not in self._seen_frequent:
+                at = data.find(literal)
+                if at >= 0:
+                    found.append((-1 - index, at, at + len(literal)))
+        # Ends are ordered, starts are what lines are found by.
+        found.sort(key=_start_of)
+        self._walk(data, block.number, found)
+        count = data.count(b"\n")
+        self.lines = block.number + count - (1 if data.endswith(b"\n") else 0)
+        self.bytes += block.size
+        keep = data[-TAIL:]
+        self._tail = keep
+        self._tail_number = block.number + count - keep.count(b"\n")
+
+    def _walk(self, data: bytes, number: int, found: list[tuple[int, int, int]]) -> None:
+        traces, words, waiting = self._traces, self._engine.scanner.words, self._engine.scanner.rules
+        position, counted, index, total, size = 0, 0, 0, len(found), len(data)
+        steps = 0
+        while position < size:
+            if traces.open:
+                start = position
+            elif index < total:
+                at = found[index][1]
+                start = max(data.rfind(b"\n", position, at), data.rfind(b"\r", position, at)) + 1 or position
+            else:
+                break
+            end = data.find(b"\n", start)
+            end = size if end < 0 else end
+            split = data.find(b"\r", start, end)
+            if split >= 0:
+                end = split
+            number += data.count(b"\n", counted, start)
+            counted = start
+            rules: dict[int, str] = {}
+            structure = False
+            while index < total and found[index][1] < end:
+                word = found[index][0]
+                if word < 0:
+                    rules[-1 - word] = ""
+                else:
+                    ids = waiting[word]
+                    structure = structure or not ids
+                    for rule in ids:
+                        rules.setdefault(rule, words[word].decode())
+                index += 1
+            if rules or structure or traces.open:
+                self._line(data, start, end, number, rules)
+            position = end + 1
+            steps += 1
+            if steps & 63 == 0 and traces.open:
+                traces.sweep(number)
+
+    def _line(self, data: bytes, start: int, end: int, number: int, rules: dict[int, str]) -> None:
+        raw = data[start : min(end, start + LINE)]
+        if end - start > LINE:
+            raw += self._windows(data, start + LINE, end, rules)
+        text = raw.decode("utf-8", "replace")
+        line = split_line(number, text)
+        if _is_prompt(line.text):
+            rules = {index: literal for index, literal in rules.items() if self._engine.line_rules[index].role == "fact"}
+            if not rules or self._traces.open == 0:
+                self._try_rules(line, rules, "", None)
+                return
+        part, trace = self._traces.feed(line)
+        if part == "final" and trace is not None and trace.incident < self.incident.index and trace.count == 1:
+            trace.incident = self.incident.index
+        if rules:
+            self._try_rules(line, rules, part, trace)
+        if line.level in ("ERROR", "CRITICAL") and part in ("", "final"):
+            self._note_error(line)
+
+    @staticmethod
+    def _windows(data: bytes, start: int, end: int, rules: dict[int, str]) -> bytes:
+        """Return what surrounds the literals in the part of a line that is too long to be read whole."""
+        pieces = []
+        for literal in set(rules.values()):
+            at = data.find(literal.encode(), start, end) if literal else -1
+            if at >= 0:
+                pieces.append(data[max(start, at - 1024) : min(end, at + 3072)])
+        return b" ".join(pieces[:8])
+
+    def _try_rules(self, line: Line, rules: dict[int, str], part: str, trace: Trace | None) -> None:
+        for index in sorted(rules):
+            rule = self._engine.line_rules[index]
+            tries = self._tries.get(index, 0)
+            if tries > TRIES:
+                continue
+            captures = match_line(rule, line, rules[index])
+            if captures is None:
+                continue
+            if rule.frequent:
+                self._seen_frequent.add(index)
+            else:
+                self._tries[index] = tries + 1
+            quoted = part in ("frame", "code")
+            if rule.role == "fact":
+                if not quoted:
+                    self._fact(rule, line, captures)
+                continue
+            self._keep(Hit(rule, line, captures, trace if part else None, quoted, 1, self.incident.index, line.number))
+
+    def _keep(self, hit: Hit) -> None:
+        hits = [other for other in self.incident.hits if other.rule is hit.rule]
+        for other in hits:
+            if other.captures == hit.captures and other.line.process == hit.line.process and other.quoted == hit.quoted and other.line.level == hit.line.level:
+                other.count += 1
+                other.last = hit.line.number
+                if len(hits) >= 4 or other.line.text == hit.line.text:
+                    return
+        if len(hits) < PER_RULE:
+            self.incident.hits.append(hit)
+        else:
+            hits[-1].count += 1
+            hits[-1].last = hit.line.number
+
+    def _fact(self, rule: Any, line: Line, captures: dict[str, str]) -> None:
+        if rule.start and self._begins(rule, line):
+            self._next_incident(line.number)
+        incident = self.incident
+        if rule.start:
+            self._starts[rule.id] = line.process
+        self._book.note(rule, line, captures)
+        if rule.stage:
+            spans = incident.stages
+            if not any(span.stage == rule.stage for span in spans) or rule.stage == "shutdown":
+                spans.append(StageSpan(rule.stage, line.number, line.time))
+            if STAGE_ORDER[rule.stage] > STAGE_ORDER.get(incident.reached, -1):
+                incident.reached = rule.stage
+
+    def _begins(self, rule: Any, line: Line) -> bool:
+        """Tell whether a landmark of a start belongs to another start than the one being read."""
+        reached = STAGE_ORDER.get(self.incident.reached, -1)
+        if rule.id in self._starts:
+            # One start prints the engine's banner once for each engine process, a server's banner once.
+            if "engine" in rule.id:
+                server = any("engine" not in name for name in self._starts)
+                return not server and self._starts[rule.id] == line.process and reached >= STAGE_ORDER["weights"]
+            return True
+        if not self._starts:
+            # A log that begins within another server's life: its end, then a start.
+            return reached >= STAGE_ORDER["weights"] and "engine" not in rule.id
+        return "engine" not in rule.id and reached >= STAGE_ORDER["weights"]
+
+    def _next_incident(self, number: int) -> None:
+        self._close_incident(number - 1)
+        self._incidents.append(Incident(len(self._incidents), number))
+        self._traces.reset()
+        self._tries.clear()
+        self._seen_frequent.clear()
+        self._starts.clear()
+        self._book = FactBook()
+        self._errors = 0
+
+    def _close_incident(self, last: int) -> None:
+        incident = self.incident
+        self._traces.close_all()
+        incident.last = last
+        incident.traces = list(self._traces.traces)
+        for trace in incident.traces:
+            trace.incident = incident.index
+            incident.hits += hits_of_trace(self._engine.trace_rules, trace)
+        incident.facts = self._book.facts()
+        if len(self._incidents) > 50:
+            # A crash loop of thousands of starts: the middle ones are only counted.
+            self._incidents[-2].hits = self._incidents[-2].hits[:20]
+            self._incidents[-2].traces = []
+
+    def _note_error(self, line: Line) -> None:
+        self._errors += 1
+        errors = self.incident.errors
+        if len(errors) < ERRORS and all(other.text[:60] != line.text[:60] for other in errors):
+            errors.append(line)
+
+    def finish(self) -> list[Incident]:
+        """Read the end of the log and return all incidents."""
+        self._last_of_frequent()
+        self._close_incident(self.lines)
+        return self._incidents
+
+    def _last_of_frequent(self) -> None:
+        """Note the last line of the kinds that are too frequent to be read each time (throughput)."""
+        for literal, index in self._engine.frequent:
+            at = self._tail.rfind(literal)
+            if at < 0:
+                continue
+            start = max(self._tail.rfind(b"\n", 0, at), self._tail.rfind(b"\r", 0, at)) + 1
+            end = self._tail.find(b"\n", at)
+            end = len(self._tail) if end < 0 else end
+            line = split_line(self._tail_number + self._tail.count(b"\n", 0, start), self._tail[start:end].decode("utf-8", "replace"))
+            rule = self._engine.line_rules[index]
+            captures = match_line(rule, line, literal.decode())
+            if captures is not None:
+                self._book.note(rule, line, captures)
+
+    def tail(self, count: int = 60) -> list[Line]:
+        """Return the last lines of the log that are not empty, peeled."""
+        pieces = self._tail.replace(b"\r", b"\n").split(b"\n")
+        number = self._tail_number
+        lines: list[Line] = []
+        for piece in self._tail.split(b"\n"):
+            for part in piece.split(b"\r"):
+                if part.strip():
+                    lines.append(split_line(number, part[:LINE].decode("utf-8", "replace")))
+            number += 1
+        del pieces
+        return lines[-count:]
+
+
+def _start_of(found: tuple[int, int, int]) -> int:
+    return found[1]
+
+
+def _is_prompt(text: str) -> bool:
+    """Tell whether a line shows what users wrote: nothing in it is the server's own word."""
+    head = text[:300]
+    return "Received request " in head or ", prompt: '" in head or "prompt: '" in head or 'prompt: "' in head or "Generated response" in head

@@ -1,0 +1,53 @@
+"""The output contract as plain dictionaries: what JSON, HTTP, MCP and chat-ops carry (see report.py for its typed form)."""
+from __future__ import annotations
+
+from typing import Any
+
+from .model import STAGES, Diagnosis, Evidence
+
+SCHEMA_VERSION = "1.0"
+"""Raised in its second number when fields are added, in its first when one changes or goes."""
+
+
+def as_dict(answer: Diagnosis) -> dict[str, Any]:
+    """Return the diagnosis by the output contract (docs/output.md), ready for JSON."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "bucket": answer.bucket,
+        "cause": answer.cause,
+        "confidence": answer.confidence,
+        "decided_by": answer.decided_by,
+        "title": answer.title,
+        "summary": answer.summary,
+        "evidence": [_evidence(item) for item in answer.evidence],
+        "symptoms": [_evidence(item) for item in answer.symptoms],
+        "chain": [_evidence(item) for item in answer.chain],
+        "alternatives": [{"bucket": bucket, "confidence": confidence} for bucket, confidence in answer.alternatives],
+        "startup": {"reached": answer.reached, "stages": _stages(answer)},
+        "facts": {name: value for name, value in answer.facts.items() if name != "command"},
+        "fixes": [
+            {
+                "rank": fix.rank, "title": fix.title, "kind": fix.kind, "option": fix.option, "value": fix.value, "change": fix.change,
+                "why": fix.why, "cost": fix.cost, "safety": fix.safety, "verify": fix.verify, "versions": fix.versions, "source": fix.source,
+            }
+            for fix in answer.fixes
+        ],
+        "corrected_command": answer.corrected_command,
+        "incidents": len(answer.incidents),
+        "confirm": answer.confirm,
+        "refute": answer.refute,
+        "notes": answer.notes,
+        "input": {"lines": answer.lines, "bytes": answer.bytes},
+    }  # fmt: skip
+
+
+def _evidence(item: Evidence) -> dict[str, Any]:
+    return {"line": item.line, "text": item.text, "process": item.process, "count": item.count}
+
+
+def _stages(answer: Diagnosis) -> list[dict[str, Any]]:
+    spans = sorted(answer.stages, key=lambda span: (span.line, STAGES.index(span.stage)))
+    return [
+        {"stage": span.stage, "line": span.line, **({"time": span.time} if span.time else {}), **({"seconds": span.seconds} if span.seconds is not None else {})}
+        for span in spans
+    ]

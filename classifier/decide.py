@@ -1,0 +1,213 @@
+"""Makes one answer of the weighed candidates: a bucket, or an honest «unknown» or «no failure»."""
+from __future__ import annotations
+
+from typing import Any
+
+from .advise import advise, sentences
+from .diagnose import ORDER, READY, silent_end, untold, weigh, wrappers
+from .model import Candidate, Diagnosis, Evidence, Hit, Incident, Line, Trace
+
+ACCEPT = 0.5
+"""Score below which a candidate is no answer, only an alternative."""
+
+# Confidence by strength of the deciding rule, before what competes with it is taken off (calibrated on logs, see docs/accuracy.md).
+CONFIDENCE = {"certain": 0.97, "strong": 0.9, "weak": 0.72}
+
+
+def decide(incidents: list[Incident], tail: list[Line], corpus: Any) -> Diagnosis:
+    """Return the diagnosis of a log from its incidents; the last one counts.
+
+    The one before counts where the last is but a restart that has got nowhere yet.
+    """
+    incident = incidents[-1]
+    answer = _decide_one(incident, tail, corpus)
+    if len(incidents) > 1 and not answer.failed and ORDER.get(incident.reached, -1) < READY:
+        earlier = incidents[-2]
+        before = _decide_one(earlier, [], corpus)
+        if before.failed:
+            before.notes.append(f"A restart follows on line {incident.first}; it had reached «{incident.reached or 'launch'}» when the log ends.")
+            answer = before
+    answer.incidents = [{"first": item.first, "last": item.last, "reached": item.reached or "launch"} for item in incidents]
+    return answer
+
+
+def _decide_one(incident: Incident, tail: list[Line], corpus: Any) -> Diagnosis:
+    candidates = weigh(incident)
+    symptoms = wrappers(incident)
+    traces = untold(incident)
+    best = candidates[0] if candidates and candidates[0].score >= ACCEPT else None
+    if best is not None:
+        answer = _from_candidate(best, candidates, corpus, incident)
+    else:
+        answer = _without_cause(incident, tail, corpus, candidates, symptoms, traces)
+    answer.symptoms = [_evidence(hit, "symptom") for hit in symptoms if hit.line.number not in {item.line for item in answer.evidence}][:40]
+    answer.reached = incident.reached or "launch"
+    answer.stages = incident.stages
+    answer.facts = {name: value for name, value in incident.facts.items() if name not in ("v1", "unit", "world_size_seen")}
+    answer.explanation = [f"{item.bucket}/{item.cause} {item.score:.2f}: " + "; ".join(item.reasons) for item in candidates[:12]] + answer.explanation
+    return answer
+
+
+def _from_candidate(best: Candidate, candidates: list[Candidate], corpus: Any, incident: Incident) -> Diagnosis:
+    rivals = [other for other in candidates[1:] if other.bucket != best.bucket and other.score > ACCEPT - 0.3]
+    confidence = CONFIDENCE[best.hit.rule.strength]
+    if best.hit.quoted:
+        confidence -= 0.25
+    if best.score < 1.0:
+        confidence -= 0.1
+    if rivals:
+        gap = best.score - rivals[0].score
+        confidence -= max(0.0, 0.12 * (1 - gap / 0.8)) if gap < 0.8 else 0.0
+    answer = _answer(best.bucket, best.cause, confidence, "rule", corpus, incident, best.hit)
+    answer.evidence = _evidence_of(best, incident)
+    answer.chain = _chain(best.hit)
+    total = confidence
+    for other in rivals[:6]:
+        if other.bucket in {name for name, _ in answer.alternatives}:
+            continue
+        share = max(0.01, min(confidence - 0.01, (1 - total) * 0.6 + 0.02))
+        answer.alternatives.append((other.bucket, round(share, 3)))
+        total = min(0.99, total + share)
+    answer.also = [name for name, _ in answer.alternatives]
+    return answer
+
+
+def _without_cause(
+    incident: Incident, tail: list[Line], corpus: Any, candidates: list[Candidate], symptoms: list[Hit], traces: list[Trace]
+) -> Diagnosis:
+    named = [hit for hit in symptoms if hit.rule.cause]
+    stopped = any(span.stage == "shutdown" for span in incident.stages)
+    ready = ORDER.get(incident.reached, -1) >= READY
+    stop_line = min((span.line for span in incident.stages if span.stage == "shutdown"), default=0)
+    early = [trace for trace in traces if not (stop_line and trace.number >= stop_line)]
+    if stopped:
+        named = [hit for hit in named if hit.line.number < stop_line]
+    fatal = [trace for trace in early if trace.level in ("", "ERROR", "CRITICAL") and trace.frames]
+    if named:
+        hit = max(named, key=lambda item: (item.rule.bucket != "engine_dead", {"weak": 0, "strong": 1, "certain": 2}[item.rule.strength], -item.line.number))
+        if not fatal or hit.rule.bucket != "engine_dead":
+            answer = _answer(hit.rule.bucket, hit.rule.cause, 0.7, "rule", corpus, incident, hit)
+            answer.evidence = [_evidence(hit, "cause")]
+            answer.explanation.append(f"no cause in the log: the wrapper {hit.rule.id} is all there is")
+            return _with_alternatives(answer, candidates)
+    if fatal and not ready:
+        return _with_alternatives(_unknown(corpus, incident, fatal, tail, 0.5), candidates, "engine_bug")
+    if silent_end(incident, tail) and not fatal:
+        answer = _answer("nccl_hang", "silent_distributed_init", 0.66, "stage", corpus, incident, None)
+        answer.evidence = [_line_evidence(tail[-1])] if tail else []
+        seen = [span for span in incident.stages if span.stage == "distributed_init"]
+        answer.explanation.append(f"the log stops in distributed start-up (last mark on line {seen[-1].line if seen else '?'}), nothing follows")
+        return _with_alternatives(answer, candidates)
+    if fatal and not incident.stages and not stopped:
+        return _with_alternatives(_unknown(corpus, incident, fatal, tail, 0.45), candidates, "engine_bug")
+    return _healthy(incident, tail, corpus, candidates, fatal, stopped, ready)
+
+
+def _healthy(
+    incident: Incident, tail: list[Line], corpus: Any, candidates: list[Candidate], fatal: list[Trace], stopped: bool, ready: bool
+) -> Diagnosis:
+    errors = [line for line in incident.errors if not _spoken_for(incident, line)]
+    if not ready and not stopped and errors and not incident.stages:
+        return _with_alternatives(_unknown(corpus, incident, fatal, tail, 0.4, errors), candidates)
+    if stopped:
+        cause, confidence = "stopped_from_outside", 0.93
+    elif ready:
+        cause, confidence = "healthy", 0.95
+    elif incident.stages:
+        cause, confidence = "still_starting", 0.85
+    else:
+        cause, confidence = "healthy", 0.6
+    if fatal:
+        confidence -= 0.15
+    if errors:
+        confidence -= 0.04
+    answer = _answer("no_failure", cause, confidence, "stage" if incident.stages else "none", corpus, incident, None)
+    marks = [span for span in incident.stages if span.stage in ("shutdown", "serving", "api_ready")] or incident.stages[-1:]
+    answer.evidence = [Evidence(span.line, f"reached {span.stage}", "", "mark") for span in marks[-1:]]
+    if errors:
+        answer.notes.append(f"{len(errors)} error lines are worth a look, the first on line {errors[0].number}: {errors[0].text[:120]}")
+    return _with_alternatives(answer, candidates)
+
+
+def _spoken_for(incident: Incident, line: Line) -> bool:
+    return any(hit.line.number == line.number for hit in incident.hits)
+
+
+def _unknown(corpus: Any, incident: Incident, traces: list[Trace], tail: list[Line], confidence: float, errors: list[Line] | None = None) -> Diagnosis:
+    answer = _answer("unknown", "unrecognised_failure", confidence, "none", corpus, incident, None)
+    telling = [Evidence(trace.number, trace.raw or trace.text or trace.stack()[-160:], trace.process, "telling", trace.count) for trace in traces[:5]]
+    telling += [_line_evidence(line) for line in (errors or [])[:5]]
+    answer.evidence = telling[:3]
+    answer.tail = telling or [_line_evidence(line) for line in tail[-5:]]
+    return answer
+
+
+def _with_alternatives(answer: Diagnosis, candidates: list[Candidate], *more: str) -> Diagnosis:
+    names: list[str] = []
+    for candidate in candidates:
+        if candidate.bucket not in names and candidate.bucket != answer.bucket:
+            names.append(candidate.bucket)
+    for name in more:
+        if name not in names and name != answer.bucket:
+            names.append(name)
+    left = 1 - answer.confidence
+    for index, name in enumerate(names[:5]):
+        answer.alternatives.append((name, round(max(0.01, left * 0.5 / (index + 1)), 3)))
+    return answer
+
+
+def _answer(bucket: str, cause: str, confidence: float, decided_by: str, corpus: Any, incident: Incident, hit: Hit | None) -> Diagnosis:
+    try:
+        texts = corpus.texts(bucket)
+    except KeyError:
+        texts = {"title": bucket.replace("_", " "), "causes": {}}
+    entry = texts["causes"].get(cause, {})
+    captures = dict(hit.captures) if hit is not None else {}
+    values = {**incident.facts, **captures}
+    facts = incident.facts
+    return Diagnosis(
+        bucket=bucket,
+        cause=f"{bucket}/{cause}",
+        confidence=round(min(0.99, max(0.05, confidence)), 3),
+        decided_by=decided_by,
+        title=sentences(entry.get("title", ""), values) or texts["title"],
+        summary=sentences(entry.get("summary", ""), values),
+        fixes=advise(entry, facts, captures),
+        confirm=sentences(entry.get("confirm", ""), values),
+        refute=sentences(entry.get("refute", ""), values),
+    )
+
+
+def _evidence_of(best: Candidate, incident: Incident) -> list[Evidence]:
+    evidence = [_evidence(best.hit, "cause")]
+    taken = {best.hit.line.number}
+    trace = best.hit.trace
+    if trace is not None and trace.text and trace.number not in taken:
+        evidence.append(Evidence(trace.number, trace.raw or trace.text, trace.process, "cause", trace.count))
+        taken.add(trace.number)
+    same = [hit for hit in incident.hits if hit.rule.role == "cause" and hit.rule.bucket == best.bucket and not hit.quoted]
+    for hit in sorted(same, key=lambda item: (item.rule.cause != best.cause, item.line.number)):
+        if hit.line.number not in taken and len(evidence) < 4:
+            evidence.append(_evidence(hit, "cause"))
+            taken.add(hit.line.number)
+    return evidence
+
+
+def _evidence(hit: Hit, role: str) -> Evidence:
+    count = max(hit.count, hit.trace.count if hit.trace is not None and hit.trace.number == hit.line.number else 1)
+    return Evidence(hit.line.number, hit.line.raw or hit.line.text, hit.line.process, role, count)
+
+
+def _line_evidence(line: Line) -> Evidence:
+    return Evidence(line.number, line.raw or line.text, line.process, "telling")
+
+
+def _chain(hit: Hit) -> list[Evidence]:
+    """Return the exceptions that were raised from the cause, in order."""
+    links: list[Evidence] = []
+    trace = hit.trace.cause_of if hit.trace is not None else None
+    while trace is not None and len(links) < 6:
+        if trace.text:
+            links.append(Evidence(trace.number, trace.raw or trace.text, trace.process, "chain", trace.count))
+        trace = trace.cause_of
+    return links

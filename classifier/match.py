@@ -1,0 +1,87 @@
+"""Tries rules on lines and on exceptions, in bounded time whatever the text."""
+from __future__ import annotations
+
+from typing import Any
+
+import regex
+
+from .model import Hit, Line, Trace
+
+WINDOW = 8192
+"""Characters of a long line that a rule is tried on, around its literal."""
+TIMEOUT = 0.5
+"""Seconds of processor time for one try (regex counts those of the whole process)."""
+
+
+def compiled(rule: Any, name: str) -> Any:
+    """Return the compiled expression of a rule's field, made on first use."""
+    found = rule.compiled.get(name)
+    if found is None:
+        found = rule.compiled[name] = regex.compile(getattr(rule, name))
+    return found
+
+
+def search(expression: Any, text: str) -> Any:
+    """Search with a time-out; text that takes too long does not match."""
+    try:
+        return expression.search(text, timeout=TIMEOUT)
+    except TimeoutError:
+        return None
+
+
+def match_line(rule: Any, line: Line, literal: str) -> dict[str, str] | None:
+    """Try a line rule; return its captures, or None."""
+    text = line.text
+    if rule.levels and line.level not in rule.levels:
+        return None
+    if len(text) > WINDOW:
+        at = max(0, text.find(literal) - WINDOW // 2)
+        text = text[at : at + WINDOW]
+    found = search(compiled(rule, "pattern"), text)
+    if found is None:
+        return None
+    return {name: value for name, value in found.groupdict().items() if value is not None}
+
+
+def match_trace(rule: Any, trace: Trace) -> dict[str, str] | None:
+    """Try a traceback rule (or the conditions of a line rule on its exception); return captures, or None."""
+    captures: dict[str, str] = {}
+    if rule.exception:
+        if not trace.kind or not compiled(rule, "exception").fullmatch(trace.kind):
+            return None
+    if rule.message:
+        found = search(compiled(rule, "message"), trace.message[:WINDOW])
+        if found is None:
+            return None
+        captures.update({name: value for name, value in found.groupdict().items() if value is not None})
+    return captures if match_frames(rule, trace) else None
+
+
+def match_frames(rule: Any, trace: Trace | None) -> bool:
+    """Tell whether a rule's conditions on the stack hold."""
+    if not (rule.frames or rule.innermost or rule.not_frames):
+        return True
+    stack = trace.stack() if trace is not None else ""
+    if rule.not_frames and search(compiled(rule, "not_frames"), stack):
+        return False
+    if (rule.frames or rule.innermost) and not stack:
+        return False
+    if rule.frames and not search(compiled(rule, "frames"), stack):
+        return False
+    return not rule.innermost or bool(search(compiled(rule, "innermost"), stack.rpartition("\n")[2]))
+
+
+def trace_line(trace: Trace) -> Line:
+    """Return the line that shows an exception: its own, or a made-up one where the log is cut."""
+    text = trace.text or (f"{trace.frames[-1].path} in {trace.frames[-1].function}" if trace.frames else "")
+    return Line(trace.number, text, trace.process, trace.level, "", "", trace.raw or text)
+
+
+def hits_of_trace(rules: list[Any], trace: Trace) -> list[Hit]:
+    """Return a hit for every traceback rule that fits the exception."""
+    hits = []
+    for rule in rules:
+        captures = match_trace(rule, trace)
+        if captures is not None:
+            hits.append(Hit(rule, trace_line(trace), captures, trace, count=trace.count, incident=trace.incident, last=trace.last))
+    return hits

@@ -1,0 +1,205 @@
+"""The small classes that travel between the steps from bytes to answer."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+STAGES = (
+    "launch", "config", "engine_init", "distributed_init", "weights", "compile",
+    "profile", "kv_cache", "graph_capture", "api_ready", "serving", "shutdown",
+)  # fmt: skip
+"""Start-up stages in the order in which a healthy server reaches them."""
+
+
+@dataclass(slots=True)
+class Line:
+    """One line with everything that others put in front of it peeled off."""
+
+    number: int
+    """1-based number in the raw input."""
+    text: str
+    """The message alone."""
+    process: str = ""
+    """``EngineCore_DP0``, ``Worker_TP1`` …; empty where the log does not say."""
+    level: str = ""
+    """``INFO`` … ``CRITICAL``; empty for bare lines (prints, tracebacks, other libraries)."""
+    source: str = ""
+    """``core.py:708`` of vLLM's prefix."""
+    time: str = ""
+    """Time stamp as printed."""
+    raw: str = ""
+    """The line as it stands in the log, without colours."""
+    logged: bool = False
+    """Whether vLLM's own logger wrote the line."""
+
+
+@dataclass(slots=True)
+class Frame:
+    """One stack frame."""
+
+    path: str
+    """From the package's folder: ``vllm/v1/engine/core.py``."""
+    function: str
+    code: str = ""
+    number: int = 0
+
+
+@dataclass(slots=True)
+class Trace:
+    """One exception with its stack, as read from one process."""
+
+    number: int
+    """Line of the exception's own text (or of the last frame, where that is missing)."""
+    first: int
+    """Line on which the traceback starts."""
+    process: str
+    kind: str = ""
+    """Class name without module; empty where the log is cut before it."""
+    message: str = ""
+    frames: list[Frame] = field(default_factory=list)
+    level: str = ""
+    text: str = ""
+    """The exception's line as it stands in the log, without prefix."""
+    raw: str = ""
+    last: int = 0
+    """Last line that belongs to it (message continued)."""
+    cause_of: Trace | None = None
+    """The exception that was raised from, or while handling, this one."""
+    raised_from: Trace | None = None
+    direct: bool = False
+    """Whether the link to ``raised_from`` is «direct cause»."""
+    count: int = 1
+    """How often the same exception was printed."""
+    processes: list[str] = field(default_factory=list)
+    logging_error: bool = False
+    """Printed by the logging module about itself."""
+    order: int = 0
+    incident: int = 0
+
+    def stack(self) -> str:
+        """Return the frames as the text that rules search: one line a frame, outermost first."""
+        return "\n".join(f"{frame.path}:{frame.function}: {frame.code}" for frame in self.frames)
+
+    def key(self) -> tuple[Any, ...]:
+        """Return what makes two printed exceptions the same fault."""
+        return (self.kind, self.message[:200], tuple((frame.path, frame.function) for frame in self.frames[-6:]))
+
+
+@dataclass(slots=True)
+class Hit:
+    """One rule that matched one line, or one exception."""
+
+    rule: Any
+    line: Line
+    captures: dict[str, str]
+    trace: Trace | None = None
+    quoted: bool = False
+    """The match stands in source code that a traceback shows, not in a message."""
+    count: int = 1
+    incident: int = 0
+    last: int = 0
+    """Line number of the latest repetition."""
+
+
+@dataclass(slots=True)
+class StageSpan:
+    """A start-up stage that the log shows."""
+
+    stage: str
+    line: int
+    time: str = ""
+    seconds: float | None = None
+
+
+@dataclass(slots=True)
+class Incident:
+    """One server start to its end."""
+
+    index: int
+    first: int
+    """First line."""
+    hits: list[Hit] = field(default_factory=list)
+    traces: list[Trace] = field(default_factory=list)
+    stages: list[StageSpan] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+    reached: str = ""
+    last: int = 0
+    """Last line."""
+    errors: list[Line] = field(default_factory=list)
+    """First lines logged at ERROR or above, whatever they say."""
+
+
+@dataclass(slots=True)
+class Evidence:
+    """A line that proves something."""
+
+    line: int
+    text: str
+    process: str = ""
+    role: str = "cause"
+    count: int = 1
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A possible answer with what speaks for it."""
+
+    bucket: str
+    cause: str
+    score: float
+    hit: Hit
+    reasons: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Advice:
+    """A fix with this log's values filled in; the fields of the output contract."""
+
+    rank: int
+    title: str
+    kind: str
+    change: str
+    why: str
+    cost: str
+    verify: str
+    option: str = ""
+    value: str = ""
+    safety: str = "safe"
+    versions: str = ""
+    source: str = ""
+
+
+@dataclass(slots=True)
+class Diagnosis:
+    """The whole answer; every output format is made from it."""
+
+    bucket: str
+    cause: str
+    confidence: float
+    decided_by: str
+    title: str
+    summary: str
+    evidence: list[Evidence] = field(default_factory=list)
+    symptoms: list[Evidence] = field(default_factory=list)
+    alternatives: list[tuple[str, float]] = field(default_factory=list)
+    also: list[str] = field(default_factory=list)
+    reached: str = ""
+    stages: list[StageSpan] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+    fixes: list[Advice] = field(default_factory=list)
+    corrected_command: str = ""
+    incidents: list[dict[str, Any]] = field(default_factory=list)
+    confirm: str = ""
+    refute: str = ""
+    notes: list[str] = field(default_factory=list)
+    chain: list[Evidence] = field(default_factory=list)
+    explanation: list[str] = field(default_factory=list)
+    lines: int = 0
+    bytes: int = 0
+    tail: list[Evidence] = field(default_factory=list)
+    """For ``unknown``: the most telling lines."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether a failure was found."""
+        return self.bucket != "no_failure"

@@ -1,0 +1,99 @@
+"""Checks rule files: format, literals, pattern costs, and every example that needs no engine.
+
+Run as ``python -m vllm_triage.corpus.check [FILE…]``; exit code 1 when anything is wrong.
+"""
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+
+import regex
+
+from .lint import lint_pattern
+from .literals import MINIMUM, required_literals
+from .schema import Bucket, CorpusError, Rule, parse_bucket
+
+HERE = Path(__file__).parent
+
+
+def check_file(path: Path) -> list[str]:
+    """Return the complaints about one rule file, each naming the file and the rule."""
+    try:
+        with path.open("rb") as file:
+            bucket = parse_bucket(tomllib.load(file), path.name)
+    except (CorpusError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return [f"{path.name}: {error}" if path.name not in str(error) else str(error)]
+    complaints = [] if path.stem == bucket.id else [f"{path.name}: id {bucket.id!r} must be the file's name"]
+    complaints += check_bucket(bucket, path.name)
+    return complaints
+
+
+def check_bucket(bucket: Bucket, where: str) -> list[str]:
+    """Return complaints about the rules and causes of one parsed bucket."""
+    complaints = []
+    for rule in bucket.rule:
+        complaints += [f"{where}: rule {rule.id}: {complaint}" for complaint in _check_rule(rule)]
+    used = {rule.cause for rule in bucket.rule}
+    for cause in bucket.cause:
+        if not cause.fix and bucket.id not in ("no_failure", "unknown"):
+            complaints.append(f"{where}: cause {cause.id}: needs at least one fix")
+        if cause.id not in used and not cause.id.startswith(("silent_", "healthy", "still_", "stopped", "benign", "unrecognised")):
+            complaints.append(f"{where}: cause {cause.id}: no rule leads to it")
+    if bucket.id != "facts" and len(bucket.confusers) < 2:
+        complaints.append(f"{where}: needs at least 2 confusers")
+    return complaints
+
+
+def _check_rule(rule: Rule) -> list[str]:
+    complaints = []
+    for name in ("pattern", "exception", "message", "frames", "innermost", "not_frames"):
+        text = getattr(rule, name)
+        if not text:
+            continue
+        try:
+            regex.compile(text)
+        except regex.error as error:
+            complaints.append(f"{name} does not compile: {error}")
+            continue
+        complaints += [f"{name}: {complaint}" for complaint in lint_pattern(text)]
+    if complaints or not rule.pattern:
+        return complaints
+    literals = rule.literals or required_literals(rule.pattern)
+    if not literals:
+        return [f"no literal of {MINIMUM} characters or more that every match contains; give 'literals' or rewrite the pattern"]
+    compiled = regex.compile(rule.pattern)
+    for example in rule.match:
+        lines = [line for line in example.splitlines() if compiled.search(line)]
+        if not lines:
+            complaints.append(f"does not match its own example {example[:90]!r}")
+        elif not any(literal in line for line in lines for literal in literals):
+            complaints.append(f"literals {literals} are not in the matching line of {example[:90]!r}")
+    if not (rule.frames or rule.not_frames or rule.stages or rule.requires or rule.unless):
+        complaints += [
+            f"matches its own counter-example {example[:90]!r}" for example in rule.reject
+            if any(compiled.search(line) and (not rule.levels or _level(line) in rule.levels) for line in example.splitlines())
+        ]  # fmt: skip
+    return complaints
+
+
+_LEVEL = regex.compile(r"^(?:\([^)]*\) )?(DEBUG|INFO|WARNING|ERROR|CRITICAL)\b")
+
+
+def _level(line: str) -> str:
+    found = _LEVEL.match(line)
+    return found.group(1) if found else ""
+
+
+def main(arguments: list[str]) -> int:
+    """Check the files named (default: all of the corpus) and print what is wrong."""
+    paths = [Path(name) for name in arguments] or [*sorted((HERE / "buckets").glob("*.toml")), HERE / "facts.toml"]
+    complaints = [complaint for path in paths for complaint in check_file(path)]
+    for complaint in complaints:
+        print(complaint)
+    print(f"{len(paths)} files, {len(complaints)} complaints")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

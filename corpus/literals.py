@@ -1,0 +1,96 @@
+"""Required literals of a pattern: strings of which every match must contain at least one.
+
+The scanner looks for these first, for all rules at once; only lines that hold one are tried with the pattern itself.
+"""
+from __future__ import annotations
+
+import re
+from re import _constants as op  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any
+
+MINIMUM = 5
+"""Shortest literal that may stand for a rule (characters)."""
+LONGEST = 40
+"""Longer literals are cut: the automaton grows with them and they select no better."""
+
+# A literal made of these alone would stop the scanner at every other line of a healthy log.
+_COMMON = frozenset(
+    """error Error ERROR: Error: failed Failed model Model vllm token tokens cache CUDA cuda memory Memory request Request device
+    not found support supported is not must be cannot Value ValueError RuntimeError TypeError KeyError AttributeError
+    AssertionError ValueError: RuntimeError: TypeError: KeyError: AttributeError: AssertionError: ImportError:""".split()
+)
+
+
+def required_literals(pattern: str, minimum: int = MINIMUM) -> list[str] | None:
+    """Return an any-of list of literals that every match of ``pattern`` contains, or None where there is none.
+
+    Args:
+        pattern: A regular expression. Syntax that only the ``regex`` module knows gives None.
+        minimum: Shortest literal to accept.
+    """
+    try:
+        tree = parser.parse(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return None
+    found = _best(list(tree), minimum)
+    if found is None:
+        return None
+    cut = {literal if len(literal) <= LONGEST else _rarest_slice(literal) for literal in found}
+    return sorted(cut)
+
+
+def _rarest_slice(literal: str) -> str:
+    """Cut a long literal to the window with the most unusual letters."""
+    windows = [literal[i : i + LONGEST] for i in range(0, len(literal) - LONGEST + 1, 4)]
+    return max(windows, key=lambda window: (len(set(window)), -windows.index(window)))
+
+
+def _score(literals: list[str]) -> float:
+    """Rate an any-of list: its weakest member decides, few members are better than many."""
+    weakest = min(literals, key=_weight)
+    return _weight(weakest) - 0.3 * (len(literals) - 1)
+
+
+def _weight(literal: str) -> float:
+    words = literal.split()
+    common = sum(len(word) for word in words if word in _COMMON)
+    return min(len(literal), LONGEST) - 0.8 * common
+
+
+def _best(items: list[Any], minimum: int) -> list[str] | None:
+    """Choose the best any-of list that a sequence of parsed items requires."""
+    choices: list[list[str]] = []
+    run = ""
+    for code, value in [*items, (None, None)]:
+        if code is op.LITERAL:
+            run += chr(value)
+            continue
+        if len(run) >= minimum:
+            choices.append([run])
+        run = ""
+        inner = _inside(code, value, minimum)
+        if inner:
+            choices.append(inner)
+    if not choices:
+        return None
+    return max(choices, key=_score)
+
+
+def _inside(code: Any, value: Any, minimum: int) -> list[str] | None:
+    if code is op.SUBPATTERN:
+        flags = value[1]
+        return None if flags & re.IGNORECASE else _best(list(value[3]), minimum)
+    if code is op.ATOMIC_GROUP:
+        return _best(list(value), minimum)
+    if code in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT) and value[0] >= 1:
+        return _best(list(value[2]), minimum)
+    if code is op.BRANCH:
+        gathered: list[str] = []
+        for branch in value[1]:
+            part = _best(list(branch), minimum)
+            if part is None:
+                return None
+            gathered += part
+        return gathered
+    return None
