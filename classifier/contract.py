@@ -3,7 +3,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from .mask import mask, mask_value
 from .model import STAGES, Diagnosis, Evidence
+
+TEXT = 2000
+"""Characters of a log line that an answer shows."""
 
 SCHEMA_VERSION = "1.0"
 """Raised in its second number when fields are added, in its first when one changes or goes."""
@@ -18,31 +22,37 @@ def as_dict(answer: Diagnosis) -> dict[str, Any]:
         "confidence": answer.confidence,
         "decided_by": answer.decided_by,
         "title": answer.title,
-        "summary": answer.summary,
+        "summary": mask(answer.summary),
         "evidence": [_evidence(item) for item in answer.evidence],
         "symptoms": [_evidence(item) for item in answer.symptoms],
         "chain": [_evidence(item) for item in answer.chain],
         "alternatives": [{"bucket": bucket, "confidence": confidence} for bucket, confidence in answer.alternatives],
         "startup": {"reached": answer.reached, "stages": _stages(answer)},
-        "facts": {name: value for name, value in answer.facts.items() if name != "command"},
+        "facts": {name: mask_value(name, value) for name, value in answer.facts.items() if name != "command"},
         "fixes": [
             {
-                "rank": fix.rank, "title": fix.title, "kind": fix.kind, "option": fix.option, "value": fix.value, "change": fix.change,
+                "rank": fix.rank, "title": fix.title, "kind": fix.kind, "option": fix.option, "value": fix.value, "change": mask(fix.change),
                 "why": fix.why, "cost": fix.cost, "safety": fix.safety, "verify": fix.verify, "versions": fix.versions, "source": fix.source,
             }
             for fix in answer.fixes
         ],
-        "corrected_command": answer.corrected_command,
+        "corrected_command": mask(answer.corrected_command),
         "incidents": len(answer.incidents),
         "confirm": answer.confirm,
         "refute": answer.refute,
-        "notes": answer.notes,
+        "notes": [mask(note) for note in answer.notes],
         "input": {"lines": answer.lines, "bytes": answer.bytes},
     }  # fmt: skip
 
 
+def shown(text: str) -> str:
+    """Return a log line as answers show it: no secrets, no control characters, not endless."""
+    text = "".join(character if character.isprintable() else " " for character in text[: TEXT + 1])
+    return mask(text if len(text) <= TEXT else text[:TEXT] + " …").rstrip()
+
+
 def _evidence(item: Evidence) -> dict[str, Any]:
-    return {"line": item.line, "text": item.text, "process": item.process, "count": item.count}
+    return {"line": item.line, "text": shown(item.text), "process": item.process, "count": item.count}
 
 
 def _stages(answer: Diagnosis) -> list[dict[str, Any]]:

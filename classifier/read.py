@@ -34,6 +34,25 @@ class Block(NamedTuple):
     """Raw bytes that it stands for."""
 
 
+class Chunks:
+    """Bytes as they arrive, in pieces that need not end at line ends."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self.pieces = pieces
+
+
+def join_sources(sources: Iterable[Any]) -> Chunks:
+    """Return several sources as one log, a line end between them."""
+
+    def pieces() -> Iterator[bytes]:
+        for source in sources:
+            for block in read_blocks(source):
+                yield block.data
+            yield b"\n"
+
+    return Chunks(pieces())
+
+
 def read_blocks(source: Any) -> Iterator[Block]:
     """Yield the blocks of ``source``.
 
@@ -65,6 +84,8 @@ def _chunks(source: Any) -> Iterator[bytes]:
     if isinstance(source, (bytes, bytearray, memoryview)):
         data = bytes(source)
         return (data[start : start + BLOCK] for start in range(0, len(data), BLOCK))
+    if isinstance(source, Chunks):
+        return iter(source.pieces)
     if isinstance(source, os.PathLike):
         return _file_chunks(_open(source))
     if hasattr(source, "read"):

@@ -1,0 +1,1 @@
+"""Every way in: command line, and later HTTP, chat-ops, MCP."""

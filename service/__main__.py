@@ -1,0 +1,4 @@
+"""``python -m vllm_triage.service``: the command without its script."""
+from .cli import run
+
+run()

@@ -1,0 +1,1 @@
+"""Output formats: one module each, behind one function ``render(diagnoses, options) -> str``."""
