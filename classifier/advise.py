@@ -5,12 +5,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from .lazy import LazyPattern
 from .model import Advice
 from .values import COMPUTED
 from .versions import in_range
 
-_SLOT = re.compile(r"\{(?P<name>[a-z_][a-z0-9_]*)(?:\|(?P<other>[^{}]*))?\}")
-_SENTENCE = re.compile(r"(?<=[.;!?])\s+(?=[A-Z{])")
+_SLOT = LazyPattern(r"\{(?P<name>[a-z_][a-z0-9_]*)(?:\|(?P<other>[^{}]*))?\}")
+_SENTENCE = LazyPattern(r"(?<=[.;!?])\s+(?=[A-Z{])")
 
 
 def fill(template: str, values: Mapping[str, Any]) -> tuple[str, bool]:
@@ -45,7 +46,7 @@ def lookup(name: str, values: Mapping[str, Any]) -> str | None:
 
 def sentences(template: str, values: Mapping[str, Any]) -> str:
     """Return the sentences of ``template`` whose values are all known."""
-    parts = [fill(sentence, values) for sentence in _SENTENCE.split(template.strip())]
+    parts = [fill(sentence, values) for sentence in _SENTENCE.made.split(template.strip())]
     return " ".join(text for text, whole in parts if whole)
 
 

@@ -4,9 +4,13 @@ Only lines that hold a literal of some rule, or that stand within a traceback, a
 """
 from __future__ import annotations
 
+import re
+from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 from .facts import FactBook
+from .lazy import LazyPattern
 from .match import hits_of_trace, match_line
 from .model import STAGES, Hit, Incident, Line, StageSpan, Trace
 from .prefix import split_line
@@ -16,6 +20,8 @@ from .traces import TraceReader
 
 PER_RULE = 12
 """Hits kept of one rule in one incident; further ones are counted."""
+VISITS = 4000
+"""Occurrences of one literal in a log after which it is no longer looked for."""
 TRIES = 400
 """Matches of one rule in one incident after which it is only counted by its literal."""
 LINE = 16384
@@ -47,6 +53,8 @@ class Analysis:
         self._traces = TraceReader()
         self._incidents: list[Incident] = [Incident(0, 1)]
         self._tries: dict[int, int] = {}
+        self._muted: set[int] = set()
+        self._visits: dict[int, int] = {}
         self._seen_frequent: set[int] = set()
         self._starts: dict[str, str] = {}
         self._book = FactBook()
@@ -73,15 +81,28 @@ class Analysis:
                 at = data.find(literal)
                 if at >= 0:
                     found.append((-1 - index, at, at + len(literal)))
+        if self._muted:
+            found = [item for item in found if item[0] not in self._muted]
         # Ends are ordered, starts are what lines are found by.
         found.sort(key=_start_of)
         self._walk(data, block.number, found)
+        self._mute(found)
         count = data.count(b"\n")
         self.lines = block.number + count - (1 if data.endswith(b"\n") else 0)
         self.bytes += block.size
         keep = data[-TAIL:]
         self._tail = keep
         self._tail_number = block.number + count - keep.count(b"\n")
+
+    def _mute(self, found: list[tuple[int, int, int]]) -> None:
+        """Stop looking for literals that stand everywhere in this log: their rules have had their chance."""
+        if len(found) < 64:
+            return
+        for word, count in Counter(item[0] for item in found).items():
+            if word >= 0 and self._engine.scanner.rules[word]:
+                total = self._visits[word] = self._visits.get(word, 0) + count
+                if total > VISITS:
+                    self._muted.add(word)
 
     def _walk(self, data: bytes, number: int, found: list[tuple[int, int, int]]) -> None:
         traces, words, waiting = self._traces, self._engine.scanner.words, self._engine.scanner.rules
@@ -231,6 +252,7 @@ class Analysis:
             trace.incident = incident.index
             incident.hits += hits_of_trace(self._engine.trace_rules, trace)
         incident.facts = self._book.facts()
+        time_stages(incident.stages)
         if len(self._incidents) > 50:
             # A crash loop of thousands of starts: the middle ones are only counted.
             self._incidents[-2].hits = self._incidents[-2].hits[:20]
@@ -265,7 +287,6 @@ class Analysis:
 
     def tail(self, count: int = 60) -> list[Line]:
         """Return the last lines of the log that are not empty, peeled."""
-        pieces = self._tail.replace(b"\r", b"\n").split(b"\n")
         number = self._tail_number
         lines: list[Line] = []
         for piece in self._tail.split(b"\n"):
@@ -273,8 +294,28 @@ class Analysis:
                 if part.strip():
                     lines.append(split_line(number, part[:LINE].decode("utf-8", "replace")))
             number += 1
-        del pieces
         return lines[-count:]
+
+
+_CLOCK = LazyPattern(r"(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?")
+
+
+def time_stages(spans: list[StageSpan]) -> None:
+    """Fill in the seconds spent in each stage, from the time stamp of its first line to that of the next stage."""
+    stamped = [(span, seconds) for span in sorted(spans, key=lambda item: item.line) if (seconds := _seconds(span.time)) is not None]
+    for (span, start), (_, end) in pairwise(stamped):
+        # Stamps have no year and often no date: a start over midnight, never one over days.
+        took = (end - start) % 86400
+        if took < 43200:
+            span.seconds = round(took, 1)
+
+
+def _seconds(stamp: str) -> float | None:
+    found = _CLOCK.search(stamp)
+    if not found:
+        return None
+    hours, minutes, seconds, fraction = found.groups()
+    return int(hours) * 3600 + int(minutes) * 60 + int(seconds) + float(f"0.{fraction or 0}")
 
 
 def _start_of(found: tuple[int, int, int]) -> int:

@@ -3,14 +3,16 @@ from __future__ import annotations
 
 import re
 
-_ANSI = re.compile(
+from .lazy import LazyPattern
+
+_ANSI = LazyPattern(
     rb"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|_[^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\^()][0-9A-Za-z]?)"
 )
 # Colours whose escape character got lost on the way through a clipboard, or was written out.
-_ORPHANS = re.compile(rb"(?:\\x1b|\\u001b|\\033|\^\[|\xe2\x90\x9b)?\[(?:0;0|0|1;3\d|0;3\d|3\d|1|01;3\d|22|39|9\d|1;9\d)m")
+_ORPHANS = LazyPattern(rb"(?:\\x1b|\\u001b|\\033|\^\[|\xe2\x90\x9b)?\[(?:0;0|0|1;3\d|0;3\d|3\d|1|01;3\d|22|39|9\d|1;9\d)m")
 _ORPHAN_SIGNS = (b"[0;0m", b"[0m", b"[39m", b"[1;36m", b"[36m")
-_FLAT_TRACE = re.compile(rb'^[^\n]*\\n\s*File \\*"[^\n]*', re.M)
-_FLAT_STARTS = re.compile(
+_FLAT_TRACE = LazyPattern(rb'^[^\n]*\\n\s*File \\*"[^\n]*', re.M)
+_FLAT_STARTS = LazyPattern(
     rb" (?=(?:\(\w[\w =.]{0,40} pid=\d+\) )?(?:INFO|WARNING|ERROR|DEBUG|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d )"
     rb'|\s(?=Traceback \(most recent call last\))|\s(?=\s{0,3}File "[^"\n]{1,200}", line \d+, in )'
     rb"|(?<=[)\w'\"\]]) (?=(?:\w+\.){0,4}[A-Z]\w*(?:Error|Exception): )"

@@ -11,6 +11,8 @@ ACCEPT = 0.5
 """Score below which a candidate is no answer, only an alternative."""
 
 # Confidence by strength of the deciding rule, before what competes with it is taken off (calibrated on logs, see docs/accuracy.md).
+WAITS = frozenset({"nccl_hang", "mqllmengine_stall", "client_connection", "performance_degradation"})
+"""Buckets whose symptoms say that something waits: over as soon as requests are answered again."""
 CONFIDENCE = {"certain": 0.97, "strong": 0.9, "weak": 0.72}
 
 
@@ -75,7 +77,7 @@ def _from_candidate(best: Candidate, candidates: list[Candidate], corpus: Any, i
 def _without_cause(
     incident: Incident, tail: list[Line], corpus: Any, candidates: list[Candidate], symptoms: list[Hit], traces: list[Trace]
 ) -> Diagnosis:
-    named = [hit for hit in symptoms if hit.rule.cause]
+    named = [hit for hit in symptoms if hit.rule.cause and not _recovered(hit, incident, tail)]
     stopped = any(span.stage == "shutdown" for span in incident.stages)
     ready = ORDER.get(incident.reached, -1) >= READY
     stop_line = min((span.line for span in incident.stages if span.stage == "shutdown"), default=0)
@@ -101,6 +103,16 @@ def _without_cause(
     if fatal and not incident.stages and not stopped:
         return _with_alternatives(_unknown(corpus, incident, fatal, tail, 0.45), candidates, "engine_bug")
     return _healthy(incident, tail, corpus, candidates, fatal, stopped, ready)
+
+
+def _recovered(hit: Hit, incident: Incident, tail: list[Line]) -> bool:
+    """Tell whether a wrapper or a wait was overtaken: the server came up, or answered requests, after it."""
+    ready = next((span.line for span in incident.stages if span.stage == "api_ready"), 0)
+    last = max(hit.last, hit.line.number)
+    if ready and last < ready:
+        return True
+    answered = max((line.number for line in tail if '" 200' in line.text), default=0)
+    return hit.rule.bucket in WAITS and last < answered
 
 
 def _healthy(

@@ -5,6 +5,7 @@ import ast
 import re
 from typing import Any
 
+from .lazy import LazyPattern
 from .model import Line
 
 INTEGERS = frozenset(
@@ -39,7 +40,7 @@ _BACKENDS = {
     "flashmla": "FLASHMLA", "tritonmla": "TRITON_MLA", "rocmflashattention": "ROCM_FLASH", "pallas": "PALLAS", "cutlassmla": "CUTLASS_MLA",
     "flexattention": "FLEX_ATTENTION", "rocmattention": "ROCM_ATTN", "aiterflashattention": "ROCM_AITER_FA", "hpuattention": "HPU_ATTN",
 }  # fmt: skip
-_PAIR = re.compile(r"(?P<name>[a-z_]\w*)=(?P<value>'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\{[^{}]*\}|[^,\s()]+)")
+_PAIR = LazyPattern(r"(?P<name>[a-z_]\w*)=(?P<value>'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\{[^{}]*\}|[^,\s()]+)")
 _DEVICES = {"cuda": "cuda", "rocm": "rocm", "cpu": "cpu", "tpu": "tpu", "xpu": "xpu", "hpu": "hpu", "neuron": "neuron", "npu": "npu"}
 
 

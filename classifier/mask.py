@@ -3,29 +3,32 @@ from __future__ import annotations
 
 import re
 
-_RULES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"\bhf_[A-Za-z0-9]{16,}\b"), "<hf-token>"),
-    (re.compile(r"\b(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}\b|\bgithub_pat_\w{20,}\b"), "<github-token>"),
-    (re.compile(r"\bglpat-[\w-]{18,}"), "<gitlab-token>"),
-    (re.compile(r"\bxox[abeoprs]-[\w-]{10,}"), "<slack-token>"),
-    (re.compile(r"\bsk-(?:[a-z]+-)?[A-Za-z0-9_-]{16,}"), "<api-key>"),
-    (re.compile(r"\b(?:nvapi|wandb|dckr_pat|pypi)-[\w-]{16,}"), "<api-key>"),
-    (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"), "<aws-key-id>"),
-    (re.compile(r"\bAIza[\w-]{30,}"), "<google-key>"),
-    (re.compile(r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"), "<jwt>"),
-    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", re.S), "<private-key>"),
-    (re.compile(r"(?i)\b(?P<keep>(?:authorization['\"]?\s*[:=]\s*['\"]?)?bearer\s+)[\w.~+/=-]{8,}"), r"\g<keep><token>"),
-    (re.compile(r"(?P<keep>[a-z][a-z0-9+.-]{1,20}://[^\s:/@'\"]{0,80}:)[^\s@/'\"]{1,200}(?=@)"), r"\g<keep><password>"),
+from .lazy import LazyPattern
+
+_RULES: tuple[tuple[LazyPattern, str], ...] = (
+    (LazyPattern(r"\bhf_[A-Za-z0-9]{16,}\b"), "<hf-token>"),
+    (LazyPattern(r"\b(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}\b|\bgithub_pat_\w{20,}\b"), "<github-token>"),
+    (LazyPattern(r"\bglpat-[\w-]{18,}"), "<gitlab-token>"),
+    (LazyPattern(r"\bxox[abeoprs]-[\w-]{10,}"), "<slack-token>"),
+    (LazyPattern(r"\bsk-(?:[a-z]+-)?[A-Za-z0-9_-]{16,}"), "<api-key>"),
+    (LazyPattern(r"\b(?:nvapi|wandb|dckr_pat|pypi)-[\w-]{16,}"), "<api-key>"),
+    (LazyPattern(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"), "<aws-key-id>"),
+    (LazyPattern(r"\bAIza[\w-]{30,}"), "<google-key>"),
+    (LazyPattern(r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"), "<jwt>"),
+    (LazyPattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", re.S), "<private-key>"),
+    (LazyPattern(r"(?i)\b(?P<keep>(?:authorization['\"]?\s*[:=]\s*['\"]?)?bearer\s+)[\w.~+/=-]{8,}"), r"\g<keep><token>"),
+    (LazyPattern(r"(?P<keep>[a-z][a-z0-9+.-]{1,20}://[^\s:/@'\"]{0,80}:)[^\s@/'\"]{1,200}(?=@)"), r"\g<keep><password>"),
     (
-        re.compile(
+        LazyPattern(
             r"(?i)(?P<keep>(?:--)?[\w-]*(?:api[_-]?key|auth[_-]?token|hf[_-]?token|access[_-]?token|secret[_-]?(?:access[_-]?)?key|password|passwd|client[_-]?secret)s?['\"]?(?:\s*[=:]\s*|\s+(?=['\"\w]))\[?)"
             r"(?P<quote>['\"]?)(?!None\b|null\b|True\b|False\b|<)[^\s'\",\])}]{4,}(?P=quote)"
         ),
         r"\g<keep>\g<quote><secret>\g<quote>",
     ),
-    (re.compile(r"(?P<keep>[?&](?:X-Amz-Signature|Signature|sig|token|access_token|key)=)[^&\s'\"]{6,}"), r"\g<keep><signature>"),
+    (LazyPattern(r"(?P<keep>[?&](?:X-Amz-Signature|Signature|sig|token|access_token|key)=)[^&\s'\"]{6,}"), r"\g<keep><signature>"),
 )
-_HINT = re.compile(r"(?i)hf_|gh[pousr]_|github_pat|glpat|xox|sk-|nvapi|wandb-|dckr_pat|pypi-|AKIA|ASIA|AIza|eyJ|PRIVATE KEY|bearer|://[^\s/]*:[^\s/]*@|key|token|secret|passw|[?&]sig|signature")
+_SECRET_NAME = LazyPattern(r"api_?key|(?:hf|auth|access)_?token|password|secret")
+_HINT = LazyPattern(r"(?i)hf_|gh[pousr]_|github_pat|glpat|xox|sk-|nvapi|wandb-|dckr_pat|pypi-|AKIA|ASIA|AIza|eyJ|PRIVATE KEY|bearer|://[^\s/]*:[^\s/]*@|key|token|secret|passw|[?&]sig|signature")
 
 
 def mask(text: str) -> str:
@@ -40,7 +43,7 @@ def mask(text: str) -> str:
 def mask_value(name: str, value: object) -> object:
     """Return a fact's value without secrets: by its name, then by its text; tables are walked."""
     lowered = name.lower()
-    if value and not isinstance(value, bool) and re.search(r"api_?key|(?:hf|auth|access)_?token|password|secret", lowered):
+    if value and not isinstance(value, bool) and _SECRET_NAME.search(lowered):
         return "<secret>"
     if isinstance(value, str):
         return mask(value)

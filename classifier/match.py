@@ -47,9 +47,11 @@ def match_trace(rule: Any, trace: Trace) -> dict[str, str] | None:
     """Try a traceback rule (or the conditions of a line rule on its exception); return captures, or None."""
     captures: dict[str, str] = {}
     if rule.exception:
-        if not trace.kind or not compiled(rule, "exception").fullmatch(trace.kind):
+        if not trace.kind or not _has(rule, "exception", trace.kind) or not compiled(rule, "exception").fullmatch(trace.kind):
             return None
     if rule.message:
+        if not _has(rule, "message", trace.message):
+            return None
         found = search(compiled(rule, "message"), trace.message[:WINDOW])
         if found is None:
             return None
@@ -57,18 +59,26 @@ def match_trace(rule: Any, trace: Trace) -> dict[str, str] | None:
     return captures if match_frames(rule, trace) else None
 
 
+def _has(rule: Any, name: str, text: str) -> bool:
+    """Tell whether a text holds what an expression needs, before the expression is compiled."""
+    needed = rule.needs.get(name)
+    return not needed or any(literal in text for literal in needed)
+
+
 def match_frames(rule: Any, trace: Trace | None) -> bool:
     """Tell whether a rule's conditions on the stack hold."""
     if not (rule.frames or rule.innermost or rule.not_frames):
         return True
     stack = trace.stack() if trace is not None else ""
-    if rule.not_frames and search(compiled(rule, "not_frames"), stack):
-        return False
     if (rule.frames or rule.innermost) and not stack:
+        return False
+    if not _has(rule, "frames", stack) or not _has(rule, "innermost", stack):
         return False
     if rule.frames and not search(compiled(rule, "frames"), stack):
         return False
-    return not rule.innermost or bool(search(compiled(rule, "innermost"), stack.rpartition("\n")[2]))
+    if rule.innermost and not search(compiled(rule, "innermost"), stack.rpartition("\n")[2]):
+        return False
+    return not (rule.not_frames and search(compiled(rule, "not_frames"), stack))
 
 
 def trace_line(trace: Trace) -> Line:

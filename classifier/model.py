@@ -76,9 +76,13 @@ class Trace:
     order: int = 0
     incident: int = 0
 
+    stack_text: str = ""
+
     def stack(self) -> str:
         """Return the frames as the text that rules search: one line a frame, outermost first."""
-        return "\n".join(f"{frame.path}:{frame.function}: {frame.code}" for frame in self.frames)
+        if not self.stack_text and self.frames:
+            self.stack_text = "\n".join(f"{frame.path}:{frame.function}: {frame.code}" for frame in self.frames)
+        return self.stack_text
 
     def key(self) -> tuple[Any, ...]:
         """Return what makes two printed exceptions the same fault."""

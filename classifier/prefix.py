@@ -4,6 +4,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from .lazy import LazyPattern
 from .model import Line
 
 LEVELS = {
@@ -15,33 +16,33 @@ _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d+)?"
 _ZONE = r"(?:Z|UTC|[+-]\d\d:?\d\d)?"
 
 # (EngineCore_DP0 pid=12) … (RayWorkerWrapper pid=7, ip=10.0.0.1) … (pid=7) … (VllmWorker TP0 pid=3)
-_PROCESS = re.compile(r"\((?P<name>[A-Za-z_][\w .=:<>-]{0,60}?)?[ ]?\bpid=(?P<pid>\d+)(?:, ip=(?P<ip>[\w.:]+))?\) ?(?:\[repeated [^\]]*\] ?)?")
-_VLLM = re.compile(
+_PROCESS = LazyPattern(r"\((?P<name>[A-Za-z_][\w .=:<>-]{0,60}?)?[ ]?\bpid=(?P<pid>\d+)(?:, ip=(?P<ip>[\w.:]+))?\) ?(?:\[repeated [^\]]*\] ?)?")
+_VLLM = LazyPattern(
     r"(?P<level>INFO|WARNING|ERROR|DEBUG|CRITICAL|FATAL)\s{1,6}(?P<time>\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?) (?:\[(?P<source>[\w./<> -]{1,80}:\d+)\] ?|(?P<old>[\w./<>-]{1,80}:\d+)\] ?)"
 )
-_BARE_LEVEL = re.compile(r"(?P<level>INFO|WARNING|ERROR|DEBUG|CRITICAL):\s{1,9}(?P<rest>.*)", re.S)
-_LOGGING = re.compile(r"(?P<level>INFO|WARNING|ERROR|DEBUG|CRITICAL):(?P<name>[\w.]{1,80}):")
-_COMPOSE = re.compile(r"[\w.-]{1,80}\s{1,60}\| ?")
-_STAMP = re.compile(rf"\[?{_DATE}[T ]{_CLOCK} ?{_ZONE}\]?[ \t]*")
-_CRI = re.compile(r"(?:stdout|stderr) [FP] ")
-_LOGURU = re.compile(r"(?:[|-] )?\[?(?P<level>INFO|WARNING|WARN|ERROR|ERR|DEBUG|CRITICAL|FATAL)\]?\s{0,8}(?:[|:-] (?P<name>[\w.<>: -]{1,80}?) [|-] |[|:-] ?|\s)")
-_PIPED = re.compile(r"\| (?P<level>INFO|WARNING|ERROR|DEBUG|CRITICAL) +\| [\w.]{1,60} \| ")
-_POD = re.compile(r"\[pod/[^\]\s]{1,200}\] ")
-_RANK = re.compile(r"\[(?:default|rank|gpu)?(?P<rank>\d{1,4})\][: ] ?")
-_MPI = re.compile(r"\[\d+,\d+\]<(?:stdout|stderr)>: ?")
-_SYSLOG = re.compile(r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]{1,80} (?P<unit>[\w@./-]{1,80})(?:\[(?P<pid>\d+)\])?: ")
-_JOURNAL_ISO = re.compile(r"(?P<unit>[\w@./-]{1,80})\[(?P<pid>\d+)\]: ")
-_ISO_HOST = re.compile(r"(?P<host>[\w.-]{1,80}) (?P<unit>[\w@./-]{1,80})\[(?P<pid>\d+)\]: ")
-_ACTIONS = re.compile(rf"[^\t\n]{{1,80}}\t[^\t\n]{{1,80}}\t\ufeff?{_DATE}T{_CLOCK}Z ")
-_KAGGLE = re.compile(r"\d{1,7}\.\d{1,2}s\s+\d+\s+")
-_TASK = re.compile(r"\d{1,4}: (?=\S)")
-_QUOTE = re.compile(r"(?:> ?){1,4}")
-_BUILDKITE = re.compile(r"_bk;t=\d+\x07?")
-_LISTED = re.compile(r"(?:[-*+•] |`{1,3})(?=[(\[A-Z]|\d{4}-)")
-_BRACKET_STAMP = re.compile(rf"\[(?:{_DATE}[T ])?{_CLOCK} ?{_ZONE}(?:Z)?\][ :]*")
-_CLOCK_ONLY = re.compile(r"\d\d:\d\d:\d\d(?:[.,]\d+)? (?=\[|\(|INFO|WARN|ERROR|DEBUG|CRIT)")
-_WORKER = re.compile(r"\[(?P<name>(?:[A-Za-z]\w*)?(?:Worker|Engine|APIServer|worker|engine)[\w:.-]*)\] ")
-_DATE_SLASH = re.compile(rf"{_DATE} {_CLOCK} ")
+_BARE_LEVEL = LazyPattern(r"(?P<level>INFO|WARNING|ERROR|DEBUG|CRITICAL):\s{1,9}(?P<rest>.*)", re.S)
+_LOGGING = LazyPattern(r"(?P<level>INFO|WARNING|ERROR|DEBUG|CRITICAL):(?P<name>[\w.]{1,80}):")
+_COMPOSE = LazyPattern(r"[\w.-]{1,80}\s{1,60}\| ?")
+_STAMP = LazyPattern(rf"\[?{_DATE}[T ]{_CLOCK} ?{_ZONE}\]?[ \t]*")
+_CRI = LazyPattern(r"(?:stdout|stderr) [FP] ")
+_LOGURU = LazyPattern(r"(?:[|-] )?\[?(?P<level>INFO|WARNING|WARN|ERROR|ERR|DEBUG|CRITICAL|FATAL)\]?\s{0,8}(?:[|:-] (?P<name>[\w.<>: -]{1,80}?) [|-] |[|:-] ?|\s)")
+_PIPED = LazyPattern(r"\| (?P<level>INFO|WARNING|ERROR|DEBUG|CRITICAL) +\| [\w.]{1,60} \| ")
+_POD = LazyPattern(r"\[pod/[^\]\s]{1,200}\] ")
+_RANK = LazyPattern(r"\[(?:default|rank|gpu)?(?P<rank>\d{1,4})\][: ] ?")
+_MPI = LazyPattern(r"\[\d+,\d+\]<(?:stdout|stderr)>: ?")
+_SYSLOG = LazyPattern(r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]{1,80} (?P<unit>[\w@./-]{1,80})(?:\[(?P<pid>\d+)\])?: ")
+_JOURNAL_ISO = LazyPattern(r"(?P<unit>[\w@./-]{1,80})\[(?P<pid>\d+)\]: ")
+_ISO_HOST = LazyPattern(r"(?P<host>[\w.-]{1,80}) (?P<unit>[\w@./-]{1,80})\[(?P<pid>\d+)\]: ")
+_ACTIONS = LazyPattern(rf"[^\t\n]{{1,80}}\t[^\t\n]{{1,80}}\t\ufeff?{_DATE}T{_CLOCK}Z ")
+_KAGGLE = LazyPattern(r"\d{1,7}\.\d{1,2}s\s+\d+\s+")
+_TASK = LazyPattern(r"\d{1,4}: (?=\S)")
+_QUOTE = LazyPattern(r"(?:> ?){1,4}")
+_BUILDKITE = LazyPattern(r"_bk;t=\d+\x07?")
+_LISTED = LazyPattern(r"(?:[-*+•] |`{1,3})(?=[(\[A-Z]|\d{4}-)")
+_BRACKET_STAMP = LazyPattern(rf"\[(?:{_DATE}[T ])?{_CLOCK} ?{_ZONE}(?:Z)?\][ :]*")
+_CLOCK_ONLY = LazyPattern(r"\d\d:\d\d:\d\d(?:[.,]\d+)? (?=\[|\(|INFO|WARN|ERROR|DEBUG|CRIT)")
+_WORKER = LazyPattern(r"\[(?P<name>(?:[A-Za-z]\w*)?(?:Worker|Engine|APIServer|worker|engine)[\w:.-]*)\] ")
+_DATE_SLASH = LazyPattern(rf"{_DATE} {_CLOCK} ")
 
 
 class _State:
@@ -53,7 +54,7 @@ class _State:
         self.logged = False
 
 
-def _drop(pattern: re.Pattern[str]) -> Callable[[_State], bool]:
+def _drop(pattern: LazyPattern) -> Callable[[_State], bool]:
     def peel(state: _State) -> bool:
         found = pattern.match(state.text)
         if not found:

@@ -3,24 +3,25 @@ from __future__ import annotations
 
 import re
 
+from .lazy import LazyPattern
 from .model import Frame, Line, Trace
 
 _HEAD = "Traceback (most recent call last)"
-_FRAME = re.compile(r'^[\s|+]*File "(?P<path>[^"\n]{1,400})", line (?P<number>\d+)(?:,? in (?P<function>[^\n(]{1,200}))?')
-_NOTEBOOK = re.compile(
+_FRAME = LazyPattern(r'^[\s|+]*File "(?P<path>[^"\n]{1,400})", line (?P<number>\d+)(?:,? in (?P<function>[^\n(]{1,200}))?')
+_NOTEBOOK = LazyPattern(
     r"^\s*(?:File |\[)?(?P<path>(?:[~/.]|[A-Za-z]:\\)[^\s:\]()]{1,300}\.py|<ipython[^>]{1,80}>|Cell In\[\d+\])\]?(?:\([^)\s]{0,300}\))?(?::(?P<number>\d+))?,?(?: line \d+)?(?:,)? in (?P<function>[\w.<>]{1,120})\("
 )
-_NOTEBOOK_CODE = re.compile(r"^\s*(?:-+>\s*)?\d{1,6}(?:\s|$)")
-_FINAL = re.compile(
+_NOTEBOOK_CODE = LazyPattern(r"^\s*(?:-+>\s*)?\d{1,6}(?:\s|$)")
+_FINAL = LazyPattern(
     r"^(?:\[?(?:rank\d+|pid \d+)\]?:? )?(?P<name>(?:[A-Za-z_]\w*\.){0,8}[A-Za-z_]\w*)(?P<inner>\([\w.]{1,80}\))?(?::(?: |$)(?P<message>.*))?$",
     re.S,
 )
-_NAME = re.compile(r"(?:Error|Exception|Exit|Interrupt|Warning|Failure|Fault|Failed|Timeout|Killed|NotFound|Unavailable|Died|OutOfResources|Dead|Full|Empty|Abort|Unsupported|BackendError|Iteration|Invalid|Mismatch|Disconnected|Closed|Cancelled|Terminated|Stop)$")
-_LOOSE = re.compile(r"(?:^|[\s'\"(:])(?P<name>(?:[a-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception))(?:\([\w.]{1,80}\))?: (?P<message>\S.*)$", re.S)
+_NAME = LazyPattern(r"(?:Error|Exception|Exit|Interrupt|Warning|Failure|Fault|Failed|Timeout|Killed|NotFound|Unavailable|Died|OutOfResources|Dead|Full|Empty|Abort|Unsupported|BackendError|Iteration|Invalid|Mismatch|Disconnected|Closed|Cancelled|Terminated|Stop)$")
+_LOOSE = LazyPattern(r"(?:^|[\s'\"(:])(?P<name>(?:[a-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception))(?:\([\w.]{1,80}\))?: (?P<message>\S.*)$", re.S)
 _DIRECT = "The above exception was the direct cause of the following exception"
 _DURING = "During handling of the above exception, another exception occurred"
-_MARGIN = re.compile(r"^[ ]{0,8}[|+][ -]{0,3}")
-_PACKAGES = re.compile(r"^.*(?:site-packages|dist-packages)/|^.*/python3(?:\.\d+)?/(?:lib-dynload/)?")
+_MARGIN = LazyPattern(r"^[ ]{0,8}[|+][ -]{0,3}")
+_PACKAGES = LazyPattern(r"^.*(?:site-packages|dist-packages)/|^.*/python3(?:\.\d+)?/(?:lib-dynload/)?")
 
 MESSAGE_LINES = 12
 """Lines of a message that runs over several lines."""

@@ -3,8 +3,10 @@ from __future__ import annotations
 
 import re
 
-_PART = re.compile(r"(<=|>=|==|!=|<|>)\s*(\d+(?:\.\d+)*(?:\.?(?:post|rc|dev)\d+)?)")
-_VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?(?:\.?(rc|post|dev)(\d+))?")
+from .lazy import LazyPattern
+
+_PART = LazyPattern(r"(<=|>=|==|!=|<|>)\s*(\d+(?:\.\d+)*(?:\.?(?:post|rc|dev)\d+)?)")
+_VERSION = LazyPattern(r"v?(\d+)\.(\d+)(?:\.(\d+))?(?:\.?(rc|post|dev)(\d+))?")
 
 Key = tuple[int, int, int, int, int]
 

@@ -14,13 +14,13 @@ from typing import Any
 from .literals import required_literals
 from .schema import Bucket, CorpusError, Rule, parse_bucket
 
-FORMAT = 1
+FORMAT = 2
 """Number of the compiled layout; raise it with every change of it."""
 
 # What the engine needs of a rule, in this order (short keys would save nothing: the file is read once).
 RULE_KEYS = (
     "id", "role", "cause", "strength", "pattern", "literals", "exception", "message", "frames", "innermost",
-    "not_frames", "levels", "stages", "requires", "unless", "scope", "stage", "start", "frequent", "source", "versions",
+    "not_frames", "levels", "stages", "requires", "unless", "scope", "stage", "start", "frequent", "source", "versions", "needs",
 )  # fmt: skip
 
 
@@ -53,7 +53,13 @@ def _row(bucket: str, rule: Rule) -> list[Any]:
         if not found:
             raise CorpusError(f"{bucket}: rule {rule.id}: no literal that every match contains; give 'literals'")
         rule.literals = found
-    return [f"{bucket}/{rule.id}", *(getattr(rule, key) for key in RULE_KEYS[1:])]
+    return [f"{bucket}/{rule.id}", *(getattr(rule, key) for key in RULE_KEYS[1:-1]), _needs(rule)]
+
+
+def _needs(rule: Rule) -> dict[str, list[str]]:
+    """Return for each expression on exceptions the strings of which it needs one: it is compiled only where one is there."""
+    found = {name: required_literals(getattr(rule, name), 3) for name in ("exception", "message", "frames", "innermost") if getattr(rule, name)}
+    return {name: literals for name, literals in found.items() if literals}
 
 
 def texts(bucket: Bucket) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-FORMAT = 1
+FORMAT = 2
 
 
 class RuleRow:
@@ -16,14 +16,14 @@ class RuleRow:
 
     __slots__ = (
         "id", "role", "cause", "strength", "pattern", "literals", "exception", "message", "frames", "innermost",
-        "not_frames", "levels", "stages", "requires", "unless", "scope", "stage", "start", "frequent", "source", "versions",
+        "not_frames", "levels", "stages", "requires", "unless", "scope", "stage", "start", "frequent", "source", "versions", "needs",
         "bucket", "compiled",
     )  # fmt: skip
 
     def __init__(self, row: list[Any]) -> None:
         (self.id, self.role, self.cause, self.strength, self.pattern, self.literals, self.exception, self.message,
          self.frames, self.innermost, self.not_frames, self.levels, self.stages, self.requires, self.unless, self.scope,
-         self.stage, self.start, self.frequent, self.source, self.versions) = row  # fmt: skip
+         self.stage, self.start, self.frequent, self.source, self.versions, self.needs) = row  # fmt: skip
         self.bucket: str = self.id.partition("/")[0]
         self.compiled: dict[str, Any] = {}
 
