@@ -209,6 +209,7 @@ class Analysis:
         if rule.start and self._begins(rule, line):
             self._next_incident(line.number)
         incident = self.incident
+        incident.fired.add(rule.id)
         if rule.start:
             self._starts[rule.id] = line.process
         self._book.note(rule, line, captures)

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from .advise import advise, sentences
-from .diagnose import ORDER, READY, silent_end, untold, weigh, wrappers
+from .diagnose import ORDER, READY, silent_end, stop_line, untold, weigh, wrappers
 from .model import Candidate, Diagnosis, Evidence, Hit, Incident, Line, Trace
 
 ACCEPT = 0.5
@@ -78,15 +78,16 @@ def _without_cause(
     incident: Incident, tail: list[Line], corpus: Any, candidates: list[Candidate], symptoms: list[Hit], traces: list[Trace]
 ) -> Diagnosis:
     named = [hit for hit in symptoms if hit.rule.cause and not _recovered(hit, incident, tail)]
-    stopped = any(span.stage == "shutdown" for span in incident.stages)
     ready = ORDER.get(incident.reached, -1) >= READY
-    stop_line = min((span.line for span in incident.stages if span.stage == "shutdown"), default=0)
-    early = [trace for trace in traces if not (stop_line and trace.number >= stop_line)]
+    stop = stop_line(incident)
+    stopped = bool(stop)
+    early = [trace for trace in traces if not (stop and trace.number >= stop)]
     if stopped:
-        named = [hit for hit in named if hit.line.number < stop_line]
+        named = [hit for hit in named if hit.line.number < stop]
     fatal = [trace for trace in early if trace.level in ("", "ERROR", "CRITICAL") and trace.frames]
     if named:
-        hit = max(named, key=lambda item: (item.rule.bucket != "engine_dead", {"weak": 0, "strong": 1, "certain": 2}[item.rule.strength], -item.line.number))
+        # The wrapper that says most: a death before «the engine is dead», and that before other software's words.
+        hit = max(named, key=lambda item: (item.rule.bucket != "unknown", item.rule.bucket != "engine_dead", {"weak": 0, "strong": 1, "certain": 2}[item.rule.strength], -item.line.number))
         if not fatal or hit.rule.bucket != "engine_dead":
             answer = _answer(hit.rule.bucket, hit.rule.cause, 0.7, "rule", corpus, incident, hit)
             answer.evidence = [_evidence(hit, "cause")]

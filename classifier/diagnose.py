@@ -46,7 +46,7 @@ class _Context:
         self.incident = incident
         self.benign_lines: dict[int, Hit] = {}
         self.benign_traces: set[int] = set()
-        self.fired: set[str] = set()
+        self.fired: set[str] = set(incident.fired)
         for hit in incident.hits:
             self.fired.add(hit.rule.id)
             if hit.rule.role in ("benign", "teardown", "advice"):
@@ -54,8 +54,7 @@ class _Context:
                 if hit.trace is not None and hit.rule.role != "advice" and hit.line.number == hit.trace.number:
                     self.benign_traces.add(id(hit.trace))
         self.stages = {span.stage: span.line for span in incident.stages}
-        stops = [span.line for span in incident.stages if span.stage == "shutdown"]
-        self.shutdown = min(stops) if stops else 0
+        self.shutdown = stop_line(incident)
         self.ready = self.stages.get("api_ready", 0)
         wraps = [hit.line.number for hit in incident.hits if hit.rule.role == "symptom" and not hit.quoted]
         self.first_symptom = min(wraps) if wraps else 0
@@ -157,6 +156,13 @@ class _Context:
             add(-0.25 if trace.direct else -0.15, "raised from an earlier exception")
         elif trace.cause_of is not None:
             add(0.15, "at the root of an exception chain")
+
+
+def stop_line(incident: Incident) -> int:
+    """Return the line on which a stop from outside shows (signal, Ctrl-C, the server's own shutdown); 0 where none does."""
+    lines = [span.line for span in incident.stages if span.stage == "shutdown"]
+    lines += [hit.line.number for hit in incident.hits if hit.rule.role == "teardown" and hit.rule.cause and not hit.quoted]
+    return min(lines, default=0)
 
 
 def _depth(process: str) -> int:

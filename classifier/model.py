@@ -129,6 +129,8 @@ class Incident:
     reached: str = ""
     last: int = 0
     """Last line."""
+    fired: set[str] = field(default_factory=set)
+    """Fact rules that fired, by full id."""
     errors: list[Line] = field(default_factory=list)
     """First lines logged at ERROR or above, whatever they say."""
 

@@ -14,6 +14,9 @@ MINIMUM = 5
 LONGEST = 40
 """Longer literals are cut: the automaton grows with them and they select no better."""
 
+VARIANTS = 24
+"""An any-of list is not made longer than this by spelling out alternatives."""
+
 # A literal made of these alone would stop the scanner at every other line of a healthy log.
 _COMMON = frozenset(
     """error errors failed fail failure model models vllm token tokens cache cuda memory request requests device not found support
@@ -43,7 +46,8 @@ def required_literals(pattern: str, minimum: int = MINIMUM) -> list[str] | None:
     if found is None:
         return None
     cut = {literal if len(literal) <= LONGEST else _rarest_slice(literal) for literal in found}
-    return sorted(cut)
+    # One that contains another adds nothing.
+    return sorted(text for text in cut if not any(other != text and other in text for other in cut))
 
 
 def _rarest_slice(literal: str) -> str:
@@ -69,26 +73,65 @@ def _weight(literal: str) -> float:
 def _best(items: list[Any], minimum: int) -> list[str] | None:
     """Choose the best any-of list that a sequence of parsed items requires."""
     choices: list[list[str]] = []
-    run = ""
-    for code, value in [*items, (None, None)]:
-        if code is op.LITERAL:
-            run += chr(value)
+    run = {""}
+    for item in [*items, None]:
+        exact = _exact([item]) if item is not None else None
+        if exact is not None and len(run) * len(exact) <= VARIANTS:
+            run = {before + after for before in run for after in exact}
             continue
-        if len(run) >= minimum:
-            choices.append([run])
-        run = ""
-        inner = _inside(code, value, minimum)
-        if inner:
+        _flush(run, minimum, choices)
+        run = {""}
+        if exact is not None:
+            run = exact
+        elif item is not None and (inner := _inside(item[0], item[1], minimum)):
             choices.append(inner)
     if not choices:
         return None
     return max(choices, key=_score)
 
 
+def _flush(run: set[str], minimum: int, choices: list[list[str]]) -> None:
+    if all(len(text) >= minimum for text in run):
+        choices.append(sorted(run))
+
+
+def _exact(items: list[Any]) -> set[str] | None:
+    """Return all strings that a sequence can match, if they are few; else None."""
+    found = {""}
+    for code, value in items:
+        part: set[str] | None = None
+        if code is op.LITERAL:
+            part = {chr(value)}
+        elif code is op.AT:
+            part = {""}
+        elif code is op.IN:
+            part = _letters(value)
+        elif code is op.SUBPATTERN and not value[1] & re.IGNORECASE:
+            part = _exact(list(value[3]))
+        elif code is op.BRANCH:
+            parts = [_exact(list(branch)) for branch in value[1]]
+            part = None if any(item is None for item in parts) else {text for item in parts for text in item or ()}
+        elif code in (op.MAX_REPEAT, op.MIN_REPEAT) and value[1] == 1:
+            inner = _exact(list(value[2]))
+            part = None if inner is None else (inner | {""} if value[0] == 0 else inner)
+        if part is None or len(found) * len(part) > VARIANTS:
+            return None
+        found = {before + after for before in found for after in part}
+    return found
+
+
+def _letters(items: list[Any]) -> set[str] | None:
+    letters = set()
+    for code, value in items:
+        if code is not op.LITERAL:
+            return None
+        letters.add(chr(value))
+    return letters if len(letters) <= 4 else None
+
+
 def _inside(code: Any, value: Any, minimum: int) -> list[str] | None:
     if code is op.SUBPATTERN:
-        flags = value[1]
-        return None if flags & re.IGNORECASE else _best(list(value[3]), minimum)
+        return None if value[1] & re.IGNORECASE else _best(list(value[3]), minimum)
     if code is op.ATOMIC_GROUP:
         return _best(list(value), minimum)
     if code in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT) and value[0] >= 1:

@@ -79,7 +79,7 @@ def _own() -> tuple[Path, dict[str, Any]]:
     A wheel holds it. A checkout makes it where a source is newer, beside Python's own caches; where that cannot be
     written, in a folder for this process alone.
     """
-    if not (HERE / "buckets").is_dir():
+    if (HERE / "compiled").is_dir():
         return _read(HERE / "compiled")
     folder = HERE / "__pycache__" / "rules"
     stamp = _stamp()
