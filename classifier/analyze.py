@@ -188,6 +188,8 @@ class Analysis:
             if rule.role == "fact":
                 if not quoted:
                     self._fact(rule, line, captures)
+                elif rule.bucket != "facts":
+                    self.incident.fired.add(rule.id)
                 continue
             self._keep(Hit(rule, line, captures, trace if part else None, quoted, 1, self.incident.index, line.number))
 

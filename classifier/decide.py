@@ -200,9 +200,15 @@ def _evidence_of(best: Candidate, incident: Incident) -> list[Evidence]:
         taken.add(trace.number)
     same = [hit for hit in incident.hits if hit.rule.role == "cause" and hit.rule.bucket == best.bucket and not hit.quoted]
     for hit in sorted(same, key=lambda item: (item.rule.cause != best.cause, item.line.number)):
-        if hit.line.number not in taken and len(evidence) < 4:
+        if hit.line.number in taken:
+            continue
+        taken.add(hit.line.number)
+        told = next((item for item in evidence if item.text.endswith(hit.line.text)), None)
+        if told is not None:
+            # The same words from another process, or printed bare once more.
+            told.count += hit.count
+        elif len(evidence) < 4:
             evidence.append(_evidence(hit, "cause"))
-            taken.add(hit.line.number)
     return evidence
 
 

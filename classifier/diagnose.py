@@ -48,12 +48,12 @@ class _Context:
         self.benign_traces: set[int] = set()
         self.fired: set[str] = set(incident.fired)
         for hit in incident.hits:
-            self.fired.add(hit.rule.id)
             if hit.rule.role in ("benign", "teardown", "advice"):
                 self.benign_lines.setdefault(hit.line.number, hit)
                 if hit.trace is not None and hit.rule.role != "advice" and hit.line.number == hit.trace.number:
                     self.benign_traces.add(id(hit.trace))
         self.stages = {span.stage: span.line for span in incident.stages}
+        self.fired |= {hit.rule.id for hit in incident.hits if self._stands(hit)}
         self.shutdown = stop_line(incident)
         self.ready = self.stages.get("api_ready", 0)
         wraps = [hit.line.number for hit in incident.hits if hit.rule.role == "symptom" and not hit.quoted]
@@ -81,6 +81,10 @@ class _Context:
             link = link.raised_from
             seen += 1
         return False
+
+    def _stands(self, hit: Hit) -> bool:
+        """Tell whether a rule fired in its own right: its stack and its stage fit (``requires`` and ``unless`` look at these)."""
+        return match_frames(hit.rule, hit.trace) and not (hit.rule.stages and self.stage_at(hit.line.number) not in hit.rule.stages)
 
     def conditions(self, hit: Hit) -> bool:
         """Tell whether the conditions of a rule on the rest of the log hold."""

@@ -3,22 +3,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import regex
-
 from .model import Hit, Line, Trace
 
 WINDOW = 8192
 """Characters of a long line that a rule is tried on, around its literal."""
 TIMEOUT = 0.5
 """Seconds of processor time for one try (regex counts those of the whole process)."""
-
-
-def compiled(rule: Any, name: str) -> Any:
-    """Return the compiled expression of a rule's field, made on first use."""
-    found = rule.compiled.get(name)
-    if found is None:
-        found = rule.compiled[name] = regex.compile(getattr(rule, name))
-    return found
 
 
 def search(expression: Any, text: str) -> Any:
@@ -37,26 +27,36 @@ def match_line(rule: Any, line: Line, literal: str) -> dict[str, str] | None:
     if len(text) > WINDOW:
         at = max(0, text.find(literal) - WINDOW // 2)
         text = text[at : at + WINDOW]
-    found = search(compiled(rule, "pattern"), text)
+    found = search(rule.expression("pattern"), text)
     if found is None:
         return None
     return {name: value for name, value in found.groupdict().items() if value is not None}
 
 
 def match_trace(rule: Any, trace: Trace) -> dict[str, str] | None:
-    """Try a traceback rule (or the conditions of a line rule on its exception); return captures, or None."""
-    captures: dict[str, str] = {}
-    if rule.exception:
-        if not trace.kind or not _has(rule, "exception", trace.kind) or not compiled(rule, "exception").fullmatch(trace.kind):
-            return None
-    if rule.message:
-        if not _has(rule, "message", trace.message):
-            return None
-        found = search(compiled(rule, "message"), trace.message[:WINDOW])
-        if found is None:
-            return None
-        captures.update({name: value for name, value in found.groupdict().items() if value is not None})
-    return captures if match_frames(rule, trace) else None
+    """Try a traceback rule; return its captures, or None.
+
+    The cheap questions come first: an expression is compiled only when nothing else speaks against the rule.
+    """
+    if rule.exception and not _kind_fits(rule, trace.kind):
+        return None
+    if rule.message and not _has(rule, "message", trace.message):
+        return None
+    if not match_frames(rule, trace):
+        return None
+    if not rule.message:
+        return {}
+    found = search(rule.expression("message"), trace.message[:WINDOW])
+    if found is None:
+        return None
+    return {name: value for name, value in found.groupdict().items() if value is not None}
+
+
+def _kind_fits(rule: Any, kind: str) -> bool:
+    names = rule.needs.get("names")
+    if names is not None:
+        return kind in names
+    return bool(kind) and _has(rule, "exception", kind) and rule.expression("exception").fullmatch(kind) is not None
 
 
 def _has(rule: Any, name: str, text: str) -> bool:
@@ -74,11 +74,11 @@ def match_frames(rule: Any, trace: Trace | None) -> bool:
         return False
     if not _has(rule, "frames", stack) or not _has(rule, "innermost", stack):
         return False
-    if rule.frames and not search(compiled(rule, "frames"), stack):
+    if rule.frames and not search(rule.expression("frames"), stack):
         return False
-    if rule.innermost and not search(compiled(rule, "innermost"), stack.rpartition("\n")[2]):
+    if rule.innermost and not search(rule.expression("innermost"), stack.rpartition("\n")[2]):
         return False
-    return not (rule.not_frames and search(compiled(rule, "not_frames"), stack))
+    return not (rule.not_frames and search(rule.expression("not_frames"), stack))
 
 
 def trace_line(trace: Trace) -> Line:

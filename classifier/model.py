@@ -4,6 +4,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+# Compared by identity and never matched on: what dataclass need not generate makes the command start faster.
+
 STAGES = (
     "launch", "config", "engine_init", "distributed_init", "weights", "compile",
     "profile", "kv_cache", "graph_capture", "api_ready", "serving", "shutdown",
@@ -11,7 +13,7 @@ STAGES = (
 """Start-up stages in the order in which a healthy server reaches them."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
 class Line:
     """One line with everything that others put in front of it peeled off."""
 
@@ -33,7 +35,7 @@ class Line:
     """Whether vLLM's own logger wrote the line."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
 class Frame:
     """One stack frame."""
 
@@ -44,7 +46,7 @@ class Frame:
     number: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
 class Trace:
     """One exception with its stack, as read from one process."""
 
@@ -89,7 +91,7 @@ class Trace:
         return (self.kind, self.message[:200], tuple((frame.path, frame.function) for frame in self.frames[-6:]))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
 class Hit:
     """One rule that matched one line, or one exception."""
 
@@ -105,7 +107,7 @@ class Hit:
     """Line number of the latest repetition."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
 class StageSpan:
     """A start-up stage that the log shows."""
 
@@ -115,7 +117,7 @@ class StageSpan:
     seconds: float | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
 class Incident:
     """One server start to its end."""
 
@@ -135,7 +137,7 @@ class Incident:
     """First lines logged at ERROR or above, whatever they say."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
 class Evidence:
     """A line that proves something."""
 
@@ -146,7 +148,7 @@ class Evidence:
     count: int = 1
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
 class Candidate:
     """A possible answer with what speaks for it."""
 
@@ -157,7 +159,7 @@ class Candidate:
     reasons: list[str] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
 class Advice:
     """A fix with this log's values filled in; the fields of the output contract."""
 
@@ -175,7 +177,7 @@ class Advice:
     source: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
 class Diagnosis:
     """The whole answer; every output format is made from it."""
 

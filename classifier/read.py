@@ -34,6 +34,16 @@ class Block(NamedTuple):
     """Raw bytes that it stands for."""
 
 
+class LogFile:
+    """A path as text, where plain text would be taken for the log itself."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __fspath__(self) -> str:
+        return self._path
+
+
 class Chunks:
     """Bytes as they arrive, in pieces that need not end at line ends."""
 
@@ -95,7 +105,8 @@ def _chunks(source: Any) -> Iterator[bytes]:
     raise InputError(f"cannot read a log from {type(source).__name__}: give a path, text, bytes, a file or lines")
 
 
-def _open(path: os.PathLike[str]) -> io.BufferedIOBase:
+def _open(source: os.PathLike[str]) -> io.BufferedIOBase:
+    path = os.fspath(source)
     try:
         if stat.S_ISDIR(os.stat(path).st_mode):
             raise InputError(f"{path} is a folder: name the log file in it")

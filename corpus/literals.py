@@ -11,10 +11,10 @@ from typing import Any
 
 MINIMUM = 5
 """Shortest literal that may stand for a rule (characters)."""
-LONGEST = 40
+LONGEST = 18
 """Longer literals are cut: the automaton grows with them and they select no better."""
 
-VARIANTS = 24
+VARIANTS = 8
 """An any-of list is not made longer than this by spelling out alternatives."""
 
 # A literal made of these alone would stop the scanner at every other line of a healthy log.
@@ -50,6 +50,15 @@ def required_literals(pattern: str, minimum: int = MINIMUM) -> list[str] | None:
     return sorted(text for text in cut if not any(other != text and other in text for other in cut))
 
 
+def all_strings(pattern: str) -> list[str] | None:
+    """Return every string that ``pattern`` can match in full, or None where they are many or endless."""
+    try:
+        found = _exact(list(parser.parse(pattern)))
+    except (re.error, OverflowError, RecursionError):
+        return None
+    return sorted(found) if found else None
+
+
 def _rarest_slice(literal: str) -> str:
     """Cut a long literal to the window with the most unusual letters."""
     windows = [literal[i : i + LONGEST] for i in range(0, len(literal) - LONGEST + 1, 4)]
@@ -59,7 +68,7 @@ def _rarest_slice(literal: str) -> str:
 def _score(literals: list[str]) -> float:
     """Rate an any-of list: its weakest member decides, few members are better than many."""
     weakest = min(literals, key=_weight)
-    return _weight(weakest) - 0.3 * (len(literals) - 1)
+    return _weight(weakest) - 0.7 * (len(literals) - 1)
 
 
 def _weight(literal: str) -> float:

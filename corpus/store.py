@@ -3,12 +3,22 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-HERE = Path(__file__).parent
-FORMAT = 2
+if TYPE_CHECKING:
+    from pathlib import Path
+
+try:
+    # The C half alone: the Python half of pickle takes longer to import than the whole corpus to load.
+    from _pickle import loads
+except ImportError:  # another Python than CPython
+    from pickle import loads
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FORMAT = 3
+"""Number of the compiled layout; raise it with every change of it."""
 
 
 class RuleRow:
@@ -17,7 +27,7 @@ class RuleRow:
     __slots__ = (
         "id", "role", "cause", "strength", "pattern", "literals", "exception", "message", "frames", "innermost",
         "not_frames", "levels", "stages", "requires", "unless", "scope", "stage", "start", "frequent", "source", "versions", "needs",
-        "bucket", "compiled",
+        "bucket", "compiled", "ready",
     )  # fmt: skip
 
     def __init__(self, row: list[Any]) -> None:
@@ -26,6 +36,23 @@ class RuleRow:
          self.stage, self.start, self.frequent, self.source, self.versions, self.needs) = row  # fmt: skip
         self.bucket: str = self.id.partition("/")[0]
         self.compiled: dict[str, Any] = {}
+        self.ready: dict[str, bytes] = {}
+        """Compiled expressions by their text, shared by all rules."""
+
+    def expression(self, name: str) -> Any:
+        """Return the compiled expression of the field ``name``, made on first use."""
+        found = self.compiled.get(name)
+        if found is None:
+            text = getattr(self, name)
+            stored = self.ready.get(text)
+            if stored is not None:
+                found = loads(stored)
+            else:
+                import regex
+
+                found = regex.compile(text)
+            self.compiled[name] = found
+        return found
 
     @property
     def specific(self) -> bool:
@@ -36,7 +63,7 @@ class RuleRow:
 class Corpus:
     """Rules for the scanner, and the texts of the buckets on demand."""
 
-    def __init__(self, rules: list[RuleRow], folder: Path | None, extra: dict[str, dict[str, Any]], problems: list[str]) -> None:
+    def __init__(self, rules: list[RuleRow], folder: str, extra: dict[str, dict[str, Any]], problems: list[str]) -> None:
         self.rules = rules
         self.problems = problems
         """Rule files that were left out, each with the reason."""
@@ -46,17 +73,17 @@ class Corpus:
     def texts(self, bucket: str) -> dict[str, Any]:
         """Return title, meaning and causes (with fixes) of ``bucket``; KeyError where there is none."""
         if bucket not in self._texts:
-            path = (self._folder or HERE) / f"{bucket}.json"
             try:
-                self._texts[bucket] = json.loads(path.read_bytes())
+                with open(os.path.join(self._folder, f"{bucket}.json"), "rb") as file:
+                    self._texts[bucket] = json.loads(file.read())
             except FileNotFoundError:
                 raise KeyError(bucket) from None
         return self._texts[bucket]
 
     def buckets(self) -> list[str]:
         """Return all bucket ids, sorted."""
-        names = {path.stem for path in (self._folder or HERE).glob("*.json")} | set(self._texts)
-        return sorted(names - {"index", "facts", "stamp"})
+        names = {name[: -len(".json")] for name in os.listdir(self._folder) if name.endswith(".json")}
+        return sorted((names | set(self._texts)) - {"facts"})
 
 
 def load(folders: Iterable[str | os.PathLike[str]] = ()) -> Corpus:
@@ -65,50 +92,67 @@ def load(folders: Iterable[str | os.PathLike[str]] = ()) -> Corpus:
     A broken file in one of ``folders`` is left out and named in ``Corpus.problems``; it never takes the others down.
     """
     folder, index = _own()
+    ready = index["expressions"] if index["regex"] == regex_build() else {}
     rules = [RuleRow(row) for row in index["rules"]]
     problems: list[str] = list(index["problems"])
     extra: dict[str, dict[str, Any]] = {}
     for path in _user_files(folders):
         _add_user_file(path, rules, extra, problems, folder)
+    for rule in rules:
+        rule.ready = ready
     return Corpus(rules, folder, extra, problems)
 
 
-def _own() -> tuple[Path, dict[str, Any]]:
+def _own() -> tuple[str, dict[str, Any]]:
     """Return the folder of the compiled corpus, and its index.
 
     A wheel holds it. A checkout makes it where a source is newer, beside Python's own caches; where that cannot be
     written, in a folder for this process alone.
     """
-    if (HERE / "compiled").is_dir():
-        return _read(HERE / "compiled")
-    folder = HERE / "__pycache__" / "rules"
+    shipped = os.path.join(HERE, "compiled")
+    if os.path.isdir(shipped):
+        return _read(shipped)
+    folder = os.path.join(HERE, "__pycache__", "rules")
+    mark = os.path.join(folder, "stamp")
     stamp = _stamp()
     try:
-        if (folder / "stamp").read_text() == stamp:
-            return _read(folder)
+        with open(mark, encoding="utf-8") as file:
+            if file.read() == stamp:
+                return _read(folder)
     except (OSError, ValueError):
         pass
+    from pathlib import Path
+
     from .compiler import compile_corpus
 
     try:
-        compile_corpus(HERE, folder, strict=False)
-        (folder / "stamp").write_text(stamp)
+        compile_corpus(Path(HERE), Path(folder), strict=False)
+        Path(mark).write_text(stamp, encoding="utf-8")
     except OSError:
         import tempfile
 
-        folder = Path(tempfile.mkdtemp(prefix="vllm-triage-"))
-        compile_corpus(HERE, folder, strict=False)
+        folder = tempfile.mkdtemp(prefix="vllm-triage-")
+        compile_corpus(Path(HERE), Path(folder), strict=False)
     return _read(folder)
 
 
-def _read(folder: Path) -> tuple[Path, dict[str, Any]]:
-    return folder, json.loads((folder / "index.json").read_bytes())
+def _read(folder: str) -> tuple[str, dict[str, Any]]:
+    with open(os.path.join(folder, "index.pickle"), "rb") as file:
+        return folder, loads(file.read())
+
+
+def regex_build() -> str:
+    """Return what a compiled expression of the ``regex`` module depends on."""
+    import regex
+    from regex import _regex
+
+    return f"{regex.__version__};{_regex.MAGIC};{_regex.CODE_SIZE};{sys.byteorder}"
 
 
 def _stamp() -> str:
     # Size and time of every source, as Python itself judges its own caches.
-    parts = [str(FORMAT)]
-    for folder in (HERE / "buckets", HERE):
+    parts = [str(FORMAT), regex_build()]
+    for folder in (os.path.join(HERE, "buckets"), HERE):
         with os.scandir(folder) as entries:
             for entry in sorted(entries, key=lambda item: item.name):
                 if entry.name.endswith((".toml", ".py")):
@@ -118,10 +162,12 @@ def _stamp() -> str:
 
 
 def _user_files(folders: Iterable[str | os.PathLike[str]]) -> list[Path]:
+    from pathlib import Path
+
     return [path for folder in folders for path in sorted(Path(folder).glob("*.toml"))]
 
 
-def _add_user_file(path: Path, rules: list[RuleRow], extra: dict[str, dict[str, Any]], problems: list[str], folder: Path | None) -> None:
+def _add_user_file(path: Path, rules: list[RuleRow], extra: dict[str, dict[str, Any]], problems: list[str], folder: str) -> None:
     from .check import check_bucket
     from .compiler import index_rules, read_bucket, texts
     from .schema import CorpusError

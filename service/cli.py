@@ -2,9 +2,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from types import FrameType
@@ -144,19 +142,19 @@ def _run(files: list[str], options: Any) -> int:
 
 
 def _diagnose(engine: Any, names: list[str]) -> Any:
-    from pathlib import Path
+    from ..classifier.read import LogFile, join_sources
 
     if names == ["-"]:
         return _diagnose_pipe(engine)
     if len(names) == 1:
-        return engine.diagnose(Path(names[0]))
-    from ..classifier.read import join_sources
-
-    return engine.diagnose(join_sources([sys.stdin.buffer if name == "-" else Path(name) for name in names]))
+        return engine.diagnose(LogFile(names[0]))
+    return engine.diagnose(join_sources([sys.stdin.buffer if name == "-" else LogFile(name) for name in names]))
 
 
 def _diagnose_pipe(engine: Any) -> Any:
     """Read standard input to its end; Ctrl-C ends the reading, not the answer."""
+    import time
+
     interrupted: list[float] = []
 
     def note(_signal: int, _frame: FrameType | None) -> None:
@@ -194,6 +192,8 @@ class _on_interrupt:  # noqa: N801 - used as a statement
         self._previous: Any = None
 
     def __enter__(self) -> None:
+        import signal
+
         try:
             self._previous = signal.signal(signal.SIGINT, self._handler)
         except ValueError:  # not in the main thread
@@ -201,6 +201,8 @@ class _on_interrupt:  # noqa: N801 - used as a statement
 
     def __exit__(self, *_details: object) -> None:
         if self._previous is not None:
+            import signal
+
             signal.signal(signal.SIGINT, self._previous)
 
 

@@ -87,7 +87,8 @@ def _lines(console: Console, answer: Diagnosis, options: Options) -> None:
     limit = 40 if options.verbose else 2
     rows = [(item, "red" if answer.failed else "green") for item in answer.evidence if item.role != "mark"][:limit]
     rows += [(item, "dim") for item in answer.chain][: 40 if options.verbose else 1]
-    rows += [(item, "dim") for item in answer.symptoms][: 40 if options.verbose else 1]
+    # The last wrapper is the one that people see first.
+    rows += [(item, "dim") for item in (answer.symptoms if options.verbose else answer.symptoms[-1:])]
     if not rows:
         return
     console.print()
