@@ -119,7 +119,7 @@ class _Context:
 
         if rule.specific:
             add(0.3, "asks for more evidence than its words")
-        elif any(other.rule.specific and other.rule.id != rule.id for other in self.specific.get(hit.line.number, ())):
+        elif any(STRENGTH[other.rule.strength] >= STRENGTH[rule.strength] and other.rule.id != rule.id for other in self.specific.get(hit.line.number, ())):
             add(-0.6, "a more specific rule speaks for the same line")
         if hit.quoted:
             add(-1.6, "stands in source code that a traceback shows")

@@ -30,7 +30,15 @@ def match_line(rule: Any, line: Line, literal: str) -> dict[str, str] | None:
     found = search(rule.expression("pattern"), text)
     if found is None:
         return None
-    return {name: value for name, value in found.groupdict().items() if value is not None}
+    return _captures(found)
+
+
+def _captures(found: Any) -> dict[str, str]:
+    """Return the named groups that matched. ``name_2`` is ``name`` of another alternative: groups cannot share a name."""
+    captures = {name: value for name, value in found.groupdict().items() if value is not None}
+    for name in [name for name in captures if name[-1:].isdigit()]:
+        captures.setdefault(name.rstrip("0123456789").rstrip("_"), captures[name])
+    return captures
 
 
 def match_trace(rule: Any, trace: Trace) -> dict[str, str] | None:
@@ -47,9 +55,7 @@ def match_trace(rule: Any, trace: Trace) -> dict[str, str] | None:
     if not rule.message:
         return {}
     found = search(rule.expression("message"), trace.message[:WINDOW])
-    if found is None:
-        return None
-    return {name: value for name, value in found.groupdict().items() if value is not None}
+    return None if found is None else _captures(found)
 
 
 def _kind_fits(rule: Any, kind: str) -> bool:

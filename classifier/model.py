@@ -83,7 +83,8 @@ class Trace:
     def stack(self) -> str:
         """Return the frames as the text that rules search: one line a frame, outermost first."""
         if not self.stack_text and self.frames:
-            self.stack_text = "\n".join(f"{frame.path}:{frame.function}: {frame.code}" for frame in self.frames)
+            shown = self.frames if len(self.frames) <= 80 else [*self.frames[:10], *self.frames[-70:]]
+            self.stack_text = "\n".join(f"{frame.path[-160:]}:{frame.function}: {frame.code}" for frame in shown)
         return self.stack_text
 
     def key(self) -> tuple[Any, ...]:

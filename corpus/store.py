@@ -162,6 +162,9 @@ def _stamp() -> str:
 
 
 def _user_files(folders: Iterable[str | os.PathLike[str]]) -> list[Path]:
+    folders = list(folders)
+    if not folders:
+        return []
     from pathlib import Path
 
     return [path for folder in folders for path in sorted(Path(folder).glob("*.toml"))]
