@@ -20,8 +20,10 @@ from .traces import TraceReader
 
 PER_RULE = 12
 """Hits kept of one rule in one incident; further ones are counted."""
-VISITS = 4000
+VISITS = 1500
 """Occurrences of one literal in a log after which it is no longer looked for."""
+FACT_TRIES = 60
+"""The same for facts: they are told at start-up, by a few processes."""
 TRIES = 400
 """Matches of one rule in one incident after which it is only counted by its literal."""
 LINE = 16384
@@ -40,6 +42,7 @@ class Engine:
         self.rules = rules
         self.line_rules = [rule for rule in rules if rule.pattern]
         self.trace_rules = [rule for rule in rules if not rule.pattern]
+        self.tries = [FACT_TRIES if rule.role == "fact" else TRIES for rule in self.line_rules]
         pairs = [(literal, index) for index, rule in enumerate(self.line_rules) if not rule.frequent for literal in rule.literals]
         self.scanner = Scanner(pairs)
         self.frequent = [(literal.encode(), index) for index, rule in enumerate(self.line_rules) if rule.frequent for literal in rule.literals]
@@ -99,9 +102,10 @@ class Analysis:
         if len(found) < 64:
             return
         for word, count in Counter(item[0] for item in found).items():
-            if word >= 0 and self._engine.scanner.rules[word]:
+            rules = self._engine.scanner.rules[word] if word >= 0 else []
+            if rules:
                 total = self._visits[word] = self._visits.get(word, 0) + count
-                if total > VISITS:
+                if total > VISITS or all(self._tries.get(rule, 0) > self._engine.tries[rule] for rule in rules):
                     self._muted.add(word)
 
     def _walk(self, data: bytes, number: int, found: list[tuple[int, int, int]]) -> None:
@@ -175,7 +179,7 @@ class Analysis:
         for index in sorted(rules):
             rule = self._engine.line_rules[index]
             tries = self._tries.get(index, 0)
-            if tries > TRIES:
+            if tries > self._engine.tries[index]:
                 continue
             captures = match_line(rule, line, rules[index])
             if captures is None:
@@ -241,6 +245,8 @@ class Analysis:
         self._incidents.append(Incident(len(self._incidents), number))
         self._traces.reset()
         self._tries.clear()
+        self._muted.clear()
+        self._visits.clear()
         self._seen_frequent.clear()
         self._starts.clear()
         self._book = FactBook()

@@ -17,6 +17,7 @@ _FLAT_STARTS = LazyPattern(
     rb'|\s(?=Traceback \(most recent call last\))|\s(?=\s{0,3}File "[^"\n]{1,200}", line \d+, in )'
     rb"|(?<=[)\w'\"\]]) (?=(?:\w+\.){0,4}[A-Z]\w*(?:Error|Exception): )"
 )
+_REQUEST = b" Received request "
 FLAT_LINE = 600
 """A line longer than this with several log prefixes in it has lost its newlines."""
 
@@ -28,6 +29,7 @@ class Cleaner:
         self._decoder: object | None = None
         self._started = False
         self._json: bool | None = None
+        self._orphans: bool | None = None
 
     def decode(self, chunk: bytes) -> bytes:
         """Return ``chunk`` as UTF-8 where the input is UTF-16 (by its byte order mark or its zero bytes), else unchanged."""
@@ -67,13 +69,36 @@ class Cleaner:
             data = data.replace(b"\r\n", b"\n")
         if b"\x1b" in data:
             data = _ANSI.sub(b"", data)
-        if any(sign in data for sign in _ORPHAN_SIGNS):
+        if self._orphans is None and data.strip():
+            self._orphans = any(sign in data for sign in _ORPHAN_SIGNS)
+        if self._orphans:
             data = _ORPHANS.sub(b"", data)
-        if b"\\n" in data and _FLAT_TRACE.search(data):
+        if _REQUEST in data:
+            data = _drop_prompts(data)
+        if b'\\n  File "' in data or b'\\n  File \\"' in data:
             data = _FLAT_TRACE.sub(_unflatten, data)
-        if len(data) > FLAT_LINE and data.count(b"\n") * FLAT_LINE < len(data) and b"Received request" not in data:
+        if len(data) > FLAT_LINE and data.count(b"\n") * FLAT_LINE < len(data):
             data = _split_flat(data)
         return data
+
+
+def _drop_prompts(data: bytes) -> bytes:
+    """Cut the lines on which vLLM logs requests after the request's id.
+
+    What users wrote is no evidence, holds all the words that rules look for, and is most of a busy server's log.
+    """
+    parts = []
+    position = 0
+    while (at := data.find(_REQUEST, position)) >= 0:
+        end = data.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        split = data.find(b"\r", at, end)
+        if split >= 0:
+            end = split
+        parts.append(data[position : min(end, at + 64)])
+        position = end
+    parts.append(data[position:])
+    return b"".join(parts)
 
 
 def _utf16(chunk: bytes) -> str:
