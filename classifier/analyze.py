@@ -30,6 +30,8 @@ LINE = 16384
 """Bytes of one line that are looked at; beyond, windows around the literals."""
 TAIL = 1 << 16
 """Bytes kept of the end of the log."""
+LAST = 8
+"""Last lines of a frequent kind on which a rule that judges them is tried."""
 ERRORS = 40
 """Error lines kept of one incident, for logs that no rule knows."""
 STAGE_ORDER = {stage: index for index, stage in enumerate(STAGES)}
@@ -188,7 +190,7 @@ class Analysis:
                 self._seen_frequent.add(index)
             else:
                 self._tries[index] = tries + 1
-            quoted = part in ("frame", "code")
+            quoted = part == "code" or (part == "frame" and "File" not in rule.pattern)
             if rule.role == "fact":
                 if not quoted:
                     self._fact(rule, line, captures)
@@ -282,17 +284,27 @@ class Analysis:
     def _last_of_frequent(self) -> None:
         """Note the last line of the kinds that are too frequent to be read each time (throughput)."""
         for literal, index in self._engine.frequent:
-            at = self._tail.rfind(literal)
-            if at < 0:
-                continue
-            start = max(self._tail.rfind(b"\n", 0, at), self._tail.rfind(b"\r", 0, at)) + 1
-            end = self._tail.find(b"\n", at)
-            end = len(self._tail) if end < 0 else end
-            line = split_line(self._tail_number + self._tail.count(b"\n", 0, start), self._tail[start:end].decode("utf-8", "replace"))
             rule = self._engine.line_rules[index]
-            captures = match_line(rule, line, literal.decode())
-            if captures is not None:
-                self._book.note(rule, line, captures)
+            at = len(self._tail)
+            for _ in range(1 if rule.role == "fact" else LAST):
+                at = self._tail.rfind(literal, 0, at)
+                if at < 0 or self._read_last(rule, literal, at):
+                    break
+
+    def _read_last(self, rule: Any, literal: bytes, at: int) -> bool:
+        """Try a rule on the line of the log's end that holds its literal at ``at``; tell whether it matched."""
+        start = max(self._tail.rfind(b"\n", 0, at), self._tail.rfind(b"\r", 0, at)) + 1
+        end = self._tail.find(b"\n", at)
+        end = len(self._tail) if end < 0 else end
+        line = split_line(self._tail_number + self._tail.count(b"\n", 0, start), self._tail[start:end].decode("utf-8", "replace"))
+        captures = match_line(rule, line, literal.decode())
+        if captures is None:
+            return False
+        if rule.role == "fact":
+            self._book.note(rule, line, captures)
+        else:
+            self._keep(Hit(rule, line, captures, None, False, 1, self.incident.index, line.number))
+        return True
 
     def tail(self, count: int = 60) -> list[Line]:
         """Return the last lines of the log that are not empty, peeled."""

@@ -23,7 +23,7 @@ def decide(incidents: list[Incident], tail: list[Line], corpus: Any) -> Diagnosi
     """
     incident = incidents[-1]
     answer = _decide_one(incident, tail, corpus)
-    if len(incidents) > 1 and not answer.failed and ORDER.get(incident.reached, -1) < READY:
+    if len(incidents) > 1 and (not answer.failed or answer.decided_by == "stage") and ORDER.get(incident.reached, -1) < READY:
         earlier = incidents[-2]
         before = _decide_one(earlier, [], corpus)
         if before.failed:

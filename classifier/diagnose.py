@@ -22,7 +22,7 @@ def weigh(incident: Incident) -> list[Candidate]:
 def wrappers(incident: Incident) -> list[Hit]:
     """Return the symptoms (wrappers, cascades) of an incident in the order of the log."""
     context = _Context(incident)
-    hits = [hit for hit in incident.hits if hit.rule.role == "symptom" and not hit.quoted and not context.cancelled(hit)]
+    hits = [hit for hit in incident.hits if hit.rule.role == "symptom" and not hit.quoted and not context.cancelled(hit) and context.conditions(hit)]
     return sorted(hits, key=lambda hit: hit.line.number)
 
 
@@ -53,7 +53,10 @@ class _Context:
                 if hit.trace is not None and hit.rule.role != "advice" and hit.line.number == hit.trace.number:
                     self.benign_traces.add(id(hit.trace))
         self.stages = {span.stage: span.line for span in incident.stages}
-        self.fired |= {hit.rule.id for hit in incident.hits if self._stands(hit)}
+        standing = [hit for hit in incident.hits if self._stands(hit)]
+        self.fired |= {hit.rule.id for hit in standing if not hit.rule.requires}
+        for _ in range(2):
+            self.fired |= {hit.rule.id for hit in standing if any(name in self.fired for name in hit.rule.requires)}
         self.shutdown = stop_line(incident)
         self.ready = self.stages.get("api_ready", 0)
         wraps = [hit.line.number for hit in incident.hits if hit.rule.role == "symptom" and not hit.quoted]
@@ -125,6 +128,8 @@ class _Context:
             add(-1.6, "stands in source code that a traceback shows")
         if rule.pattern == "" and rule.strength == "weak":
             add(-0.1, "goes by where it was raised")
+        if rule.bucket == "performance_degradation" and self.ready and rule.strength == "weak":
+            add(-0.6, "a burst in the life of a healthy server looks the same")
         self._judge_place(hit, add)
         self._judge_time(hit, add)
         self._judge_chain(hit, add)
@@ -189,7 +194,7 @@ def _distinct(candidates: list[Candidate]) -> list[Candidate]:
 
 def silent_end(incident: Incident, tail: list[Line]) -> bool:
     """Tell whether a log simply stops in distributed start-up: nothing failed, nothing follows."""
-    if incident.reached != "distributed_init" or not incident.stages:
+    if incident.reached != "distributed_init" or not incident.stages or str(incident.facts.get("world_size")) == "1":
         return False
     last = max(span.line for span in incident.stages)
     return bool(tail) and tail[-1].number - last <= 60

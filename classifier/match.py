@@ -59,10 +59,13 @@ def match_trace(rule: Any, trace: Trace) -> dict[str, str] | None:
 
 
 def _kind_fits(rule: Any, kind: str) -> bool:
+    if not kind:
+        # A log cut before the exception's own line: the place must speak alone.
+        return bool(rule.frames or rule.innermost) and "names" not in rule.needs
     names = rule.needs.get("names")
     if names is not None:
         return kind in names
-    return bool(kind) and _has(rule, "exception", kind) and rule.expression("exception").fullmatch(kind) is not None
+    return _has(rule, "exception", kind) and rule.expression("exception").fullmatch(kind) is not None
 
 
 def _has(rule: Any, name: str, text: str) -> bool:
