@@ -45,8 +45,7 @@ class Engine:
         self.line_rules = [rule for rule in rules if rule.pattern]
         self.trace_rules = [rule for rule in rules if not rule.pattern]
         self.tries = [FACT_TRIES if rule.role == "fact" else TRIES for rule in self.line_rules]
-        pairs = [(literal, index) for index, rule in enumerate(self.line_rules) if not rule.frequent for literal in rule.literals]
-        self.scanner = Scanner(pairs)
+        self.scanner = Scanner((literal, index) for index, rule in enumerate(self.line_rules) for literal in rule.literals)
         self.frequent = [(literal.encode(), index) for index, rule in enumerate(self.line_rules) if rule.frequent for literal in rule.literals]
 
 
@@ -60,7 +59,7 @@ class Analysis:
         self._tries: dict[int, int] = {}
         self._muted: set[int] = set()
         self._visits: dict[int, int] = {}
-        self._seen_frequent: set[int] = set()
+        self._done: set[int] = set()
         self._starts: dict[str, str] = {}
         self._book = FactBook()
         self._owner: dict[int, int] = {}
@@ -81,11 +80,6 @@ class Analysis:
         """Read one block."""
         data = block.data
         found = self._engine.scanner.find(data)
-        for literal, index in self._engine.frequent:
-            if index not in self._seen_frequent:
-                at = data.find(literal)
-                if at >= 0:
-                    found.append((-1 - index, at, at + len(literal)))
         if self._muted:
             found = [item for item in found if item[0] not in self._muted]
         # Ends are ordered, starts are what lines are found by.
@@ -104,15 +98,16 @@ class Analysis:
         if len(found) < 64:
             return
         for word, count in Counter(item[0] for item in found).items():
-            rules = self._engine.scanner.rules[word] if word >= 0 else []
+            rules = self._engine.scanner.rules[word]
             if rules:
                 total = self._visits[word] = self._visits.get(word, 0) + count
-                if total > VISITS or all(self._tries.get(rule, 0) > self._engine.tries[rule] for rule in rules):
+                if total > VISITS or self._done.issuperset(rules):
                     self._muted.add(word)
 
     def _walk(self, data: bytes, number: int, found: list[tuple[int, int, int]]) -> None:
         traces, words, waiting = self._traces, self._engine.scanner.words, self._engine.scanner.rules
         position, counted, index, total, size = 0, 0, 0, len(found), len(data)
+        done = self._done
         steps = 0
         while position < size:
             if traces.open:
@@ -133,13 +128,11 @@ class Analysis:
             structure = False
             while index < total and found[index][1] < end:
                 word = found[index][0]
-                if word < 0:
-                    rules[-1 - word] = ""
-                else:
-                    ids = waiting[word]
-                    structure = structure or not ids
-                    for rule in ids:
-                        rules.setdefault(rule, words[word].decode())
+                ids = waiting[word]
+                structure = structure or not ids
+                for rule in ids:
+                    if rule not in done and rule not in rules:
+                        rules[rule] = words[word].decode()
                 index += 1
             if rules or structure or traces.open:
                 self._line(data, start, end, number, rules)
@@ -180,16 +173,12 @@ class Analysis:
     def _try_rules(self, line: Line, rules: dict[int, str], part: str, trace: Trace | None) -> None:
         for index in sorted(rules):
             rule = self._engine.line_rules[index]
-            tries = self._tries.get(index, 0)
-            if tries > self._engine.tries[index]:
-                continue
             captures = match_line(rule, line, rules[index])
             if captures is None:
                 continue
-            if rule.frequent:
-                self._seen_frequent.add(index)
-            else:
-                self._tries[index] = tries + 1
+            tries = self._tries[index] = self._tries.get(index, 0) + 1
+            if rule.frequent or tries > self._engine.tries[index]:
+                self._done.add(index)
             quoted = part == "code" or (part == "frame" and "File" not in rule.pattern)
             if rule.role == "fact":
                 if not quoted:
@@ -249,7 +238,7 @@ class Analysis:
         self._tries.clear()
         self._muted.clear()
         self._visits.clear()
-        self._seen_frequent.clear()
+        self._done.clear()
         self._starts.clear()
         self._book = FactBook()
         self._errors = 0

@@ -11,7 +11,7 @@ from typing import Any
 
 MINIMUM = 5
 """Shortest literal that may stand for a rule (characters)."""
-LONGEST = 18
+LONGEST = 14
 """Longer literals are cut: the automaton grows with them and they select no better."""
 
 VARIANTS = 8
@@ -60,9 +60,25 @@ def all_strings(pattern: str) -> list[str] | None:
 
 
 def _rarest_slice(literal: str) -> str:
-    """Cut a long literal to the window with the most unusual letters."""
-    windows = [literal[i : i + LONGEST] for i in range(0, len(literal) - LONGEST + 1, 4)]
-    return max(windows, key=lambda window: (len(set(window)), -windows.index(window)))
+    """Cut a long literal to the window that starts with the least usual letters.
+
+    The scanner then leaves its first state seldom, which is what its speed depends on.
+    """
+    starts = range(len(literal) - LONGEST + 1)
+    return max((literal[at : at + LONGEST] for at in starts), key=_rarity)
+
+
+def _rarity(window: str) -> float:
+    first = sum(weight * _letter(character) for weight, character in zip((3, 2, 1), window, strict=False))
+    return first + 0.2 * sum(_letter(character) for character in window)
+
+
+def _letter(character: str) -> float:
+    """Rate how seldom a character is in a server's log."""
+    for letters, rate in ((" etaoinsr", 0.0), ("hldcumfp01.,:\"'/_-", 1.0), ("gwybvk23456789=()", 2.0)):
+        if character in letters:
+            return rate
+    return 3.0
 
 
 def _score(literals: list[str]) -> float:

@@ -167,7 +167,8 @@ def _user_files(folders: Iterable[str | os.PathLike[str]]) -> list[Path]:
         return []
     from pathlib import Path
 
-    return [path for folder in folders for path in sorted(Path(folder).glob("*.toml"))]
+    paths = [Path(folder) for folder in folders]
+    return [file for path in paths for file in ([path] if path.suffix == ".toml" else sorted(path.glob("*.toml")))]
 
 
 def _add_user_file(path: Path, rules: list[RuleRow], extra: dict[str, dict[str, Any]], problems: list[str], folder: str) -> None:

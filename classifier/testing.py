@@ -1,0 +1,172 @@
+"""For people who add rules: run the examples of a rule file through the real engine, and assert what a log is answered with.
+
+    from vllm_triage.classifier.testing import RuleFile, assert_verdict
+
+    RULES = RuleFile("rules/acme_plugin.toml")
+
+    def test_examples():
+        assert RULES.complaints() == []
+
+    def test_a_log():
+        assert_verdict(open("tests/crash.log").read(), "acme_plugin/bad_cache", line=17, rules=RULES)
+
+marked.py reads logs that carry their expectation in themselves.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ..corpus.check import check_bucket
+from ..corpus.compiler import read_bucket
+from ..corpus.schema import Bucket, CorpusError, Rule
+from .api import Triage, shared
+from .diagnose import _Context
+from .errors import RuleError
+from .match import match_frames
+from .model import Diagnosis, Incident
+from .read import read_blocks
+
+CORPUS = Path(__file__).parent.parent / "corpus"
+
+
+class RuleFile:
+    """One rule file, loaded on top of the built-in corpus (or a file of that corpus itself).
+
+    Args:
+        path: The TOML file.
+
+    Raises:
+        RuleError: The file breaks the format; the message says what and where.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        try:
+            self.bucket: Bucket = read_bucket(self.path)
+        except (CorpusError, OSError) as error:
+            raise RuleError(str(error)) from None
+        built_in = self.path.resolve().is_relative_to(CORPUS.resolve())
+        self.triage = shared() if built_in else Triage([self.path])
+        problems = [problem for problem in self.triage.corpus.problems if self.path.name in problem]
+        if problems:
+            raise RuleError("; ".join(problems))
+
+    @property
+    def rules(self) -> list[Rule]:
+        """The rules as they stand in the file, with their examples."""
+        return self.bucket.rule
+
+    def complaints(self) -> list[str]:
+        """Return what is wrong: format, literals, costs, every example, every confuser (none: all is well)."""
+        found = check_bucket(self.bucket, self.path.name)
+        for rule in self.bucket.rule:
+            found += check_examples(self.bucket, rule, self.triage)
+        return found + check_confusers(self.bucket, self.triage)
+
+
+def check_examples(bucket: Bucket, rule: Rule, triage: Triage | None = None) -> list[str]:
+    """Return complaints about the examples of one rule, each run through the engine by itself.
+
+    Every ``match`` must make the rule fire. A ``reject`` must not, where the rule's own words decide; a rule that asks for
+    a stage, for other rules or for a stack is tried in that company (:func:`company`).
+    """
+    engine = triage or shared()
+    name = f"{bucket.id}/{rule.id}"
+    before = company(rule)
+    complaints = [f"{name}: does not fire on its example {text[:100]!r}" for text in rule.match if not fires(name, before + text, engine)]
+    if not (rule.requires or rule.stages or rule.unless or rule.not_frames):
+        complaints += [f"{name}: fires on its counter-example {text[:100]!r}" for text in rule.reject if fires(name, text, engine)]
+    return complaints
+
+
+def check_confusers(bucket: Bucket, triage: Triage | None = None) -> list[str]:
+    """Return complaints about excerpts that look like the bucket, are not, and are answered with it all the same."""
+    engine = triage or shared()
+    return [f"{bucket.id}: its confuser is answered with it: {text[:100]!r}" for text in bucket.confusers if engine.diagnose(text).bucket == bucket.id]
+
+
+def fires(rule: str, log: Any, triage: Triage | None = None) -> bool:
+    """Tell whether the rule with the full id ``rule`` fires on a log and nothing in that log speaks against it."""
+    for incident in read_incidents(log, triage):
+        if rule in incident.fired:
+            return True
+        context = _Context(incident)
+        for hit in incident.hits:
+            if hit.rule.id != rule or not match_frames(hit.rule, hit.trace) or not context.conditions(hit):
+                continue
+            if hit.rule.role not in ("cause", "symptom") or not context.cancelled(hit):
+                return True
+    return False
+
+
+def read_incidents(log: Any, triage: Triage | None = None) -> list[Incident]:
+    """Return what the engine reads out of a log before it decides: hits, exceptions, stages, facts."""
+    analysis = (triage or shared()).start()
+    for block in read_blocks(log):
+        analysis.feed(block)
+    return analysis.finish()
+
+
+def company(rule: Rule) -> str:
+    """Return log lines that give a rule what it asks for: one of its ``stages`` reached, one of its ``requires`` fired."""
+    lines = []
+    if rule.stages:
+        lines += [_stage_lines()[stage] for stage in rule.stages if stage in _stage_lines()][:1]
+    if rule.requires:
+        lines += [found[0] for name in rule.requires if (found := _corpus_examples().get(name))][:1]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def assert_verdict(
+    log: Any, expected: str, *, line: int | None = None, facts: dict[str, Any] | None = None, rules: RuleFile | Triage | None = None
+) -> Diagnosis:
+    """Assert what a log is answered with, and return the answer.
+
+    Args:
+        log: The log itself, a path object, a file, or lines.
+        expected: A bucket (``kv_cache_oom``) or a cause (``kv_cache_oom/context_exceeds_cache``).
+        line: The line that must be the first evidence.
+        facts: Facts that the log must yield, by name.
+        rules: A rule file, or an engine, to answer with.
+
+    Raises:
+        AssertionError: It is not; the message holds the answer and why it was given.
+    """
+    engine = rules.triage if isinstance(rules, RuleFile) else rules or shared()
+    answer = engine.diagnose(log)
+    given = answer.cause if "/" in expected else answer.bucket
+    if given != expected:
+        why = "\n  ".join(answer.explanation[:5] or ["no rule fired"])
+        raise AssertionError(f"expected {expected}, got {answer.cause} ({answer.confidence}):\n  {why}")
+    if line is not None and (not answer.evidence or answer.evidence[0].line != line):
+        got = answer.evidence[0] if answer.evidence else None
+        raise AssertionError(f"expected line {line} as the first evidence, got {got.line if got else 'none'}: {got.text[:200] if got else ''}")
+    wrong = {name: (value, answer.facts.get(name)) for name, value in (facts or {}).items() if answer.facts.get(name) != value}
+    if wrong:
+        raise AssertionError("facts: " + "; ".join(f"{name}: expected {value!r}, got {got!r}" for name, (value, got) in wrong.items()))
+    return answer
+
+
+def corpus_files() -> Iterable[Path]:
+    """Return the rule files of the built-in corpus."""
+    return [*sorted((CORPUS / "buckets").glob("*.toml")), CORPUS / "facts.toml"]
+
+
+@cache
+def _corpus_examples() -> dict[str, list[str]]:
+    return {f"{bucket.id}/{rule.id}": rule.match for path in corpus_files() for bucket in [read_bucket(path)] for rule in bucket.rule}
+
+
+@cache
+def _stage_lines() -> dict[str, str]:
+    """Return for each stage a line by which a start is known to have reached it."""
+    lines: dict[str, str] = {}
+    for rule in read_bucket(CORPUS / "facts.toml").rule:
+        if rule.stage and rule.pattern:
+            lines.setdefault(rule.stage, rule.match[0])
+    return lines
