@@ -5,6 +5,7 @@ Only lines that hold a literal of some rule, or that stand within a traceback, a
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from itertools import pairwise
 from typing import Any
@@ -20,8 +21,10 @@ from .traces import TraceReader
 
 PER_RULE = 12
 """Hits kept of one rule in one incident; further ones are counted."""
-VISITS = 1500
-"""Occurrences of one literal in a log after which it is no longer looked for."""
+VISITS = 300
+"""Occurrences of one literal in a log after which it is no longer looked for, but near errors."""
+NEAR = 1 << 14
+"""Bytes around an error in which all literals count."""
 FACT_TRIES = 60
 """The same for facts: they are told at start-up, by a few processes."""
 TRIES = 400
@@ -81,7 +84,7 @@ class Analysis:
         data = block.data
         found = self._engine.scanner.find(data)
         if self._muted:
-            found = [item for item in found if item[0] not in self._muted]
+            found = self._unmuted(found)
         # Ends are ordered, starts are what lines are found by.
         found.sort(key=_start_of)
         self._walk(data, block.number, found)
@@ -92,6 +95,15 @@ class Analysis:
         keep = data[-TAIL:]
         self._tail = keep
         self._tail_number = block.number + count - keep.count(b"\n")
+
+    def _unmuted(self, found: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+        """Drop what is muted, but for the surroundings of an error: there the rare meaning of a frequent word may stand."""
+        rules, muted = self._engine.scanner.rules, self._muted
+        kept = [item for item in found if item[0] not in muted]
+        near = [item[1] for item in kept if not rules[item[0]]]
+        if not near:
+            return kept
+        return [item for item in found if item[0] not in muted or _close(near, item[1])]
 
     def _mute(self, found: list[tuple[int, int, int]]) -> None:
         """Stop looking for literals that stand everywhere in this log: their rules have had their chance."""
@@ -136,7 +148,8 @@ class Analysis:
                 index += 1
             if rules or structure or traces.open:
                 self._line(data, start, end, number, rules)
-            position = end + 1
+            # CRLF is one line end, a bare CR another.
+            position = end + 2 if data[end : end + 2] == b"\r\n" else end + 1
             steps += 1
             if steps & 63 == 0 and traces.open:
                 traces.sweep(number)
@@ -305,6 +318,12 @@ class Analysis:
                     lines.append(split_line(number, part[:LINE].decode("utf-8", "replace")))
             number += 1
         return lines[-count:]
+
+
+def _close(marks: list[int], position: int) -> bool:
+    """Tell whether one of the ordered ``marks`` lies near a position."""
+    index = bisect_left(marks, position - NEAR)
+    return index < len(marks) and marks[index] <= position + NEAR
 
 
 _CLOCK = LazyPattern(r"(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?")

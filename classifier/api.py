@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-from ..corpus.store import Corpus, load
+from ..corpus.store import Corpus, load, plugin_folders
 from .analyze import Analysis, Engine
 from .decide import decide
 from .model import Diagnosis
@@ -25,7 +25,7 @@ class Triage:
     def __init__(
         self, rule_folders: Iterable[str | os.PathLike[str]] = (), only: Iterable[str] = (), ignore: Iterable[str] = ()
     ) -> None:
-        self.corpus: Corpus = load([*rule_folders, *_plugin_folders()])
+        self.corpus: Corpus = load([*rule_folders, *plugin_folders()])
         only, ignore = frozenset(only), frozenset(ignore)
         rules = [rule for rule in self.corpus.rules if _wanted(rule, only, ignore)]
         self._engine = Engine(rules)
@@ -62,12 +62,6 @@ def _wanted(rule: Any, only: frozenset[str], ignore: frozenset[str]) -> bool:
     if names & ignore:
         return False
     return not only or rule.role not in ("cause", "symptom") or bool(names & only)
-
-
-def _plugin_folders() -> list[str]:
-    """Return rule folders that installed packages offer (entry point group ``vllm_triage.rules``) and the environment names."""
-    folders = [folder for folder in os.environ.get("VLLM_TRIAGE_RULES", "").split(os.pathsep) if folder]
-    return folders
 
 
 _shared: Triage | None = None

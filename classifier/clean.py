@@ -65,10 +65,8 @@ class Cleaner:
             from .unwrap import unwrap_json
 
             data = unwrap_json(data)
-        if b"\r" in data:
-            data = data.replace(b"\r\n", b"\n")
         if b"\x1b" in data:
-            data = _ANSI.sub(b"", data)
+            data = _drop_colours(data)
         if self._orphans is None and data.strip():
             self._orphans = any(sign in data for sign in _ORPHAN_SIGNS)
         if self._orphans:
@@ -80,6 +78,20 @@ class Cleaner:
         if len(data) > FLAT_LINE and data.count(b"\n") * FLAT_LINE < len(data):
             data = _split_flat(data)
         return data
+
+
+def _drop_colours(data: bytes) -> bytes:
+    """Remove escape sequences, line by line where few lines have any."""
+    parts = []
+    position = 0
+    while (at := data.find(b"\x1b", position)) >= 0:
+        end = data.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        parts.append(data[position:at])
+        parts.append(_ANSI.sub(b"", data[at:end]))
+        position = end
+    parts.append(data[position:])
+    return b"".join(parts)
 
 
 def _drop_prompts(data: bytes) -> bytes:

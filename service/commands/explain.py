@@ -13,13 +13,14 @@ def run(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="vllm-triage explain", description="Say what a bucket or a cause is, what proves it, and how it is fixed.")
     parser.add_argument("id", metavar="BUCKET|CAUSE|RULE", help="for example kv_cache_oom or kv_cache_oom/context_exceeds_cache")
     parser.add_argument("-f", "--format", choices=("text", "json"), default="text")
+    parser.add_argument("--rules", action="append", default=[], metavar="FOLDER", help="add the rule files of a folder (repeatable)")
     try:
         options = parser.parse_args(list(words))
     except SystemExit as stop:
         return int(stop.code or 0)
-    from ...corpus.store import load
+    from ...corpus.store import load, plugin_folders
 
-    corpus = load()
+    corpus = load([*options.rules, *plugin_folders()])
     name = options.id
     bucket, _, part = name.partition("/")
     if bucket not in corpus.buckets():

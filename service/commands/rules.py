@@ -18,9 +18,9 @@ def run(words: Sequence[str]) -> int:
         return int(stop.code or 0)
     import sys
 
-    from ...corpus.store import load
+    from ...corpus.store import load, plugin_folders
 
-    corpus = load(options.rules)
+    corpus = load([*options.rules, *plugin_folders()])
     for problem in corpus.problems:
         print(f"vllm-triage: rule file left out: {problem}", file=sys.stderr)
     unknown = [name for name in options.bucket if name not in {*corpus.buckets(), "facts"}]
