@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from .advise import advise, sentences
-from .diagnose import ORDER, READY, silent_end, stop_line, untold, weigh, wrappers
+from .diagnose import ORDER, READY, STRENGTH, silent_end, stop_line, untold, weigh, wrappers
 from .model import Candidate, Diagnosis, Evidence, Hit, Incident, Line, Trace
 
 ACCEPT = 0.5
@@ -13,7 +13,7 @@ ACCEPT = 0.5
 # Confidence by strength of the deciding rule, before what competes with it is taken off (calibrated on logs, see docs/accuracy.md).
 WAITS = frozenset({"nccl_hang", "mqllmengine_stall", "client_connection", "performance_degradation"})
 """Buckets whose symptoms say that something waits: over as soon as requests are answered again."""
-CONFIDENCE = {"certain": 0.97, "strong": 0.9, "weak": 0.72}
+CONFIDENCE = {"certain": 0.985, "strong": 0.955, "weak": 0.88, "guess": 0.6}
 
 
 def decide(incidents: list[Incident], tail: list[Line], corpus: Any) -> Diagnosis:
@@ -87,9 +87,9 @@ def _without_cause(
     fatal = [trace for trace in early if trace.level in ("", "ERROR", "CRITICAL") and trace.frames]
     if named:
         # The wrapper that says most: a death before «the engine is dead», and that before other software's words.
-        hit = max(named, key=lambda item: (item.rule.bucket != "unknown", item.rule.bucket != "engine_dead", {"weak": 0, "strong": 1, "certain": 2}[item.rule.strength], -item.line.number))
+        hit = max(named, key=lambda item: (item.rule.bucket != "unknown", item.rule.bucket != "engine_dead", STRENGTH[item.rule.strength], -item.line.number))
         if not fatal or hit.rule.bucket != "engine_dead":
-            answer = _answer(hit.rule.bucket, hit.rule.cause, 0.7, "rule", corpus, incident, hit)
+            answer = _answer(hit.rule.bucket, hit.rule.cause, 0.87, "rule", corpus, incident, hit)
             answer.evidence = [_evidence(hit, "cause")]
             answer.explanation.append(f"no cause in the log: the wrapper {hit.rule.id} is all there is")
             return _with_alternatives(answer, candidates)

@@ -6,9 +6,11 @@ from typing import Any
 from .match import match_frames
 from .model import STAGES, Candidate, Hit, Incident, Line, Trace
 
-STRENGTH = {"certain": 3.0, "strong": 2.2, "weak": 1.0}
+STRENGTH = {"certain": 3.0, "strong": 2.2, "weak": 1.0, "guess": 0.65}
 ORDER = {stage: index for index, stage in enumerate(STAGES)}
 READY = ORDER["api_ready"]
+QUEUE = 100
+"""Waiting requests from which on a full KV cache at the end of a log is more than a burst."""
 
 
 def weigh(incident: Incident) -> list[Candidate]:
@@ -128,7 +130,7 @@ class _Context:
             add(-1.6, "stands in source code that a traceback shows")
         if rule.pattern == "" and rule.strength == "weak":
             add(-0.1, "goes by where it was raised")
-        if rule.bucket == "performance_degradation" and self.ready and rule.strength == "weak":
+        if rule.bucket == "performance_degradation" and self.ready and rule.strength == "weak" and int(hit.captures.get("waiting", 0)) < QUEUE:
             add(-0.6, "a burst in the life of a healthy server looks the same")
         self._judge_place(hit, add)
         self._judge_time(hit, add)

@@ -8,9 +8,7 @@
         assert RULES.complaints() == []
 
     def test_a_log():
-        assert_verdict(open("tests/crash.log").read(), "acme_plugin/bad_cache", line=17, rules=RULES)
-
-marked.py reads logs that carry their expectation in themselves.
+        assert_verdict(Path("tests/crash.log"), "acme_plugin/bad_cache", line=17, rules=RULES)
 """
 
 from __future__ import annotations

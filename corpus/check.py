@@ -64,7 +64,7 @@ def _check_rule(rule: Rule) -> list[str]:
         return [f"no literal of {MINIMUM} characters or more that every match contains; give 'literals' or rewrite the pattern"]
     compiled = regex.compile(rule.pattern)
     for example in rule.match:
-        lines = [line for line in example.splitlines() if compiled.search(line)]
+        lines = [line for line in map(_peeled, example.splitlines()) if compiled.search(line)]
         if not lines:
             complaints.append(f"does not match its own example {example[:90]!r}")
         elif not any(literal in line for line in lines for literal in literals):
@@ -72,17 +72,24 @@ def _check_rule(rule: Rule) -> list[str]:
     if not (rule.frames or rule.not_frames or rule.stages or rule.requires or rule.unless):
         complaints += [
             f"matches its own counter-example {example[:90]!r}" for example in rule.reject
-            if any(compiled.search(line) and (not rule.levels or _level(line) in rule.levels) for line in example.splitlines())
+            if any(compiled.search(_peeled(line)) and (not rule.levels or _level(line) in rule.levels) for line in example.splitlines())
         ]  # fmt: skip
     return complaints
 
 
 _LEVEL = regex.compile(r"^(?:\([^)]*\) )?(DEBUG|INFO|WARNING|ERROR|CRITICAL)\b")
+_PREFIX = regex.compile(r"^(?:\([^)]*\) )?(?:[A-Z]+ \d\d-\d\d \d\d:\d\d:\d\d )(?:\[[^\]]*:\d+\]|[\w./-]+:\d+\]) ?")
 
 
 def _level(line: str) -> str:
     found = _LEVEL.match(line)
     return found.group(1) if found else ""
+
+
+def _peeled(line: str) -> str:
+    """Return a line without vLLM's own prefix, as the engine tries patterns on it (prefix.py knows many more)."""
+    found = _PREFIX.match(line)
+    return line[found.end() :] if found else line
 
 
 def main(arguments: list[str]) -> int:

@@ -42,7 +42,8 @@ def required_literals(pattern: str, minimum: int = MINIMUM) -> list[str] | None:
         tree = parser.parse(pattern)
     except (re.error, OverflowError, RecursionError):
         return None
-    found = _best(list(tree), minimum)
+    # Under (?i) at the start no literal is sure in any one spelling.
+    found = None if tree.state.flags & re.IGNORECASE else _best(list(tree), minimum)
     if found is None:
         return None
     cut = {literal if len(literal) <= LONGEST else _rarest_slice(literal) for literal in found}
@@ -53,7 +54,8 @@ def required_literals(pattern: str, minimum: int = MINIMUM) -> list[str] | None:
 def all_strings(pattern: str) -> list[str] | None:
     """Return every string that ``pattern`` can match in full, or None where they are many or endless."""
     try:
-        found = _exact(list(parser.parse(pattern)))
+        tree = parser.parse(pattern)
+        found = None if tree.state.flags & re.IGNORECASE else _exact(list(tree))
     except (re.error, OverflowError, RecursionError):
         return None
     return sorted(found) if found else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 ROLES = ("cause", "symptom", "teardown", "advice", "fact", "benign")
-STRENGTHS = ("weak", "strong", "certain")
+STRENGTHS = ("guess", "weak", "strong", "certain")
 STAGES = (
     "launch", "config", "engine_init", "distributed_init", "weights", "compile",
     "profile", "kv_cache", "graph_capture", "api_ready", "serving", "shutdown",
@@ -123,6 +123,8 @@ def _parse_cause(data: dict[str, Any], where: str) -> Cause:
         spot = f"{where}: fix {fix.title!r}"
         _one_of(fix.kind, KINDS, f"{spot}: kind")
         _one_of(fix.safety, SAFETY, f"{spot}: safety")
+        if not fix.cost.strip():
+            raise CorpusError(f"{spot}: cost is empty (\"none\" where there is none)")
         if fix.kind in ("flag", "env") and not fix.option:
             raise CorpusError(f"{spot}: a {fix.kind} needs 'option'")
         if fix.option and fix.kind == "flag" and not fix.option.startswith("-"):

@@ -1,0 +1,171 @@
+"""Every rule of every bucket, tried with its own examples; what the files must hold together."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from vllm_triage.classifier.advise import holds
+from vllm_triage.classifier.testing import CORPUS, check_confusers, check_examples, company, corpus_files
+from vllm_triage.classifier.testing import fires as rule_fires
+from vllm_triage.classifier.values import COMPUTED
+from vllm_triage.corpus.check import check_file
+from vllm_triage.corpus.compiler import read_bucket
+from vllm_triage.corpus.schema import Bucket, Rule
+
+FILES = list(corpus_files())
+BUCKETS = 44
+"""How many kinds of failure there are, `no_failure` and `unknown` included."""
+
+# Examples that another rule outranks or cancels, by rule; the words of both are right, one of the two must go or be narrowed.
+PENDING = {
+    "compile_failure/dynamo-advice": "cancelled by no_failure/advice-dynamo on the same words",
+    "invalid_argument/no-model-given": "cancelled by no_failure/config-notices, which should hold for INFO and WARNING alone",
+    "nccl_hang/p2p-reading-interrupted": "cancelled by no_failure/keyboard-interrupt",
+    "no_failure/uvicorn-shutdown": "the pattern begins with 'INFO:', which is peeled off before",
+    "no_gpu/unspecified-platform": "its DEBUG line is cancelled by install_mismatch/optional-import-noise",
+    "unknown/linters": "'>>> ' is peeled off as a quotation mark",
+    "worker_died/shell-killed": "'[1] ' is peeled off as a rank",
+}
+
+# Examples on the border of two buckets, and the bucket that is answered: moving one is a decision, not an accident.
+BORDER = {
+    "host_memory/cannot-allocate": "weights_mismatch",
+    "kv_transfer/connector-install": "install_mismatch",
+    "lora/max-lora-rank-pydantic": "invalid_argument",
+    "multimodal/extra-missing": "install_mismatch",
+    "no_gpu/libcuda-missing": "install_mismatch",
+    "parallel_config/pipeline-conflicts": "invalid_argument",
+    "speculative_decoding/tokens-missing": "invalid_argument",
+    "tokenizer_mismatch/remote-tokenizer-requires": "install_mismatch",
+    "tool_calling/options-incomplete": "invalid_argument",
+}
+
+
+@cache
+def _read(name: str) -> Bucket:
+    return read_bucket(next(path for path in FILES if path.stem == name))
+
+
+def _rules() -> list[tuple[Bucket, Rule]]:
+    return [(bucket, rule) for path in FILES for bucket in [_read(path.stem)] for rule in bucket.rule]
+
+
+@pytest.fixture(params=[path.stem for path in FILES])
+def bucket(request) -> Bucket:
+    """One rule file after the other."""
+    return _read(request.param)
+
+
+def test_examples(bucket):
+    """Every `match` makes its rule fire, no `reject` does, in the engine itself."""
+    found = [text for rule in bucket.rule if f"{bucket.id}/{rule.id}" not in PENDING for text in check_examples(bucket, rule)]
+
+    assert found == []
+
+
+def test_confusers(bucket):
+    """What looks like a bucket and is not, is not answered with it."""
+    assert check_confusers(bucket) == []
+
+
+def test_sure_examples_are_answered_with_their_bucket(bucket, triage):
+    """The example of a cause that is certain or strong is a log of its bucket, alone as it stands."""
+    got = {}
+    for rule in bucket.rule:
+        name = f"{bucket.id}/{rule.id}"
+        if rule.role != "cause" or rule.strength == "weak" or name in PENDING:
+            continue
+        for text in rule.match:
+            answer = triage.diagnose(company(rule) + text).bucket
+            if answer != bucket.id:
+                got[name] = answer
+
+    assert got == {name: answer for name, answer in BORDER.items() if name.startswith(f"{bucket.id}/")}
+
+
+def test_files_pass_their_own_check(bucket):
+    """Format, literals, cost of patterns: what `python -m vllm_triage.corpus.check` says."""
+    assert check_file(next(path for path in FILES if path.stem == bucket.id)) == []
+
+
+def test_every_bucket_has_a_file():
+    """All 44 buckets are there, and nothing else."""
+    assert len(list((CORPUS / "buckets").glob("*.toml"))) == BUCKETS
+
+
+def test_there_are_hundreds_of_rules():
+    """At least 250 rules, not counting facts."""
+    assert len([rule for bucket, rule in _rules() if bucket.id != "facts"]) >= 250
+
+
+def test_rule_ids_are_unique():
+    """A full id names one rule."""
+    counts = Counter(f"{bucket.id}/{rule.id}" for bucket, rule in _rules())
+
+    assert [name for name, count in counts.items() if count > 1] == []
+
+
+def test_requires_and_unless_name_rules_that_exist():
+    """A condition on a rule that does not exist never holds."""
+    known = {f"{bucket.id}/{rule.id}" for bucket, rule in _rules()}
+    missing = [f"{bucket.id}/{rule.id}: {name}" for bucket, rule in _rules() for name in [*rule.requires, *rule.unless] if name not in known]
+
+    assert missing == []
+
+
+def test_every_cause_has_a_fix(bucket):
+    """Whoever is told a cause is told what to do."""
+    without = [cause.id for cause in bucket.cause if not cause.fix] if bucket.id not in ("no_failure", "unknown") else []
+
+    assert without == []
+
+
+def test_every_cause_can_be_answered(bucket):
+    """Each cause is one that a rule names, or one that the engine decides by the stage reached."""
+    by_stage = {
+        "nccl_hang": {"silent_distributed_init"},
+        "no_failure": {"benign_warnings", "healthy", "still_starting", "stopped_from_outside"},
+        "unknown": {"unrecognised_failure"},
+    }
+    named = {rule.cause for rule in bucket.rule} | by_stage.get(bucket.id, set())
+
+    assert {cause.id for cause in bucket.cause} - named == set()
+
+
+def test_fix_texts_are_whole(bucket):
+    """Flags name their option, every fix says what it costs, conditions can be read."""
+    wrong = []
+    for cause in bucket.cause:
+        for fix in cause.fix:
+            if fix.kind in ("flag", "env") and not fix.option:
+                wrong.append(f"{cause.id}: {fix.title}: no option")
+            if not fix.cost.strip() or not fix.why.strip():
+                wrong.append(f"{cause.id}: {fix.title}: no cost or why")
+            for condition in fix.when:
+                holds(condition, {"max_model_len": 1})
+
+    assert wrong == []
+
+
+def test_computed_values_exist(bucket):
+    """A slot that looks like a computed value is one."""
+    texts = [text for cause in bucket.cause for fix in cause.fix for text in (fix.change, fix.value, fix.why, fix.title, fix.cost, fix.verify)]
+    names = {name for text in texts for name in re.findall(r"\{((?:fit|raise|lower|halve|free)_\w+)", text)}
+
+    assert {name for name in names if name not in COMPUTED and not name.startswith("free_gib")} == set()
+
+
+def test_pending_names_rules_that_exist():
+    """Nothing is excused that is not there."""
+    known = {f"{bucket.id}/{rule.id}" for bucket, rule in _rules()}
+
+    assert set(PENDING) | set(BORDER) <= known
+
+
+def test_a_rule_that_does_not_fire_is_seen():
+    """The check itself: a rule is not said to fire on a line of another."""
+    assert not rule_fires("kv_cache_oom/max-seq-len-v1", "INFO: all is well")

@@ -1,0 +1,100 @@
+"""The format of rule files: what docs/rules.md does not allow is refused, with words that say what to write."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vllm_triage.corpus.schema import CorpusError, parse_bucket
+
+GOOD: dict[str, Any] = {
+    "id": "acme_disk",
+    "title": "The disk is full",
+    "meaning": "Nothing can be written.",
+    "cause": [
+        {
+            "id": "full", "title": "Full", "summary": "No space.",
+            "fix": [{"title": "Make room", "kind": "step", "change": "Delete what is old.", "why": "Room.", "cost": "none"}],
+        }
+    ],
+    "rule": [{"id": "no-space", "role": "cause", "cause": "full", "pattern": "No space left on acme", "match": ["No space left on acme"]}],
+}  # fmt: skip
+
+
+def _with(path: str, value: Any) -> dict[str, Any]:
+    data = copy.deepcopy(GOOD)
+    *steps, last = path.split(".")
+    place: Any = data
+    for step in steps:
+        place = place[int(step)] if step.isdigit() else place[step]
+    if value is None:
+        del place[last]
+    else:
+        place[last] = value
+    return data
+
+
+def test_a_good_file_is_read():
+    """All that stands in it arrives."""
+    bucket = parse_bucket(GOOD, "x.toml")
+
+    assert ("acme_disk", "full", "no-space") == (bucket.id, bucket.cause[0].id, bucket.rule[0].id)
+    assert ["", "ERROR", "CRITICAL"] == bucket.rule[0].levels
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        ("title", None, "missing title"),
+        ("colour", "red", "unknown key 'colour'"),
+        ("rule.0.role", "culprit", "role must be one of"),
+        ("rule.0.strength", "huge", "strength must be one of"),
+        ("rule.0.scope", "all", "scope must be one of"),
+        ("rule.0.levels", ["LOUD"], "levels must be one of"),
+        ("rule.0.stages", ["lunch"], "stage must be one of"),
+        ("rule.0.cause", "empty", "is not defined in this file"),
+        ("rule.0.cause", None, "needs 'cause'"),
+        ("rule.0.pattern", None, "needs 'pattern'"),
+        ("rule.0.message", "x", "'message' is for traceback rules"),
+        ("rule.0.match", [], "positive example"),
+        ("rule.0.versions", "new", "is no range"),
+        ("rule.0.id", "No Space", "lower-case"),
+        ("rule.0.match", "text", "match must be list"),
+        ("rule", [*GOOD["rule"], *GOOD["rule"]], "stands twice"),
+        ("cause", [*GOOD["cause"], *GOOD["cause"]], "stands twice"),
+        ("cause.0.fix.0.kind", "magic", "kind must be one of"),
+        ("cause.0.fix.0.safety", "fine", "safety must be one of"),
+        ("cause.0.fix.0.cost", "", "cost"),
+        ("cause.0.fix.0.when", ["often"], "when"),
+    ],
+)
+def test_what_is_wrong_is_named(path, value, words):
+    """The message says which key, and what stands for choice."""
+    with pytest.raises(CorpusError, match=words):
+        parse_bucket(_with(path, value), "x.toml")
+
+
+def test_the_message_names_file_and_rule():
+    """Whoever reads it finds the place."""
+    with pytest.raises(CorpusError, match=r"x\.toml: rule no-space"):
+        parse_bucket(_with("rule.0.role", "culprit"), "x.toml")
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "rule", "cause", "fix", "title", "match", "role", "pattern"]), inner, max_size=5),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["id", "title", "meaning", "confusers", "cause", "rule", "other"]), _JSON, max_size=6))
+def test_any_document_is_read_or_refused(data):
+    """No document makes the parser fail in any other way."""
+    try:
+        parse_bucket(data, "x.toml")
+    except CorpusError as error:
+        assert str(error).startswith("x.toml")
