@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from .advise import advise, sentences
+from .command import corrected_command
 from .diagnose import ORDER, READY, STRENGTH, silent_end, stop_line, untold, weigh, wrappers
 from .model import Candidate, Diagnosis, Evidence, Hit, Incident, Line, Trace
 
@@ -178,6 +179,7 @@ def _answer(bucket: str, cause: str, confidence: float, decided_by: str, corpus:
     captures = dict(hit.captures) if hit is not None else {}
     values = {**incident.facts, **captures}
     facts = incident.facts
+    fixes = advise(entry, facts, captures)
     return Diagnosis(
         bucket=bucket,
         cause=f"{bucket}/{cause}",
@@ -185,7 +187,8 @@ def _answer(bucket: str, cause: str, confidence: float, decided_by: str, corpus:
         decided_by=decided_by,
         title=sentences(entry.get("title", ""), values) or texts["title"],
         summary=sentences(entry.get("summary", ""), values),
-        fixes=advise(entry, facts, captures),
+        fixes=fixes,
+        corrected_command=corrected_command(facts, fixes) if bucket != "no_failure" else "",
         confirm=sentences(entry.get("confirm", ""), values),
         refute=sentences(entry.get("refute", ""), values),
     )

@@ -176,6 +176,8 @@ class Advice:
     safety: str = "safe"
     versions: str = ""
     source: str = ""
+    exact: bool = False
+    """Whether every value in ``change`` is known: it can be pasted as it stands."""
 
 
 @dataclass(slots=True, eq=False, repr=False, match_args=False)

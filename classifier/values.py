@@ -59,14 +59,13 @@ def lower_gpu_memory_utilization(facts: Mapping[str, Any]) -> str:
 
 
 def fit_tensor_parallel_size(facts: Mapping[str, Any]) -> str:
-    """Return the largest size that divides the attention heads and is no larger than the GPUs seen."""
-    gpus, heads = facts.get("gpu_count"), facts.get("num_attention_heads")
-    if not isinstance(gpus, int) or gpus < 1:
+    """Return the largest size that divides the attention heads and is no larger than the GPUs seen, nor than what was asked for."""
+    heads = _number(facts, "num_attention_heads") or _number(facts, "num_heads")
+    asked, gpus = _number(facts, "tensor_parallel_size"), _number(facts, "gpu_count")
+    limits = [int(value) for value in (asked, gpus) if value and value >= 1]
+    if not limits or (not heads and not gpus):
         return ""
-    for size in range(gpus, 0, -1):
-        if not isinstance(heads, int) or heads % size == 0:
-            return str(size)
-    return ""
+    return str(next(size for size in range(min(limits), 0, -1) if not heads or int(heads) % size == 0))
 
 
 def free_port(facts: Mapping[str, Any]) -> str:

@@ -1,0 +1,215 @@
+"""Loading: the compiled corpus, users' rule files on top, and what happens where one of them is broken."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from vllm_triage.classifier.api import Triage
+from vllm_triage.corpus import store
+from vllm_triage.corpus.compiler import compile_corpus
+from vllm_triage.corpus.schema import CorpusError
+from vllm_triage.corpus.store import load, plugin_folders
+
+RULES = """
+id = "acme_plugin"
+title = "The Acme plug-in failed"
+meaning = "Our own plug-in."
+[[cause]]
+id = "bad_cache"
+title = "The plug-in's cache is damaged"
+summary = "Entry {entry} cannot be read."
+  [[cause.fix]]
+  title = "Empty the cache"
+  kind = "command"
+  change = "rm -r ~/.cache/acme"
+  why = "It is filled anew."
+  cost = "The next start is slow."
+[[rule]]
+id = "bad-cache"
+role = "cause"
+cause = "bad_cache"
+strength = "certain"
+pattern = '''acme cache entry (?P<entry>\\w+) is damaged'''
+match = ["AcmeError: acme cache entry k7 is damaged"]
+reject = ["INFO acme cache is fine"]
+"""
+LOG = "AcmeError: acme cache entry k7 is damaged"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with one good rule file."""
+    (tmp_path / "acme_plugin.toml").write_text(RULES)
+    return tmp_path
+
+
+def test_rules_of_a_folder_are_added(folder):
+    """A rule of one's own answers; its texts are filled as those of the corpus."""
+    answer = Triage([folder]).diagnose(LOG)
+
+    assert ("acme_plugin/bad_cache", "Entry k7 cannot be read.", "rm -r ~/.cache/acme") == (answer.cause, answer.summary, answer.fixes[0].change)
+
+
+def test_a_single_file_may_be_named(folder):
+    """As a folder of one file."""
+    assert Triage([folder / "acme_plugin.toml"]).diagnose(LOG).bucket == "acme_plugin"
+
+
+def test_the_corpus_is_there_as_well(folder):
+    """Added, not put in its place."""
+    assert Triage([folder]).diagnose("ValueError: No available memory for the cache blocks.").bucket == "kv_cache_oom"
+
+
+def test_a_known_bucket_can_be_given_more(folder):
+    """A file with a known bucket's id adds causes to it."""
+    (folder / "acme_plugin.toml").write_text(RULES.replace('"acme_plugin"', '"host_memory"'))
+    corpus = load([folder])
+
+    assert corpus.problems == []
+    assert {"bad_cache", *load().texts("host_memory")["causes"]} == set(corpus.texts("host_memory")["causes"])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("id = ", "broken.toml"),
+        (RULES.replace('role = "cause"', 'role = "culprit"'), "role must be one of"),
+        (RULES.replace("acme cache entry", "(?:a+)+ cache entry"), "repeat inside"),
+        (RULES.replace("acme cache entry (?P<entry>\\w+) is damaged", "\\w+ \\d+"), "no literal"),
+        (RULES.replace("acme cache entry (?P", "acme cache entry ((?P"), "does not compile"),
+        (RULES.replace('match = ["', 'match = ["not '), None),
+        ("\0\1\2", "broken.toml"),
+    ],
+)
+def test_a_broken_file_is_reported_and_the_others_work(folder, text, words):
+    """One broken file takes neither the corpus nor the other files down."""
+    (folder / "broken.toml").write_text(text.replace("acme_plugin", "acme_other"))
+    engine = Triage([folder])
+
+    assert engine.diagnose(LOG).bucket == "acme_plugin"
+    if words is None:
+        assert engine.corpus.problems == []
+    else:
+        assert [True] == [words in problem for problem in engine.corpus.problems]
+
+
+def test_bytes_that_are_no_text_are_reported(folder):
+    """A rule file in another encoding."""
+    (folder / "latin.toml").write_bytes(b'id = "\xe9t\xe9"')
+
+    assert ["latin.toml" in problem for problem in load([folder]).problems] == [True]
+
+
+def test_an_id_that_is_taken_is_reported(folder):
+    """Rules of the corpus are not replaced by accident."""
+    (folder / "own.toml").write_text(RULES.replace('"acme_plugin"', '"kv_cache_oom"').replace('"bad-cache"', '"max-seq-len-v1"'))
+
+    assert ["kv_cache_oom/max-seq-len-v1 stands in the corpus already" in problem for problem in load([folder]).problems] == [True]
+
+
+def test_a_folder_that_is_not_there_is_reported(tmp_path):
+    """A slip in a path is not passed over in silence."""
+    assert load([tmp_path / "nowhere"]).problems == [f"{tmp_path / 'nowhere'}: no such folder"]
+
+
+def test_the_same_folder_twice_is_read_once(folder):
+    """Named on the command line and in the environment."""
+    assert load([folder, str(folder)]).problems == []
+
+
+def test_folders_of_the_environment(folder, tmp_path, monkeypatch):
+    """VLLM_TRIAGE_RULES holds folders, parted like PATH."""
+    monkeypatch.setenv("VLLM_TRIAGE_RULES", os.pathsep.join(["/nowhere", str(folder)]))
+
+    assert Triage().diagnose(LOG).bucket == "acme_plugin"
+
+
+def _install(site, distribution: str, entry: str) -> None:
+    """Lay a package with rules out as pip would."""
+    (site / "acme_rules").mkdir(parents=True)
+    (site / "acme_rules" / "__init__.py").write_text("raise RuntimeError('rule packages are not imported')")
+    (site / "acme_rules" / "acme_plugin.toml").write_text(RULES)
+    (site / distribution).mkdir()
+    (site / distribution / "entry_points.txt").write_text(f"[console_scripts]\nx = y:z\n\n[vllm_triage.rules]\nacme = {entry}\n")
+
+
+def test_rules_of_an_installed_package(tmp_path, monkeypatch):
+    """The entry point group vllm_triage.rules names a package; its folder is read, its code is not run."""
+    _install(tmp_path, "vllm_triage_acme-1.0.dist-info", "acme_rules")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert plugin_folders() == [str(tmp_path / "acme_rules")]
+    assert Triage().diagnose(LOG).bucket == "acme_plugin"
+    assert "acme_rules" not in sys.modules
+
+
+def test_a_package_that_is_gone_is_reported(tmp_path, monkeypatch):
+    """Left over after an unclean removal."""
+    _install(tmp_path, "vllm_triage_acme-1.0.dist-info", "acme_ruined")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert ["acme_ruined (offered by vllm_triage_acme-1.0.dist-info): no such folder"] == load(plugin_folders()).problems
+
+
+def test_packages_of_other_names_are_not_looked_into(tmp_path, monkeypatch):
+    """Reading the entry points of everything that is installed would cost more than the whole start."""
+    _install(tmp_path, "acme-1.0.dist-info", "acme_rules")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert plugin_folders() == []
+
+
+def test_a_strict_compile_refuses_a_broken_file(folder, tmp_path):
+    """A wheel never ships without a file that somebody broke."""
+    source = tmp_path / "corpus"
+    (source / "buckets").mkdir(parents=True)
+    (source / "buckets" / "acme.toml").write_text("id = ")
+
+    with pytest.raises(CorpusError, match=r"acme\.toml"):
+        compile_corpus(source, tmp_path / "out")
+
+
+def test_a_checkout_compiles_anew_when_a_file_changes(tmp_path, monkeypatch):
+    """What a person edits counts at once; what did not change is not compiled again."""
+    home = tmp_path / "corpus"
+    (home / "buckets").mkdir(parents=True)
+    (home / "buckets" / "acme_plugin.toml").write_text(RULES)
+    monkeypatch.setattr(store, "HERE", str(home))
+    first = [rule.id for rule in load().rules]
+    index = home / "__pycache__" / "rules" / "index.pickle"
+    written = index.stat().st_mtime_ns
+    load()
+    unchanged = index.stat().st_mtime_ns
+    (home / "buckets" / "acme_plugin.toml").write_text(RULES.replace('id = "bad-cache"', 'id = "worse-cache"'))
+
+    assert (["acme_plugin/bad-cache"], written) == (first, unchanged)
+    assert [rule.id for rule in load().rules] == ["acme_plugin/worse-cache"]
+
+
+def test_a_checkout_with_a_broken_file_still_works(tmp_path, monkeypatch):
+    """While somebody edits a file, the others answer."""
+    home = tmp_path / "corpus"
+    (home / "buckets").mkdir(parents=True)
+    (home / "buckets" / "acme_plugin.toml").write_text(RULES)
+    (home / "buckets" / "half.toml").write_text("id = ")
+    monkeypatch.setattr(store, "HERE", str(home))
+    corpus = load()
+
+    assert (["acme_plugin"], 1) == (corpus.buckets(), len(corpus.problems))
+
+
+def test_a_bucket_that_is_not_there():
+    """KeyError, as documented."""
+    with pytest.raises(KeyError):
+        load().texts("no_such_bucket")
+
+
+def test_expressions_ship_compiled():
+    """The first use of a rule loads its expression instead of compiling it."""
+    rule = next(rule for rule in load().rules if rule.id == "kv_cache_oom/max-seq-len-v1")
+
+    assert rule.pattern in rule.ready
+    assert rule.expression("pattern").search("nothing") is None

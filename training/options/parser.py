@@ -1,0 +1,303 @@
+"""Follows how a release builds its command-line parser, and notes every option that it adds.
+
+A small interpreter for the shape in which vLLM writes this: parsers and groups are passed to functions, configuration
+classes become dictionaries of keyword arguments (``get_kwargs``), single entries of these are changed, and
+``add_argument`` gets them. All branches are followed: an option that only some platforms add exists.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from .fields import Option, OptionMaker
+from .resolve import UNKNOWN, Definition, Place, Resolver, called, plain
+from .source import Tree
+
+PARSER = object()
+"""Stands for a parser, or a group of its options."""
+ARGUMENTS = "vllm/engine/arg_utils.py"
+BUILDERS = ("vllm/entrypoints/common/cli_args.py", "vllm/entrypoints/openai/cli_args.py")
+COMMANDS = ("vllm/entrypoints/cli/serve.py", "vllm/scripts.py")
+_DEPRECATED = re.compile(
+    r"^\W*deprecated\b|\[deprecated|\b(?:is|are|was|been) (?:now )?deprecated|(?:will|to) be removed in|has no effect", re.IGNORECASE
+)
+_KINDS = {"int": "int", "float": "float", "str": "str", "bool": "bool", "loads": "json", "literal_eval": "json"}
+
+
+@dataclass(slots=True)
+class Flag:
+    """One option of the command line under all its names."""
+
+    names: list[str]
+    option: Option
+
+
+class FlagMiner(Resolver):
+    """Collects the options that ``vllm serve`` takes in one release."""
+
+    def __init__(self, tree: Tree) -> None:
+        super().__init__(tree)
+        self.flags: list[Flag] = []
+        self.unclear: list[str] = []
+        """Places where the name of an option could not be worked out; empty for a release that was read whole."""
+        self._maker = OptionMaker(self, ARGUMENTS)
+        self._running: list[ast.FunctionDef] = []
+
+    def mine(self) -> list[Flag]:
+        """Return the options of the release."""
+        builder = next((found for path in BUILDERS if (found := self.find(path, "make_arg_parser")) is not None), None)
+        if builder is None or not isinstance(builder.node, ast.FunctionDef):
+            raise LookupError("no make_arg_parser: this release builds its parser elsewhere; add the file to BUILDERS")
+        self._run(builder, {builder.node.args.args[0].arg: PARSER})
+        for path in COMMANDS:
+            for node in ast.walk(self.tree.module(path) or ast.Module([], [])):
+                if isinstance(node, ast.Call) and ast.unparse(node.func) == "serve_parser.add_argument":
+                    self._add(node, Place(path, {}))
+        return self.flags
+
+    # Statements
+
+    def _run(self, definition: Definition, bound: dict[str, Any]) -> Any:
+        node = definition.node
+        if not isinstance(node, ast.FunctionDef) or node in self._running or len(self._running) > 12:
+            return UNKNOWN
+        self._running.append(node)
+        local: dict[str, Any] = {**bound, "": UNKNOWN}
+        self._body(node.body, Place(definition.path, local))
+        self._running.pop()
+        return local[""]
+
+    def _body(self, body: list[ast.stmt], place: Place) -> None:
+        for node in body:
+            self._statement(node, place)
+
+    def _statement(self, node: ast.stmt, place: Place) -> None:
+        match node:
+            case ast.Assign(targets=[target], value=value):
+                self._assign(target, self.value(value, place), value, place)
+            case ast.AugAssign(target=ast.Subscript() as target):
+                self._assign(target, self.value(ast.BinOp(target, node.op, node.value), place), node.value, place)
+            case ast.ImportFrom():
+                place.local.update(self._imported(node, place))
+            case ast.Delete(targets=targets):
+                for target in targets:
+                    self._delete(target, place)
+            case ast.Expr(value=value):
+                self.value(value, place)
+            case ast.Return(value=value) if value is not None:
+                place.local[""] = self.value(value, place)
+            case ast.If() | ast.Try() | ast.With():
+                self._body(node.body, place)
+                self._body(getattr(node, "orelse", []), place)
+            case ast.For():
+                self._loop(node, place)
+
+    def _imported(self, node: ast.ImportFrom, place: Place) -> dict[str, Any]:
+        path = self.tree.path_of(node.module or "") if not node.level else None
+        if path is None:
+            return {}
+        found = {alias.asname or alias.name: self.find(path, alias.name) for alias in node.names}
+        return {name: definition for name, definition in found.items() if definition is not None}
+
+    def _assign(self, target: ast.expr, value: Any, expression: ast.expr, place: Place) -> None:
+        if isinstance(target, ast.Name):
+            place.local[target.id] = value
+        elif isinstance(target, ast.Subscript):
+            option, word = self.value(target.value, place), self.value(target.slice, place)
+            if isinstance(option, Option) and isinstance(word, str):
+                self._tell(option, word, expression, value, place)
+
+    def _delete(self, target: ast.expr, place: Place) -> None:
+        if isinstance(target, ast.Subscript):
+            option, word = self.value(target.value, place), self.value(target.slice, place)
+            if isinstance(option, Option) and word == "nargs":
+                option.many = False
+            elif isinstance(option, Option) and word == "choices":
+                option.choices = UNKNOWN
+            elif isinstance(option, dict):
+                option.pop(word, None)
+
+    def _loop(self, node: ast.For, place: Place) -> None:
+        source = node.iter
+        if isinstance(source, ast.Call) and called(source) == "items" and isinstance(source.func, ast.Attribute):
+            items = self.value(source.func.value, place)
+            pairs = list(items.items()) if isinstance(items, dict) else [(UNKNOWN, UNKNOWN)]
+        else:
+            items = self.value(source, place)
+            pairs = [(item,) for item in items] if isinstance(items, (list, dict)) else [(UNKNOWN,)]
+        targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+        for pair in pairs:
+            for target, item in zip(targets, pair, strict=False):
+                if isinstance(target, ast.Name):
+                    place.local[target.id] = item
+            self._body(node.body, place)
+
+    # Expressions
+
+    def call(self, expression: ast.Call, place: Place) -> Any:
+        """Evaluate a call: an option is added, a helper is followed, or a value is made."""
+        name = called(expression)
+        owner = self._owner(expression, place)
+        if name == "add_argument":
+            if owner is PARSER:
+                self._add(expression, place)
+            return UNKNOWN
+        if name in ("add_argument_group", "add_mutually_exclusive_group") and owner is PARSER:
+            return PARSER
+        if name == "get_kwargs" and expression.args:
+            cls = self.class_at(place, expression.args[0])
+            return UNKNOWN if cls is None else self._maker.options(cls)
+        if isinstance(owner, Option):
+            return self._change(owner, name, expression, place)
+        if isinstance(owner, list) and name in ("remove", "append", "extend", "insert") and expression.args:
+            return self._change_list(owner, name, self.value(expression.args[-1], place))
+        if name in ("deepcopy", "copy") and expression.args and isinstance(copied := self.value(expression.args[0], place), Option):
+            return copied.copy()
+        if name == "replace" and isinstance(owner, str) and len(expression.args) == 2:
+            return owner.replace(*(str(self.value(argument, place)) for argument in expression.args))
+        return self._follow(expression, place)
+
+    def subscript(self, expression: ast.Subscript, place: Place) -> Any:
+        """Evaluate ``kwargs["field"]`` and ``kwargs["field"]["default"]`` as well."""
+        owner = self.value(expression.value, place)
+        if isinstance(owner, Option):
+            return getattr(owner, str(self.value(expression.slice, place)), UNKNOWN)
+        return super().subscript(expression, place)
+
+    def mapping(self, expression: ast.Dict, place: Place) -> Any:
+        """Evaluate ``{**kwargs["field"], "default": …}`` as an option."""
+        spread = [self.value(value, place) for key, value in zip(expression.keys, expression.values, strict=True) if key is None]
+        base = next((item for item in spread if isinstance(item, Option)), None)
+        if base is None:
+            return super().mapping(expression, place)
+        option = base.copy()
+        for key, value in zip(expression.keys, expression.values, strict=True):
+            if key is not None:
+                self._tell(option, str(self.value(key, place)), value, self.value(value, place), place)
+        return option
+
+    def _owner(self, expression: ast.Call, place: Place) -> Any:
+        return self.value(expression.func.value, place) if isinstance(expression.func, ast.Attribute) else UNKNOWN
+
+    def _change(self, option: Option, name: str, expression: ast.Call, place: Place) -> Any:
+        if name == "pop" and len(expression.args) == 2:
+            return self.value(expression.args[1], place)
+        if name == "update" and expression.args and isinstance(expression.args[0], ast.Dict):
+            words = expression.args[0]
+            for key, value in zip(words.keys, words.values, strict=True):
+                self._tell(option, str(self.value(key, place)), value, self.value(value, place), place)
+        return UNKNOWN
+
+    @staticmethod
+    def _change_list(items: list[Any], name: str, value: Any) -> Any:
+        if name == "remove":
+            items[:] = [item for item in items if item != value]
+        elif name == "extend" and isinstance(value, list):
+            items.extend(value)
+        elif name != "extend" and value is not UNKNOWN:
+            items.append(value)
+        return UNKNOWN
+
+    def _follow(self, expression: ast.Call, place: Place) -> Any:
+        arguments = [self.value(argument, place) for argument in expression.args]
+        if not any(argument is PARSER or _is_options(argument) for argument in arguments):
+            return super().call(expression, place)
+        found, cls = self._callee(expression.func, place)
+        if found is None or not isinstance(found.node, ast.FunctionDef):
+            return UNKNOWN
+        names = [argument.arg for argument in found.node.args.args]
+        bound: dict[str, Any] = {}
+        if cls is not None and names and names[0] in ("cls", "self"):
+            bound[names.pop(0)] = cls
+        return self._run(found, {**bound, **dict(zip(names, arguments, strict=False))})
+
+    def _callee(self, function: ast.expr, place: Place) -> tuple[Definition | None, Definition | None]:
+        if isinstance(function, ast.Name):
+            local = place.local.get(function.id)
+            return (local if isinstance(local, Definition) else self.find(place.path, function.id)), None
+        if not isinstance(function, ast.Attribute):
+            return None, None
+        if isinstance(function.value, ast.Call) and called(function.value) == "super":
+            cls = place.local.get("cls")
+            if not isinstance(cls, Definition):
+                return None, None
+            return self._above(cls, function.attr), cls
+        cls = self.class_at(place, function.value)
+        return (None if cls is None else self.method(cls, function.attr)), cls
+
+    def _above(self, cls: Definition, name: str) -> Definition | None:
+        # The method after the one that is running, in the order of the bases.
+        found = [each for line in self.lineage(cls) if (each := self.method(line, name)) is not None]
+        running = self._running[-1] if self._running else None
+        nodes = [each.node for each in found]
+        last = max((place for place, node in enumerate(nodes) if node is running), default=-1)
+        return found[last + 1] if last + 1 < len(found) else None
+
+    # Options
+
+    def _add(self, expression: ast.Call, place: Place) -> None:
+        option = Option(default=None)
+        names: list[str] = []
+        for argument in expression.args:
+            value = self.value(argument.value if isinstance(argument, ast.Starred) else argument, place)
+            if isinstance(value, str):
+                names.append(value)
+            elif not isinstance(value, list):
+                self.unclear.append(f"{place.path}:{expression.lineno}: {ast.unparse(argument)}")
+        spread = [self.value(word.value, place) for word in expression.keywords if word.arg is None]
+        option = next((item.copy() for item in spread if isinstance(item, Option)), option)
+        for word in expression.keywords:
+            if word.arg is not None:
+                self._tell(option, word.arg, word.value, self.value(word.value, place), place)
+        option.deprecated = option.deprecated or bool(_DEPRECATED.search(option.help))
+        names = [name.replace("_", "-") if name.startswith("--") else name for name in names if name.startswith("-")]
+        if names:
+            self.flags.append(Flag(sorted(names, key=lambda name: not name.startswith("--")), option))
+
+    def _tell(self, option: Option, word: str, expression: ast.expr, value: Any, place: Place) -> None:
+        match word:
+            case "type":
+                option.kind = self._kind(expression, place)
+            case "action":
+                self._act(option, ast.unparse(expression).strip("'\""))
+            case "nargs":
+                option.many = value != "?" and value is not UNKNOWN
+            case "choices":
+                option.choices = plain(value)
+            case "default":
+                option.default = plain(value)
+            case "help" if isinstance(value, str):
+                option.help = value
+            case "deprecated":
+                option.deprecated = value is True
+
+    @staticmethod
+    def _act(option: Option, action: str) -> None:
+        if action.endswith("BooleanOptionalAction"):
+            option.kind, option.negated = "switch", True
+        elif action in ("store_true", "store_false", "store_const", "count", "help", "version"):
+            option.kind, option.negated = "switch", False
+            if option.default is None and action in ("store_true", "store_false"):
+                option.default = action == "store_false"
+        elif action.endswith("StoreBoolean"):
+            option.kind = "bool"
+        elif action == "append":
+            option.many = True
+
+    def _kind(self, expression: ast.expr, place: Place) -> str:
+        if isinstance(expression, ast.Call) and expression.args:
+            # optional_type(int), parse_type(json.loads)
+            return self._kind(expression.args[0], place)
+        name = ast.unparse(expression).rsplit(".", 1)[-1]
+        if name in _KINDS:
+            return _KINDS[name]
+        if name == "check_port" or "int" in name.split("_"):
+            return "int"
+        return "json" if "dict" in name.split("_") else "str"
+
+
+def _is_options(value: Any) -> bool:
+    return isinstance(value, Option) or (isinstance(value, dict) and any(isinstance(item, Option) for item in value.values()))
