@@ -69,10 +69,9 @@ class Analysis:
         self._tail = b""
         self._tail_number = 1
         self._errors = 0
-        self._last_code: Line | None = None
+        self._sample = b""
         self.lines = 0
         self.bytes = 0
-        self.text_lines = 0
 
     @property
     def incident(self) -> Incident:
@@ -82,6 +81,8 @@ class Analysis:
     def feed(self, block: Block) -> None:
         """Read one block."""
         data = block.data
+        if not self._sample:
+            self._sample = data[:4096].strip()
         found = self._engine.scanner.find(data)
         if self._muted:
             found = self._unmuted(found)
@@ -308,6 +309,15 @@ class Analysis:
             self._keep(Hit(rule, line, captures, None, False, 1, self.incident.index, line.number))
         return True
 
+    def refusal(self) -> str:
+        """Return why the input is no log at all; "" where it may be one."""
+        if not self._sample:
+            return "the log is empty: nothing but blanks or NUL bytes (errors go to standard error: … 2>&1 | vllm-triage -)"
+        control = len(self._sample) - len(self._sample.translate(None, _CONTROL))
+        if control > 0.1 * len(self._sample) and not any(item.hits or item.stages or item.traces for item in self._incidents):
+            return "the input is binary, not a log: name the text that the server wrote"
+        return ""
+
     def tail(self, count: int = 60) -> list[Line]:
         """Return the last lines of the log that are not empty, peeled."""
         number = self._tail_number
@@ -326,6 +336,7 @@ def _close(marks: list[int], position: int) -> bool:
     return index < len(marks) and marks[index] <= position + NEAR
 
 
+_CONTROL = bytes(byte for byte in range(32) if byte not in b"\t\n\v\f\r\x1b")
 _CLOCK = LazyPattern(r"(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from ..corpus.store import Corpus, load, plugin_folders
 from .analyze import Analysis, Engine
 from .decide import decide
+from .errors import InputError
 from .model import Diagnosis
 from .read import read_blocks
 
@@ -50,8 +51,14 @@ class Triage:
         return Analysis(self._engine)
 
     def conclude(self, analysis: Analysis) -> Diagnosis:
-        """Return the diagnosis of what an analysis was fed."""
+        """Return the diagnosis of what an analysis was fed.
+
+        Raises:
+            InputError: It was no log: empty, or binary.
+        """
         incidents = analysis.finish()
+        if reason := analysis.refusal():
+            raise InputError(reason)
         answer = decide(incidents, analysis.tail(), self.corpus)
         answer.lines, answer.bytes = analysis.lines, analysis.bytes
         return answer

@@ -130,7 +130,7 @@ def _healthy(
     elif incident.stages:
         cause, confidence = "still_starting", 0.85
     else:
-        cause, confidence = "healthy", 0.6
+        cause, confidence = "nothing_found", 0.7
     if fatal:
         confidence -= 0.15
     if errors:

@@ -38,7 +38,7 @@ def check_bucket(bucket: Bucket, where: str) -> list[str]:
     for cause in bucket.cause:
         if not cause.fix and bucket.id not in ("no_failure", "unknown"):
             complaints.append(f"{where}: cause {cause.id}: needs at least one fix")
-        if cause.id not in used and not cause.id.startswith(("silent_", "healthy", "still_", "stopped", "benign", "unrecognised")):
+        if cause.id not in used and not cause.id.startswith(("silent_", "nothing_", "healthy", "still_", "stopped", "benign", "unrecognised")):
             complaints.append(f"{where}: cause {cause.id}: no rule leads to it")
     if bucket.id != "facts" and len(bucket.confusers) < 2:
         complaints.append(f"{where}: needs at least 2 confusers")

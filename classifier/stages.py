@@ -1,0 +1,113 @@
+"""How far a start got and how long each stage took, from the marks in the log and from where exceptions were raised."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import pairwise
+
+from .lazy import LazyPattern
+from .model import STAGES, Hit, StageSpan, Trace
+
+ORDER = {stage: index for index, stage in enumerate(STAGES)}
+
+_STAMP = LazyPattern(r"(?:(?:(?P<year>\d{4})[-/])?(?P<month>\d\d)[-/](?P<day>\d\d)[T ])?(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)(?:[.,](?P<fraction>\d{1,9}))?")
+_LONGEST = 43200
+
+# Where vLLM's own code stands while a stage runs: the innermost frame that says so decides.
+_PLACES = (
+    ("graph_capture", ("capture_model", "_capture_cudagraphs", "capture_graph", "graph_capture")),
+    ("kv_cache", (
+        "kernel_warmup", "flashinfer_autotune", "initialize_kv_cache", "initialize_from_config", "get_kv_cache_configs", "get_kv_cache_config",
+        "check_enough_kv_cache_memory", "_check_enough_kv_cache_memory", "_init_cache_engine", "raise_if_cache_size_invalid", "initialize_cache",
+    )),
+    ("profile", ("profile_run", "determine_available_memory", "determine_num_available_blocks", "profile_num_available_blocks", "_dummy_sampler_run")),
+    ("weights", ("load_model", "load_weights")),
+    ("distributed_init", ("init_worker_distributed_environment", "init_distributed_environment", "init_process_group", "_init_workers_ray")),
+)  # fmt: skip
+_STAGE_OF = {function: stage for stage, functions in _PLACES for function in functions}
+_COMPILERS = ("torch/_inductor/compile_fx", "torch/_inductor/codecache", "torch/_inductor/graph", "torch/_dynamo/convert_frame", "vllm/compilation/backends", "vllm/compilation/compiler_interface", "triton/compiler/")  # fmt: skip
+
+_DEATHS = (
+    "EngineDeadError", "died unexpectedly", "exited unexpectedly", "is already dead", "encountered a fatal error", "encountered an issue", "has failed, terminating server",
+    "Background loop has errored", "Background loop is not running", "background task failed", "Engine loop is not running",
+)  # fmt: skip
+FAILED_STARTS = ("Engine core initialization failed", "Engine process failed to start", "EngineCore failed to start", "WorkerProc initialization failed")
+"""Words with which a start ends for good."""
+
+
+def reached(spans: list[StageSpan], traces: list[Trace], hits: list[Hit]) -> str:
+    """Return the furthest stage of a start.
+
+    A stop counts only where the server had come up and its engine was alive: what follows a crash is the crash's own end.
+    """
+    first = {span.stage: span.line for span in reversed(spans)}
+    best = max((stage for stage in first if stage != "shutdown"), key=ORDER.__getitem__, default="")
+    ready = min((first[stage] for stage in ("api_ready", "serving") if stage in first), default=0)
+    if not ready:
+        for trace in traces:
+            if not trace.logging_error and (stage := stage_of(trace)) and ORDER[stage] > ORDER.get(best, -1):
+                best = stage
+        return best
+    stop = first.get("shutdown", 0)
+    if stop > ready and not any(ready < hit.line.number < stop for hit in hits if _is_death(hit)):
+        return "shutdown"
+    return best
+
+
+def stage_of(trace: Trace) -> str:
+    """Return the stage that was running when an exception was raised in vLLM's start-up; "" where the stack does not tell."""
+    stage = ""
+    for frame in trace.frames:
+        name = frame.function.rpartition(".")[2]
+        if name in _STAGE_OF and frame.path.startswith(("vllm/", "torch/distributed/")):
+            stage = _STAGE_OF[name]
+        elif stage == "profile" and frame.path.startswith(_COMPILERS):
+            stage = "compile"
+    return stage
+
+
+def engine_of_traces(traces: list[Trace]) -> str:
+    """Return ``V0`` or ``V1`` where the stacks show the one's code and not the other's."""
+    paths = {frame.path for trace in traces[:50] for frame in trace.frames if frame.path.startswith("vllm/")}
+    new = any(path.startswith("vllm/v1/") for path in paths)
+    old = any(path.startswith(("vllm/worker/", "vllm/executor/gpu_executor", "vllm/engine/multiprocessing/", "vllm/executor/multiproc_gpu_executor")) for path in paths)
+    return "" if new == old else ("V1" if new else "V0")
+
+
+def failed_start(hits: list[Hit]) -> int:
+    """Return the line on which a start ended for good; 0 where none did."""
+    lines = [hit.line.number for hit in hits if not hit.quoted and any(words in hit.line.text for words in FAILED_STARTS)]
+    return min(lines, default=0)
+
+
+def time_stages(spans: list[StageSpan]) -> None:
+    """Fill in the seconds spent in each stage, from the time stamp of its first line to that of the next stage.
+
+    Stamps of two kinds (a container's and vLLM's own) may tell two time zones: only like is taken from like.
+    """
+    stamped = [(span, *stamp) for span in sorted(spans, key=lambda item: item.line) if (stamp := _seconds(span.time)) is not None]
+    for (span, start, kind), (_, end, other) in pairwise(stamped):
+        # Stamps have no year and often no date: a start over midnight, never one over days.
+        took = (end - start) % 86400
+        if kind == other and took < _LONGEST:
+            span.seconds = round(took, 1)
+
+
+def _is_death(hit: Hit) -> bool:
+    return not hit.quoted and any(words in hit.line.text for words in _DEATHS)
+
+
+def _seconds(stamp: str) -> tuple[float, str] | None:
+    found = _STAMP.search(stamp[:60])
+    if not found:
+        return None
+    hours, minutes, seconds = int(found["hour"]), int(found["minute"]), int(found["second"])
+    total = hours * 3600 + minutes * 60 + seconds + float(f"0.{found['fraction'] or 0}")
+    if not found["month"]:
+        return total, "clock"
+    try:
+        # Dates keep days apart; the year of a stamp without one does not matter.
+        total += datetime(int(found["year"] or 2024), int(found["month"]), int(found["day"])).toordinal() * 86400
+    except ValueError:
+        return None
+    return total, "dated" if found["year"] else "vllm"
