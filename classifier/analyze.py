@@ -5,7 +5,6 @@ Only lines that hold a literal of some rule, or that stand within a traceback, a
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter
 from itertools import pairwise
 from typing import Any
@@ -16,15 +15,15 @@ from .match import hits_of_trace, match_line
 from .model import STAGES, Hit, Incident, Line, StageSpan, Trace
 from .prefix import split_line
 from .read import Block
-from .scan import Scanner
+from .scan import Scanner, SteadyScanner
 from .traces import TraceReader
 
 PER_RULE = 12
 """Hits kept of one rule in one incident; further ones are counted."""
 VISITS = 300
 """Occurrences of one literal in a log after which it is no longer looked for, but near errors."""
-NEAR = 1 << 14
-"""Bytes around an error in which all literals count."""
+SETTLE = 2 << 20
+"""Bytes of a start's log after which literals that stand everywhere are looked for near errors alone."""
 FACT_TRIES = 60
 """The same for facts: they are told at start-up, by a few processes."""
 TRIES = 400
@@ -61,6 +60,8 @@ class Analysis:
         self._incidents: list[Incident] = [Incident(0, 1)]
         self._tries: dict[int, int] = {}
         self._muted: set[int] = set()
+        self._scanner: Scanner | SteadyScanner = engine.scanner
+        self._read, self._settle, self._settled = 0, SETTLE, 0
         self._visits: dict[int, int] = {}
         self._done: set[int] = set()
         self._starts: dict[str, str] = {}
@@ -83,28 +84,22 @@ class Analysis:
         data = block.data
         if not self._sample:
             self._sample = data[:4096].strip()
-        found = self._engine.scanner.find(data)
-        if self._muted:
-            found = self._unmuted(found)
+        found = self._scanner.find(data)
         # Ends are ordered, starts are what lines are found by.
         found.sort(key=_start_of)
         self._walk(data, block.number, found)
         self._mute(found)
+        self._read += len(data)
+        if self._read > self._settle and len(self._muted) > self._settled:
+            # From here on the log is taken to be a server at work; once more where much changes.
+            self._settle, self._settled = self._settle * 8, len(self._muted)
+            self._scanner = self._engine.scanner.steady(frozenset(self._muted))
         count = data.count(b"\n")
         self.lines = block.number + count - (1 if data.endswith(b"\n") else 0)
         self.bytes += block.size
         keep = data[-TAIL:]
         self._tail = keep
         self._tail_number = block.number + count - keep.count(b"\n")
-
-    def _unmuted(self, found: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-        """Drop what is muted, but for the surroundings of an error: there the rare meaning of a frequent word may stand."""
-        rules, muted = self._engine.scanner.rules, self._muted
-        kept = [item for item in found if item[0] not in muted]
-        near = [item[1] for item in kept if not rules[item[0]]]
-        if not near:
-            return kept
-        return [item for item in found if item[0] not in muted or _close(near, item[1])]
 
     def _mute(self, found: list[tuple[int, int, int]]) -> None:
         """Stop looking for literals that stand everywhere in this log: their rules have had their chance."""
@@ -251,6 +246,8 @@ class Analysis:
         self._traces.reset()
         self._tries.clear()
         self._muted.clear()
+        self._scanner = self._engine.scanner
+        self._read, self._settle, self._settled = 0, SETTLE, 0
         self._visits.clear()
         self._done.clear()
         self._starts.clear()
@@ -328,12 +325,6 @@ class Analysis:
                     lines.append(split_line(number, part[:LINE].decode("utf-8", "replace")))
             number += 1
         return lines[-count:]
-
-
-def _close(marks: list[int], position: int) -> bool:
-    """Tell whether one of the ordered ``marks`` lies near a position."""
-    index = bisect_left(marks, position - NEAR)
-    return index < len(marks) and marks[index] <= position + NEAR
 
 
 _CONTROL = bytes(byte for byte in range(32) if byte not in b"\t\n\v\f\r\x1b")

@@ -1,28 +1,29 @@
 """Collects what a log says about versions, hardware, model, arguments and memory, by vLLM's own names."""
+
 from __future__ import annotations
 
-import ast
 import re
 from typing import Any
 
-from .lazy import LazyPattern
+from . import arguments
 from .model import Line
 
 INTEGERS = frozenset(
     """max_model_len max_num_seqs tensor_parallel_size pipeline_parallel_size data_parallel_size gpu_count kv_cache_tokens
-    max_len_that_fits gpu_blocks cpu_blocks port running waiting http_500 num_attention_heads""".split()
+    max_len_that_fits gpu_blocks cpu_blocks port running waiting http_500 num_attention_heads max_num_batched_tokens""".split()
 )
 NUMBERS = frozenset(
     """gpu_memory_utilization gpu_memory_total_gib gpu_memory_free_gib weights_gib kv_cache_available_gib kv_cache_needed_gib
     max_concurrency graph_memory_gib kv_cache_usage_percent prompt_throughput generation_throughput requested_gib
-    non_torch_gib activation_gib init_seconds weights_seconds compile_seconds graph_seconds oom_tried_gib""".split()
+    non_torch_gib activation_gib init_seconds weights_seconds compile_seconds graph_seconds oom_tried_gib cpu_offload_gb swap_space""".split()
 )
-LARGEST = frozenset({"weights_gib", "gpu_memory_total_gib", "kv_cache_needed_gib", "activation_gib", "non_torch_gib"})
+BOOLEANS = frozenset({"enforce_eager", "trust_remote_code", "enable_lora"})
+LARGEST = frozenset({"weights_gib", "gpu_memory_total_gib", "kv_cache_needed_gib", "activation_gib", "non_torch_gib", "gpu_count"})
 SMALLEST = frozenset({"kv_cache_available_gib", "gpu_memory_free_gib", "kv_cache_tokens", "max_len_that_fits", "max_concurrency", "gpu_blocks"})
 LATEST = frozenset({"kv_cache_usage_percent", "prompt_throughput", "generation_throughput", "running", "waiting", "driver_version"})
 
 # How much a source is worth, where several tell one fact: what was resolved goes before what was asked for.
-_BANNER, _PLAIN, _GIVEN = 3, 2, 1
+_FINAL, _BANNER, _PLAIN, _GIVEN, _HINT = 4, 3, 2, 1, 0
 
 _ARGUMENT_FACTS = frozenset(
     """model dtype quantization max_model_len gpu_memory_utilization kv_cache_dtype max_num_seqs enforce_eager
@@ -35,13 +36,21 @@ _BANNER_NAMES = {
     "enforce_eager": "enforce_eager", "kv_cache_dtype": "kv_cache_dtype", "served_model_name": "served_model_name",
     "tokenizer": "tokenizer", "trust_remote_code": "trust_remote_code", "load_format": "load_format",
 }  # fmt: skip
+# vLLM's names of attention backends by what its log lines call them, letters and digits only.
 _BACKENDS = {
     "flashattention": "FLASH_ATTN", "flashinfer": "FLASHINFER", "xformers": "XFORMERS", "torchsdpa": "TORCH_SDPA", "triton": "TRITON_ATTN",
-    "flashmla": "FLASHMLA", "tritonmla": "TRITON_MLA", "rocmflashattention": "ROCM_FLASH", "pallas": "PALLAS", "cutlassmla": "CUTLASS_MLA",
-    "flexattention": "FLEX_ATTENTION", "rocmattention": "ROCM_ATTN", "aiterflashattention": "ROCM_AITER_FA", "hpuattention": "HPU_ATTN",
+    "tritonattention": "TRITON_ATTN", "flashmla": "FLASHMLA", "tritonmla": "TRITON_MLA", "rocmflashattention": "ROCM_FLASH",
+    "pallas": "PALLAS", "pallasv1": "PALLAS", "cutlassmla": "CUTLASS_MLA", "flashinfermla": "FLASHINFER_MLA", "flashattentionmla": "FLASH_ATTN_MLA",
+    "flexattention": "FLEX_ATTENTION", "rocmattention": "ROCM_ATTN", "aiterflashattention": "ROCM_AITER_FA", "rocmaiterattention": "ROCM_AITER_FA",
+    "aiterunifiedattention": "ROCM_AITER_UNIFIED_ATTN", "aitermla": "ROCM_AITER_MLA", "aitertritonmla": "ROCM_AITER_TRITON_MLA",
+    "hpuattention": "HPU_ATTN", "openvino": "OPENVINO", "openvinoattention": "OPENVINO", "ipex": "IPEX", "treeattention": "TREE_ATTN",
+    "blocksparseflashattention": "BLOCK_SPARSE_FLASH_ATTN", "dualchunkflashattention": "DUAL_CHUNK_FLASH_ATTN", "cpumla": "CPU_MLA",
+    "differentialflashattention": "DIFFERENTIAL_FLASH_ATTN", "sparsemla": "FLASHMLA_SPARSE", "xpumlasparse": "XPU_MLA_SPARSE", "turboquant": "TURBOQUANT",
 }  # fmt: skip
-_PAIR = LazyPattern(r"(?P<name>[a-z_]\w*)=(?P<value>'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\{[^{}]*\}|[^,\s()]+)")
-_DEVICES = {"cuda": "cuda", "rocm": "rocm", "cpu": "cpu", "tpu": "tpu", "xpu": "xpu", "hpu": "hpu", "neuron": "neuron", "npu": "npu"}
+_PLATFORMS = frozenset({"cuda", "rocm", "cpu", "tpu", "xpu", "hpu", "neuron", "npu"})
+_PLUGINS = {"ascend": "npu", "gaudi": "hpu"}
+# Modules that choose an attention backend; others say the same words of kernels for experts or quantization.
+_CHOOSERS = frozenset({"", "cuda", "rocm", "cpu", "xpu", "tpu", "hpu", "neuron", "openvino", "selector", "interface", "__init__"})
 
 
 class FactBook:
@@ -56,12 +65,20 @@ class FactBook:
     def note(self, rule: Any, line: Line, captures: dict[str, str]) -> None:
         """Take the captures of a fact rule; a few rules carry whole tables and are read here."""
         name = rule.id.partition("/")[2]
+        module = line.source.rpartition("/")[2].partition(".")[0]
+        if module == "rocm":
+            self.set("platform", "rocm", _BANNER)
+        if "EngineCore" in line.process:
+            self.set("engine", "V1", _HINT)
+        elif line.process.startswith("VllmWorkerProcess"):
+            self.set("engine", "V0", _HINT)
         special = getattr(self, f"_read_{name.partition('.')[0].replace('-', '_')}", None)
         if special is not None:
             special(line, captures)
             return
         for key, value in captures.items():
-            self.set(key, value, _PLAIN)
+            if not key[-1].isdigit():
+                self.set(key, value, _PLAIN)
 
     def set(self, name: str, value: Any, worth: int = _PLAIN) -> None:
         """Set one fact unless a better source has told it."""
@@ -81,64 +98,90 @@ class FactBook:
         elif name in SMALLEST and value < known[1]:
             self._values[name] = (worth, value)
 
+    def hint(self, name: str, value: Any) -> None:
+        """Set a fact that is only inferred: whatever the log says itself goes before."""
+        self.set(name, value, _HINT)
+
     def facts(self) -> dict[str, Any]:
         """Return all facts known, by name."""
         for name, value in self._arguments.items():
+            if name == "served_model_name" and isinstance(value, list) and value:
+                value = value[0]
             if name in _ARGUMENT_FACTS and not isinstance(value, (dict, list)):
                 self.set(name, value, _GIVEN)
-        if "quantization" in self._values and str(self._values["quantization"][1]).lower() == "none":
+        if str(self._values.get("quantization", (0, ""))[1]).lower() == "none":
             del self._values["quantization"]
         if self._gpus:
             self.set("gpu_count", len(self._gpus))
+        if str(self._values.get("gpu_name", (0, ""))[1]).startswith("AMD "):
+            self.set("platform", "rocm", _BANNER)
         facts = {name: value for name, (_, value) in sorted(self._values.items())}
         if self._arguments:
             facts["arguments"] = dict(self._arguments)
         if self.command:
             facts["command"] = self.command
-        if "engine" not in facts and "vllm_version" in facts:
-            era = engine_of(str(facts["vllm_version"]))
-            if era:
-                facts["engine"] = era
+        era = engine_of(str(facts.get("vllm_version", "")))
+        if era and self._values.get("engine", (_HINT, ""))[0] == _HINT:
+            facts["engine"] = era
         return facts
 
     # Rules whose line holds a whole table.
 
     def _read_arguments(self, line: Line, captures: dict[str, str]) -> None:
-        text = captures.get("table", "")
-        try:
-            table = ast.literal_eval(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            table = dict(_loose_items(text))
-        if isinstance(table, dict):
-            for name, value in table.items():
-                self._argument(str(name), value)
+        for name, value in arguments.table(captures.get("table", "")).items():
+            self._argument(name, value, better=True)
 
     def _read_namespace(self, line: Line, captures: dict[str, str]) -> None:
         # All arguments, defaults included: facts, but not «as given».
-        for name, value in _pairs(captures.get("table", "")):
+        for name, value in arguments.pairs(captures.get("table", "")):
             if name == "model_tag":
-                name = "model"
-            if name in _ARGUMENT_FACTS and value not in (None, "None"):
+                # What stands at the command's end wins over the default of --model, which is printed later.
+                self.set("model", value if value != "None" else "", _GIVEN)
+            elif name in _ARGUMENT_FACTS and value != "None":
                 self.set(name, value, _GIVEN)
+
+    def _read_llm_call(self, line: Line, captures: dict[str, str]) -> None:
+        for name, value in arguments.call(captures.get("table", "")).items():
+            self._argument(name, value)
 
     def _read_engine_config(self, line: Line, captures: dict[str, str]) -> None:
         if version := captures.get("vllm_version"):
             self.set("vllm_version", version, _BANNER)
-        if engine := captures.get("engine"):
-            self.set("engine", engine, _BANNER)
-        for name, value in _pairs(captures.get("table", "")):
+        # Up to 0.7.0 the line does not say which engine; the module that wrote it does.
+        engine = captures.get("engine") or {"core.py": "V1", "llm_engine.py": "V0"}.get(line.source.partition(":")[0], "")
+        self.set("engine", engine, _BANNER)
+        for name, value in arguments.pairs(captures.get("table", "").partition("config:")[2] or captures.get("table", "")):
             fact = _BANNER_NAMES.get(name)
-            if fact and value not in (None, "None"):
-                self.set(fact, str(value).replace("torch.", "") if fact == "dtype" else value, _BANNER)
-            elif name == "device_config" and str(value) in _DEVICES:
+            if name == "device_config" and value in _PLATFORMS:
                 self.set("platform", value, _PLAIN)
+            elif name == "quantization" and value == "None":
+                self.set("quantization", "none", _BANNER)
+            elif fact and value != "None":
+                self.set(fact, value.removeprefix("torch.") if fact == "dtype" else value, _BANNER)
+
+    _read_engine_dump = _read_engine_config
+
+    def _read_using_v1(self, line: Line, captures: dict[str, str]) -> None:
+        self.set("engine", "V1")
+
+    def _read_using_v0(self, line: Line, captures: dict[str, str]) -> None:
+        self.set("engine", "V0")
 
     def _read_command(self, line: Line, captures: dict[str, str]) -> None:
-        command = captures.get("command", "").strip().rstrip("\\").strip()
-        if not command or len(command) > 4000:
-            return
-        self.command = self.command or command
-        for name, value in _command_arguments(command):
+        command = arguments.cut_command(captures.get("command", "").strip())
+        found = arguments.command_arguments(command)
+        if found:
+            self.command = self.command or command
+        for name, value in found:
+            self._argument(name, value)
+
+    def _read_listed_command(self, line: Line, captures: dict[str, str]) -> None:
+        for name, value in arguments.word_arguments(arguments.listed_words(captures.get("table", ""))):
+            self._argument(name, value)
+
+    def _read_docker_image(self, line: Line, captures: dict[str, str]) -> None:
+        self.set("vllm_version", captures.get("tag"), _GIVEN)
+        for name, value in arguments.command_arguments(arguments.cut_command(captures.get("command", ""))):
             self._argument(name, value)
 
     def _read_weights_took(self, line: Line, captures: dict[str, str]) -> None:
@@ -147,30 +190,79 @@ class FactBook:
 
     def _read_profiling_v0(self, line: Line, captures: dict[str, str]) -> None:
         for name, value in captures.items():
-            self.set(name.removesuffix("_v1"), value)
+            if not name[-1].isdigit():
+                # The size that loading told is the more exact one.
+                self.set(name, value, _GIVEN if name == "weights_gib" else _PLAIN)
+
+    def _read_max_concurrency(self, line: Line, captures: dict[str, str]) -> None:
+        self.set("kv_cache_tokens", captures.get("kv_cache_tokens"))
+        self.set("max_concurrency", captures.get("max_concurrency"))
+        self.set("max_model_len", captures.get("concurrency_len"), _GIVEN)
+
+    _read_kv_cache_size = _read_max_concurrency
+
+    def _read_kv_tokens_v0(self, line: Line, captures: dict[str, str]) -> None:
+        self.set("max_model_len", captures.get("max_model_len"))
+        self.set("max_len_that_fits", captures.get("max_len_that_fits"))
+        self.set("kv_cache_tokens", captures.get("max_len_that_fits"))
+
+    def _read_auto_fit(self, line: Line, captures: dict[str, str]) -> None:
+        self.set("max_len_that_fits", captures.get("max_len_that_fits"))
+        self.set("max_model_len", captures.get("max_len_that_fits"), _FINAL)
 
     def _read_attention_backend_old(self, line: Line, captures: dict[str, str]) -> None:
-        name = captures.get("attention_name", "").lower().replace(" ", "").replace("-", "")
-        self.set("attention_backend", _BACKENDS.get(name, captures.get("attention_name", "").upper().replace(" ", "_")))
+        name = re.sub(r"[^a-z0-9]", "", captures.get("attention_name", "").lower())
+        if _module(line) in _CHOOSERS and name in _BACKENDS:
+            self.set("attention_backend", _BACKENDS[name])
+
+    def _read_attention_backend_enum(self, line: Line, captures: dict[str, str]) -> None:
+        if _module(line) in _CHOOSERS:
+            self.set("attention_backend", captures.get("attention_backend"))
+
+    def _read_platform_plugin(self, line: Line, captures: dict[str, str]) -> None:
+        name = captures.get("plugin", "").lower()
+        self.set("platform", _PLUGINS.get(name, name), _BANNER)
+
+    def _read_rocm_marks(self, line: Line, captures: dict[str, str]) -> None:
+        self.set("platform", "rocm", _BANNER)
 
     def _read_collected_gpus(self, line: Line, captures: dict[str, str]) -> None:
         self.set("gpu_name", captures.get("gpu_name", "").partition(" (")[0])
         self._gpus.add(captures.get("gpu_index", ""))
 
+    _read_smi_gpu = _read_collected_gpus
+
+    def _read_different_gpus(self, line: Line, captures: dict[str, str]) -> None:
+        names = [name.strip() for name in captures.get("names", "").split(",")][:64]
+        self.set("gpu_name", names[0], _GIVEN)
+        self.set("gpu_count", len(names), _GIVEN)
+
+    def _read_smi_cuda(self, line: Line, captures: dict[str, str]) -> None:
+        self.set("driver_version", captures.get("driver_version"))
+        # What the driver supports at most; the runtime's own version is said elsewhere, or nowhere.
+        self.set("cuda_version", captures.get("cuda_version"), _GIVEN)
+
+    def _read_collected_torch(self, line: Line, captures: dict[str, str]) -> None:
+        self.set("torch_version", captures.get("torch_version"))
+        if found := re.search(r"\+cu(\d\d)(\d)", captures.get("torch_version", "")):
+            self.set("cuda_version", f"{found[1]}.{found[2]}", _HINT)
+
     def _read_moe_config_device(self, line: Line, captures: dict[str, str]) -> None:
         self.set("gpu_name", captures.get("gpu_name", "").replace("_", " "), _GIVEN)
 
-    def _argument(self, name: str, value: Any) -> None:
-        if name in ("model_tag", "model"):
-            name = "model"
-        if value is not None and name not in ("api_key", "hf_token"):
+    def _argument(self, name: str, value: Any, better: bool = False) -> None:
+        if value is None or name in arguments.SECRETS:
+            return
+        if better:
+            self._arguments[name] = value
+        else:
             self._arguments.setdefault(name, value)
 
 
 def engine_of(version: str) -> str:
     """Return the engine generation that a release surely runs: V0 up to 0.6.3, V1 from 0.11 on, else unknown."""
     found = re.match(r"v?(\d+)\.(\d+)(?:\.(\d+))?", version)
-    if not found or ".dev" in version and version.startswith("0.1."):
+    if not found or (".dev" in version and version.startswith("0.1.")):
         return ""
     major, minor, patch = int(found[1]), int(found[2]), int(found[3] or 0)
     if (major, minor, patch) <= (0, 6, 3):
@@ -184,55 +276,18 @@ def convert(name: str, value: Any) -> Any:
         value = value.strip().strip("'\"")
     try:
         if name in INTEGERS:
-            return int(str(value).replace(",", "").replace("_", ""))
+            return int(str(value)[:40].replace(",", "").replace("_", ""))
         if name in NUMBERS:
-            return round(float(str(value).replace(",", "")), 4)
-        if name == "enforce_eager" or name == "trust_remote_code":
-            return str(value).lower() == "true"
+            number = round(float(str(value)[:40].replace(",", "")), 4)
+            return number if abs(number) < 1e12 else None
+        if name in BOOLEANS:
+            return str(value).lower() in ("true", "1")
+        if name == "vllm_version":
+            return str(value).rstrip(".,;:").removeprefix("v")
     except ValueError:
         return None
     return value
 
 
-def _pairs(text: str) -> list[tuple[str, Any]]:
-    return [(found["name"], found["value"].strip("'\"")) for found in _PAIR.finditer(text[:20000])]
-
-
-def _loose_items(text: str) -> list[tuple[str, Any]]:
-    # A table cut short, or with values that are no literals.
-    items: list[tuple[str, Any]] = []
-    for found in re.finditer(r"'(\w+)': ('(?:[^'\\]|\\.)*'|\[[^\]]*\]|[\w.\-]+)", text[:20000]):
-        try:
-            items.append((found[1], ast.literal_eval(found[2])))
-        except (ValueError, SyntaxError):
-            items.append((found[1], found[2]))
-    return items
-
-
-def _command_arguments(command: str) -> list[tuple[str, Any]]:
-    import shlex
-
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        words = command.split()
-    found: list[tuple[str, Any]] = []
-    index = 0
-    while index < len(words):
-        word = words[index]
-        index += 1
-        if word == "serve" and index < len(words) and not words[index].startswith("-"):
-            found.append(("model", words[index]))
-            index += 1
-        elif word.startswith("--"):
-            name, equals, value = word[2:].partition("=")
-            if not equals and index < len(words) and not words[index].startswith("--"):
-                value = words[index]
-                index += 1
-            key = name.replace("-", "_")
-            found.append((key, value if value else True))
-        elif word in ("-tp", "-pp", "-dp") and index < len(words):
-            key = {"-tp": "tensor_parallel_size", "-pp": "pipeline_parallel_size", "-dp": "data_parallel_size"}[word]
-            found.append((key, words[index]))
-            index += 1
-    return found
+def _module(line: Line) -> str:
+    return line.source.rpartition("/")[2].partition(".")[0]

@@ -1,6 +1,8 @@
 """The literal search by hyperscan (extra ``[fast]``): about twice as fast as Aho-Corasick on large logs."""
 from __future__ import annotations
 
+import threading
+
 import hyperscan
 
 
@@ -20,7 +22,8 @@ class HyperscanEngine:
             elements=len(words),
             flags=[0] * len(words),
         )
-        self._scratch = hyperscan.Scratch(self._database)
+        # A scratch serves one scan at a time.
+        self._local = threading.local()
 
     def find_matches_as_indexes(self, data: bytes, overlapping: bool = True) -> list[tuple[int, int, int]]:
         """Return (literal, start, end) for every literal in ``data``, in order of their ends."""
@@ -31,7 +34,10 @@ class HyperscanEngine:
             # hyperscan reports ends; a literal's start follows from its length.
             found.append((word, end - len(words[word]), end))
 
-        self._database.scan(data, match_event_handler=note, scratch=self._scratch)
+        scratch = getattr(self._local, "scratch", None)
+        if scratch is None:
+            scratch = self._local.scratch = hyperscan.Scratch(self._database)
+        self._database.scan(data, match_event_handler=note, scratch=scratch)
         return found
 
 

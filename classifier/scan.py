@@ -10,14 +10,18 @@ from typing import Any
 
 import ahocorasick_rs
 
-LARGE = 4 << 20
-"""Bytes from which on the slower build of a faster automaton pays off."""
+NEAR = 1 << 14
+"""Bytes around an error in which all literals count."""
 
 STRUCTURE = (
     "Traceback (most recent call last)", 'File "', "The above exception was the direct cause", "During handling of the above exception",
     "--- Logging error ---", "Error: ", "Exception: ", "ERROR ", "CRITICAL ", ".py in ", ".py](", "-> ",
 )  # fmt: skip
 """Strings that make a line worth reading although no rule knows it: they build tracebacks."""
+
+
+Found = list[tuple[int, int, int]]
+"""Literals found: (literal, start, end), in order of their ends, overlaps included."""
 
 
 class Scanner:
@@ -34,21 +38,58 @@ class Scanner:
         self.words = list(table)
         self.rules = list(table.values())
         """For each literal, the rules that wait for it (none: structure only)."""
-        self._small: Any = None
-        self._large: Any = None
-        self._seen = 0
+        self._engine: Any = None
+        self._steady: tuple[frozenset[int], SteadyScanner] | None = None
 
-    def find(self, data: bytes) -> list[tuple[int, int, int]]:
-        """Return (literal, start, end) for every literal in ``data``, in order of their ends; overlaps included."""
-        self._seen += len(data)
-        if self._seen < LARGE:
-            if self._small is None:
-                self._small = ahocorasick_rs.BytesAhoCorasick(self.words, implementation=ahocorasick_rs.Implementation.ContiguousNFA)
-            return self._small.find_matches_as_indexes(data, overlapping=True)  # type: ignore[no-any-return]
-        if self._large is None:
-            self._large = _fast_engine(self.words) or ahocorasick_rs.BytesAhoCorasick(self.words, implementation=ahocorasick_rs.Implementation.DFA)
-            self._small = None
-        return self._large.find_matches_as_indexes(data, overlapping=True)  # type: ignore[no-any-return]
+    def find(self, data: bytes) -> Found:
+        """Return every literal in ``data``."""
+        if self._engine is None:
+            # Built in a few milliseconds; the faster automaton for large logs takes longer to build.
+            self._engine = ahocorasick_rs.BytesAhoCorasick(self.words, implementation=ahocorasick_rs.Implementation.ContiguousNFA)
+        return self._engine.find_matches_as_indexes(data, overlapping=True)  # type: ignore[no-any-return]
+
+    def steady(self, muted: frozenset[int]) -> SteadyScanner:
+        """Return a scanner for the rest of a large log, which looks for ``muted`` literals near errors alone."""
+        if self._steady is None or self._steady[0] != muted:
+            self._steady = (muted, SteadyScanner(self, muted))
+        return self._steady[1]
+
+
+class SteadyScanner:
+    """Finds what is rare in a large log; what stands everywhere in it is looked for near errors alone.
+
+    The literals that a log holds on every other line tell nothing new, but finding each of them would cost most of the time.
+    """
+
+    def __init__(self, whole: Scanner, muted: frozenset[int]) -> None:
+        self._whole = whole
+        self._muted = muted
+        self._ids = [index for index in range(len(whole.words)) if index not in muted]
+        words = [whole.words[index] for index in self._ids]
+        self._engine = _fast_engine(words) or ahocorasick_rs.BytesAhoCorasick(words, implementation=ahocorasick_rs.Implementation.DFA)
+
+    def find(self, data: bytes) -> Found:
+        """Return the literals in ``data`` that count."""
+        ids, rules = self._ids, self._whole.rules
+        found = [(ids[word], start, end) for word, start, end in self._engine.find_matches_as_indexes(data, overlapping=True)]
+        near = [start for word, start, _ in found if not rules[word]]
+        for first, last in _around(near, len(data)):
+            found += [
+                (word, start + first, end + first) for word, start, end in self._whole.find(data[first:last]) if word in self._muted
+            ]  # fmt: skip
+        return found
+
+
+def _around(marks: list[int], size: int) -> list[tuple[int, int]]:
+    """Return the stretches of ``NEAR`` bytes around ordered ``marks``, merged where they meet."""
+    stretches: list[tuple[int, int]] = []
+    for mark in sorted(marks):
+        first, last = max(0, mark - NEAR), min(size, mark + NEAR)
+        if stretches and first <= stretches[-1][1]:
+            stretches[-1] = (stretches[-1][0], last)
+        else:
+            stretches.append((first, last))
+    return stretches
 
 
 def _fast_engine(words: list[bytes]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from itertools import pairwise
 
 from .lazy import LazyPattern
@@ -18,7 +17,7 @@ _PLACES = (
     ("graph_capture", ("capture_model", "_capture_cudagraphs", "capture_graph", "graph_capture")),
     ("kv_cache", (
         "kernel_warmup", "flashinfer_autotune", "initialize_kv_cache", "initialize_from_config", "get_kv_cache_configs", "get_kv_cache_config",
-        "check_enough_kv_cache_memory", "_check_enough_kv_cache_memory", "_init_cache_engine", "raise_if_cache_size_invalid", "initialize_cache",
+        "check_enough_kv_cache_memory", "_check_enough_kv_cache_memory", "compile_or_warm_up_model", "_init_cache_engine", "raise_if_cache_size_invalid", "initialize_cache",
     )),
     ("profile", ("profile_run", "determine_available_memory", "determine_num_available_blocks", "profile_num_available_blocks", "_dummy_sampler_run")),
     ("weights", ("load_model", "load_weights")),
@@ -103,11 +102,4 @@ def _seconds(stamp: str) -> tuple[float, str] | None:
         return None
     hours, minutes, seconds = int(found["hour"]), int(found["minute"]), int(found["second"])
     total = hours * 3600 + minutes * 60 + seconds + float(f"0.{found['fraction'] or 0}")
-    if not found["month"]:
-        return total, "clock"
-    try:
-        # Dates keep days apart; the year of a stamp without one does not matter.
-        total += datetime(int(found["year"] or 2024), int(found["month"]), int(found["day"])).toordinal() * 86400
-    except ValueError:
-        return None
-    return total, "dated" if found["year"] else "vllm"
+    return total, "dated" if found["year"] else ("vllm" if found["month"] else "clock")
