@@ -46,7 +46,7 @@ def required_literals(pattern: str, minimum: int = MINIMUM) -> list[str] | None:
     found = None if tree.state.flags & re.IGNORECASE else _best(list(tree), minimum)
     if found is None:
         return None
-    cut = {literal if len(literal) <= LONGEST else _rarest_slice(literal) for literal in found}
+    cut = {_cut(literal) for literal in found}
     # One that contains another adds nothing.
     return sorted(text for text in cut if not any(other != text and other in text for other in cut))
 
@@ -86,15 +86,23 @@ def _letter(character: str) -> float:
 def _score(literals: list[str]) -> float:
     """Rate an any-of list: its weakest member decides, few members are better than many."""
     weakest = min(literals, key=_weight)
-    return _weight(weakest) - 0.7 * (len(literals) - 1)
+    return _weight(weakest) - 0.5 * (len(literals) - 1)
 
 
 def _weight(literal: str) -> float:
-    # Words cut at either end of the literal count as common: they are mostly pieces of common words.
+    """Rate how well a literal selects, as it will be looked for: cut, with what is left of common words at its ends."""
+    literal = _cut(literal)
     words = re.findall(r"\w+|[^\w\s]+", literal)
-    common = sum(len(word) for word in words if word.lower() in _COMMON or len(word) < 3)
-    blanks = literal.count(" ")
-    return min(len(literal), LONGEST) - 0.85 * common - 0.6 * blanks
+    common = sum(len(word) for word in words if len(word) < 3 or _is_common(word.lower()))
+    return len(literal) - 0.85 * common - 0.6 * literal.count(" ")
+
+
+def _is_common(word: str) -> bool:
+    return word in _COMMON or any(other.startswith(word) or other.endswith(word) for other in _COMMON)
+
+
+def _cut(literal: str) -> str:
+    return literal if len(literal) <= LONGEST else _rarest_slice(literal)
 
 
 def _best(items: list[Any], minimum: int) -> list[str] | None:
