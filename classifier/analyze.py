@@ -4,19 +4,19 @@ Only lines that hold a literal of some rule, or that stand within a traceback, a
 """
 from __future__ import annotations
 
-import re
 from collections import Counter
-from itertools import pairwise
 from typing import Any
 
+from .arguments import unfinished
 from .facts import FactBook
-from .lazy import LazyPattern
 from .match import hits_of_trace, match_line
 from .model import STAGES, Hit, Incident, Line, StageSpan, Trace
 from .prefix import split_line
 from .read import Block
 from .scan import Scanner, SteadyScanner
+from .stages import engine_of_traces, failed_start, reached, time_stages
 from .traces import TraceReader
+from .versions import version_key
 
 PER_RULE = 12
 """Hits kept of one rule in one incident; further ones are counted."""
@@ -34,9 +34,21 @@ TAIL = 1 << 16
 """Bytes kept of the end of the log."""
 LAST = 8
 """Last lines of a frequent kind on which a rule that judges them is tried."""
+AHEAD = 24
+"""Facts kept that seem to belong to the start that follows."""
+JOINED, JOINED_LINES = 8192, 60
+"""Bytes and lines after a table or a command that may continue it."""
 ERRORS = 40
 """Error lines kept of one incident, for logs that no rule knows."""
 STAGE_ORDER = {stage: index for index, stage in enumerate(STAGES)}
+_SERVER_STARTS = frozenset({"facts/api-server-version", "facts/server-version", "facts/logo-version"})
+_UVICORN = frozenset({"facts/startup-complete", "facts/answered", "facts/shutdown"})
+_BANNER, _CALL, _ENGINE_DONE = "facts/engine-config", "facts/llm-call", "facts/init-took"
+_TABLES = {
+    "facts/arguments": "table", "facts/namespace": "table", "facts/engine-config": "table", "facts/engine-dump": "table",
+    "facts/command": "command", "facts/docker-image": "command", "facts/compose-command": "command", "facts/listed-command": "table",
+}  # fmt: skip
+"""Facts that may run over several lines, with the capture that holds the text."""
 
 
 class Engine:
@@ -47,6 +59,7 @@ class Engine:
         self.line_rules = [rule for rule in rules if rule.pattern]
         self.trace_rules = [rule for rule in rules if not rule.pattern]
         self.tries = [FACT_TRIES if rule.role == "fact" else TRIES for rule in self.line_rules]
+        self.serving = {index for index, rule in enumerate(self.line_rules) if rule.frequent and rule.stage == "serving"}
         self.scanner = Scanner((literal, index) for index, rule in enumerate(self.line_rules) for literal in rule.literals)
         self.frequent = [(literal.encode(), index) for index, rule in enumerate(self.line_rules) if rule.frequent for literal in rule.literals]
 
@@ -66,6 +79,9 @@ class Analysis:
         self._done: set[int] = set()
         self._starts: dict[str, str] = {}
         self._book = FactBook()
+        self._ahead: list[tuple[Any, Line, dict[str, str]]] = []
+        self._here = (b"", 0)
+        self._prefixed = False
         self._owner: dict[int, int] = {}
         self._tail = b""
         self._tail_number = 1
@@ -154,6 +170,7 @@ class Analysis:
         raw = data[start : min(end, start + LINE)]
         if end - start > LINE:
             raw += self._windows(data, start + LINE, end, rules)
+        self._here = (data, end)
         text = raw.decode("utf-8", "replace")
         line = split_line(number, text)
         if _is_prompt(line.text):
@@ -183,12 +200,12 @@ class Analysis:
         for index in sorted(rules):
             rule = self._engine.line_rules[index]
             captures = match_line(rule, line, rules[index])
-            if captures is None:
+            if captures is None or (rule.role == "fact" and not self._ours(rule, line)):
                 continue
             tries = self._tries[index] = self._tries.get(index, 0) + 1
             if rule.frequent or tries > self._engine.tries[index]:
                 self._done.add(index)
-            quoted = part == "code" or (part == "frame" and "File" not in rule.pattern)
+            quoted = (part == "code" and rule.id != _CALL) or (part == "frame" and "File" not in rule.pattern)
             if rule.role == "fact":
                 if not quoted:
                     self._fact(rule, line, captures)
@@ -212,33 +229,89 @@ class Analysis:
             hits[-1].last = hit.line.number
 
     def _fact(self, rule: Any, line: Line, captures: dict[str, str]) -> None:
-        if rule.start and self._begins(rule, line):
+        if rule.id in _TABLES:
+            self._join(rule.id, captures)
+        if rule.stage in ("launch", "config") and not rule.start and self._order() >= STAGE_ORDER["weights"]:
+            # A launcher's command, or the configuration of the next offline run: it belongs to the start that follows.
+            self._ahead = [*self._ahead[-AHEAD:], (rule, line, captures)]
+            return
+        if self._begins(rule, line):
+            earlier = self._book
             self._next_incident(line.number)
+            if not rule.start:
+                self._book.inherit(earlier)
+        self._mark(rule, line, captures)
+
+    def _mark(self, rule: Any, line: Line, captures: dict[str, str]) -> None:
         incident = self.incident
         incident.fired.add(rule.id)
         if rule.start:
             self._starts[rule.id] = line.process
+        if line.process.startswith(("APIServer", "ApiServer")):
+            self._prefixed = True
         self._book.note(rule, line, captures)
-        if rule.stage:
+        stage = rule.stage
+        if rule.id == _ENGINE_DONE and self._book.value("enforce_eager"):
+            stage = "kv_cache"  # nothing is captured in eager mode
+        if stage:
             spans = incident.stages
-            if not any(span.stage == rule.stage for span in spans) or rule.stage == "shutdown":
-                spans.append(StageSpan(rule.stage, line.number, line.time))
-            if STAGE_ORDER[rule.stage] > STAGE_ORDER.get(incident.reached, -1):
-                incident.reached = rule.stage
+            if not any(span.stage == stage for span in spans) or stage == "shutdown":
+                spans.append(StageSpan(stage, line.number, line.time))
+            if STAGE_ORDER[stage] > self._order():
+                incident.reached = stage
+            if stage == "serving":
+                self._done |= self._engine.serving
+
+    def _order(self) -> int:
+        return STAGE_ORDER.get(self.incident.reached, -1)
+
+    def _ours(self, rule: Any, line: Line) -> bool:
+        """Tell whether vLLM said a line, not another program in the same log."""
+        if rule.id == "facts/offline-ready":
+            return line.source.startswith(("llm.py", "entrypoints/llm.py", "offline"))
+        if rule.id in _UVICORN and self._prefixed and not line.process:
+            # From 0.10.1 to 0.31 everything that the API server prints bears its name.
+            version = version_key(str(self._book.value("vllm_version") or ""))
+            return version is None or version >= (0, 32, 0, 0, 0)
+        return True
+
+    def _join(self, rule: str, captures: dict[str, str]) -> None:
+        """Add to a table or command what stands on the following lines, where a terminal or a person wrapped it."""
+        name = _TABLES[rule]
+        text = captures.get(name, "")
+        data, end = self._here
+        for piece in data[end + 1 : end + 1 + JOINED].split(b"\n")[:JOINED_LINES]:
+            if not unfinished(rule, text):
+                break
+            line = split_line(0, piece.rstrip(b"\r").decode("utf-8", "replace"))
+            if line.logged or line.level or not line.text.strip():
+                break
+            if name == "command":
+                text = text.rstrip().removesuffix("\\") + " " + line.text.strip()
+            else:
+                text += line.text
+        captures[name] = text
 
     def _begins(self, rule: Any, line: Line) -> bool:
-        """Tell whether a landmark of a start belongs to another start than the one being read."""
-        reached = STAGE_ORDER.get(self.incident.reached, -1)
-        if rule.id in self._starts:
-            # One start prints the engine's banner once for each engine process, a server's banner once.
-            if "engine" in rule.id:
-                server = any("engine" not in name for name in self._starts)
-                return not server and self._starts[rule.id] == line.process and reached >= STAGE_ORDER["weights"]
-            return True
-        if not self._starts:
-            # A log that begins within another server's life: its end, then a start.
-            return reached >= STAGE_ORDER["weights"] and "engine" not in rule.id
-        return "engine" not in rule.id and reached >= STAGE_ORDER["weights"]
+        """Tell whether a mark belongs to another start than the one being read."""
+        order = self._order()
+        if not rule.start:
+            # A start that failed for good never opens its port: another one's output follows.
+            closed = rule.stage == "api_ready" and order < STAGE_ORDER["api_ready"]
+            return closed and 0 < failed_start(self.incident.hits) < line.number
+        loaded = order >= STAGE_ORDER["weights"]
+        server = any(name in _SERVER_STARTS for name in self._starts)
+        if rule.id in _SERVER_STARTS:
+            return server or loaded
+        if server:
+            # A server prints its arguments once, and the engine's banner once for each engine process.
+            return False
+        if self._starts.get(rule.id, line.process) != line.process:
+            return False
+        if rule.id in self._starts and not loaded:
+            # Offline runs that fail before they load anything, one after the other.
+            return rule.id == _BANNER and 0 < failed_start(self.incident.hits) < line.number
+        return loaded
 
     def _next_incident(self, number: int) -> None:
         self._close_incident(number - 1)
@@ -252,7 +325,11 @@ class Analysis:
         self._done.clear()
         self._starts.clear()
         self._book = FactBook()
+        self._prefixed = False
         self._errors = 0
+        ahead, self._ahead = self._ahead, []
+        for rule, line, captures in ahead:
+            self._mark(rule, line, captures)
 
     def _close_incident(self, last: int) -> None:
         incident = self.incident
@@ -262,7 +339,9 @@ class Analysis:
         for trace in incident.traces:
             trace.incident = incident.index
             incident.hits += hits_of_trace(self._engine.trace_rules, trace)
+        self._book.hint("engine", engine_of_traces(incident.traces))
         incident.facts = self._book.facts()
+        incident.reached = reached(incident.stages, incident.traces, incident.hits)
         time_stages(incident.stages)
         if len(self._incidents) > 50:
             # A crash loop of thousands of starts: the middle ones are only counted.
@@ -278,6 +357,9 @@ class Analysis:
     def finish(self) -> list[Incident]:
         """Read the end of the log and return all incidents."""
         self._last_of_frequent()
+        for rule, line, captures in self._ahead:
+            # No start followed: the log is not in order, or names its command at the end.
+            self._book.note(rule, line, captures)
         self._close_incident(self.lines)
         return self._incidents
 
@@ -328,27 +410,6 @@ class Analysis:
 
 
 _CONTROL = bytes(byte for byte in range(32) if byte not in b"\t\n\v\f\r\x1b")
-_CLOCK = LazyPattern(r"(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?")
-
-
-def time_stages(spans: list[StageSpan]) -> None:
-    """Fill in the seconds spent in each stage, from the time stamp of its first line to that of the next stage."""
-    stamped = [(span, seconds) for span in sorted(spans, key=lambda item: item.line) if (seconds := _seconds(span.time)) is not None]
-    for (span, start), (_, end) in pairwise(stamped):
-        # Stamps have no year and often no date: a start over midnight, never one over days.
-        took = (end - start) % 86400
-        if took < 43200:
-            span.seconds = round(took, 1)
-
-
-def _seconds(stamp: str) -> float | None:
-    found = _CLOCK.search(stamp)
-    if not found:
-        return None
-    hours, minutes, seconds, fraction = found.groups()
-    return int(hours) * 3600 + int(minutes) * 60 + int(seconds) + float(f"0.{fraction or 0}")
-
-
 def _start_of(found: tuple[int, int, int]) -> int:
     return found[1]
 

@@ -67,6 +67,19 @@ def call(text: str) -> dict[str, Any]:
     return found
 
 
+def unfinished(rule: str, text: str) -> bool:
+    """Tell whether a table or command that the fact rule ``rule`` found goes on after ``text``."""
+    if rule == "facts/arguments":
+        return text.count("{") > text.count("}")
+    if rule == "facts/namespace":
+        return text.count("(") >= text.count(")")
+    if rule in ("facts/engine-config", "facts/engine-dump"):
+        return "kv_cache_dtype=" not in text or "device_config=" not in text
+    if rule == "facts/listed-command":
+        return text.count("[") > text.count("]")
+    return text.rstrip().endswith("\\")
+
+
 def literal(text: str) -> Any:
     """Return a Python literal, or the text itself where it is none."""
     try:

@@ -47,6 +47,7 @@ _BACKENDS = {
     "blocksparseflashattention": "BLOCK_SPARSE_FLASH_ATTN", "dualchunkflashattention": "DUAL_CHUNK_FLASH_ATTN", "cpumla": "CPU_MLA",
     "differentialflashattention": "DIFFERENTIAL_FLASH_ATTN", "sparsemla": "FLASHMLA_SPARSE", "xpumlasparse": "XPU_MLA_SPARSE", "turboquant": "TURBOQUANT",
 }  # fmt: skip
+_INHERITED = frozenset({"vllm_version", "engine", "platform", "architecture", "torch_version", "cuda_version", "driver_version", "gpu_name", "gpu_count"})
 _PLATFORMS = frozenset({"cuda", "rocm", "cpu", "tpu", "xpu", "hpu", "neuron", "npu"})
 _PLUGINS = {"ascend": "npu", "gaudi": "hpu"}
 # Modules that choose an attention backend; others say the same words of kernels for experts or quantization.
@@ -97,6 +98,19 @@ class FactBook:
             self._values[name] = (worth, value)
         elif name in SMALLEST and value < known[1]:
             self._values[name] = (worth, value)
+
+    def inherit(self, other: FactBook) -> None:
+        """Take over how another start in the same log was configured, for one whose own beginning is missing."""
+        for name, (_, value) in other._values.items():
+            if name in _ARGUMENT_FACTS or name in _INHERITED:
+                self.set(name, value, _HINT)
+        self._arguments = dict(other._arguments)
+        self.command = other.command
+
+    def value(self, name: str) -> Any:
+        """Return a fact as known so far, or None."""
+        known = self._values.get(name)
+        return None if known is None else known[1]
 
     def hint(self, name: str, value: Any) -> None:
         """Set a fact that is only inferred: whatever the log says itself goes before."""

@@ -43,12 +43,16 @@ def reached(spans: list[StageSpan], traces: list[Trace], hits: list[Hit]) -> str
     best = max((stage for stage in first if stage != "shutdown"), key=ORDER.__getitem__, default="")
     ready = min((first[stage] for stage in ("api_ready", "serving") if stage in first), default=0)
     if not ready:
+        if "shutdown" in first and set(first) <= {"launch", "shutdown"} and not any(_is_death(hit) for hit in hits):
+            # The end of a server whose life is not in the log.
+            return "shutdown"
         for trace in traces:
             if not trace.logging_error and (stage := stage_of(trace)) and ORDER[stage] > ORDER.get(best, -1):
                 best = stage
         return best
     stop = first.get("shutdown", 0)
-    if stop > ready and not any(ready < hit.line.number < stop for hit in hits if _is_death(hit)):
+    # An offline run ends its engine itself.
+    if "api_ready" in first and stop > ready and not any(ready < hit.line.number < stop for hit in hits if _is_death(hit)):
         return "shutdown"
     return best
 
