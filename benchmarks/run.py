@@ -26,7 +26,9 @@ WORDS = (
 def main() -> None:
     """Run the benchmarks named (default: all but scan)."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=["cold", "warm", "rules", "stress"], help="cold warm scan rules stress")
+    parser.add_argument(
+        "names", nargs="*", default=["cold", "warm", "rules", "stress"], help="cold warm scan rules stress"
+    )
     parser.add_argument("--log", type=Path, help="log for cold and warm (default: a sample of the corpus)")
     parser.add_argument("--big", type=Path, help="large log for scan (default: one of --mib is generated)")
     parser.add_argument("--mib", type=int, default=256)
@@ -50,7 +52,9 @@ def cold(options: Any) -> None:
             times[name].append(clock(lambda words=words: subprocess.run(words, capture_output=True, check=False)))
     best = {name: statistics.median(values) for name, values in times.items()}
     for name in ("json", "text"):
-        print(f"cold {name}: {best[name] * 1000:.0f} ms = {best[name] / best['python -c pass']:.1f} x python -c pass ({best['python -c pass'] * 1000:.0f} ms)")
+        print(
+            f"cold {name}: {best[name] * 1000:.0f} ms = {best[name] / best['python -c pass']:.1f} x python -c pass ({best['python -c pass'] * 1000:.0f} ms)"
+        )
 
 
 def warm(options: Any) -> None:
@@ -75,7 +79,9 @@ def warm(options: Any) -> None:
     engine.diagnose(data)
     ours = statistics.median(clock(lambda: engine.diagnose(data)) for _ in range(options.rounds))
     theirs = statistics.median(clock(naive) for _ in range(max(3, options.rounds // 3)))
-    print(f"warm 20 KB: {ours * 1000:.2f} ms; {len(patterns)} patterns on every line {theirs * 1000:.1f} ms = {theirs / ours:.1f} x slower")
+    print(
+        f"warm 20 KB: {ours * 1000:.2f} ms; {len(patterns)} patterns on every line {theirs * 1000:.1f} ms = {theirs / ours:.1f} x slower"
+    )
 
 
 def scan(options: Any) -> None:
@@ -90,11 +96,21 @@ def scan(options: Any) -> None:
         size = big.stat().st_size / 1e6
         times: dict[str, list[float]] = {"ours": [], "rg": []}
         for _ in range(3):
-            times["rg"].append(clock(lambda: subprocess.run(["rg", "-c", "-F", "-f", str(literals), str(big)], capture_output=True, check=False)))
-            times["ours"].append(clock(lambda: subprocess.run([command(), "-f", "json", str(big)], capture_output=True, check=False)))
+            times["rg"].append(
+                clock(
+                    lambda: subprocess.run(
+                        ["rg", "-c", "-F", "-f", str(literals), str(big)], capture_output=True, check=False
+                    )
+                )
+            )
+            times["ours"].append(
+                clock(lambda: subprocess.run([command(), "-f", "json", str(big)], capture_output=True, check=False))
+            )
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
         ours, theirs = (statistics.median(times[name]) for name in ("ours", "rg"))
-        print(f"scan {size:.0f} MB: {size / ours:.0f} MB/s; rg with the same {len(words)} literals {size / theirs:.0f} MB/s: ratio {theirs / ours:.2f}; peak of both {peak:.0f} MiB")
+        print(
+            f"scan {size:.0f} MB: {size / ours:.0f} MB/s; rg with the same {len(words)} literals {size / theirs:.0f} MB/s: ratio {theirs / ours:.2f}; peak of both {peak:.0f} MiB"
+        )
 
 
 def rules(options: Any) -> None:
@@ -113,7 +129,9 @@ def rules(options: Any) -> None:
             times["single"].append(clock(lambda: single.diagnose(log)))
             times["double"].append(clock(lambda: double.diagnose(log)))
         ratio = statistics.median(times["double"]) / statistics.median(times["single"])
-        print(f"rules: {len(single.corpus.rules)} → {2 * len(single.corpus.rules)} rules cost {ratio:.2f} x the time on 64 MiB")
+        print(
+            f"rules: {len(single.corpus.rules)} → {2 * len(single.corpus.rules)} rules cost {ratio:.2f} x the time on 64 MiB"
+        )
 
 
 def _other(rule: Any) -> Any:
@@ -131,18 +149,30 @@ def stress(options: Any) -> None:
     from vllm_triage.classifier.api import Triage
 
     cause = ["(Worker_TP1 pid=77) ERROR 11-02 10:00:00 [multiproc_executor.py:1] Traceback (most recent call last):"]
-    cause += [f'(Worker_TP1 pid=77) ERROR 11-02 10:00:00 [multiproc_executor.py:1]   File "/x/site-packages/vllm/v1/worker/gpu_model_runner.py", line {n}, in step' for n in range(30)]
-    cause += ["(Worker_TP1 pid=77) ERROR 11-02 10:00:00 [multiproc_executor.py:1] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.25 GiB of which 1.10 GiB is free."]
+    cause += [
+        f'(Worker_TP1 pid=77) ERROR 11-02 10:00:00 [multiproc_executor.py:1]   File "/x/site-packages/vllm/v1/worker/gpu_model_runner.py", line {n}, in step'
+        for n in range(30)
+    ]
+    cause += [
+        "(Worker_TP1 pid=77) ERROR 11-02 10:00:00 [multiproc_executor.py:1] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.25 GiB of which 1.10 GiB is free."
+    ]
     one = ["(APIServer pid=5) ERROR 11-02 10:00:01 [serving.py:9] Traceback (most recent call last):"]
-    one += [f'(APIServer pid=5) ERROR 11-02 10:00:01 [serving.py:9]   File "/x/site-packages/vllm/v1/engine/async_llm.py", line {n}, in generate' for n in range(438)]
-    one += ["(APIServer pid=5) ERROR 11-02 10:00:01 [serving.py:9] vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the root cause."]
+    one += [
+        f'(APIServer pid=5) ERROR 11-02 10:00:01 [serving.py:9]   File "/x/site-packages/vllm/v1/engine/async_llm.py", line {n}, in generate'
+        for n in range(438)
+    ]
+    one += [
+        "(APIServer pid=5) ERROR 11-02 10:00:01 [serving.py:9] vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the root cause."
+    ]
     data = "\n".join([*cause * 9, *one * 93]).encode()
     engine = Triage()
     engine.diagnose(data)
     ours = statistics.median(clock(lambda: engine.diagnose(data)) for _ in range(5))
     loop = statistics.median(clock(lambda: [line.decode() for line in data.split(b"\n")]) for _ in range(5))
     answer = engine.diagnose(data)
-    print(f"stress {data.count(10)} lines, {len(data) / 1e6:.1f} MB: {ours * 1000:.0f} ms ({answer.cause}); decoding its lines alone {loop * 1000:.0f} ms = {ours / loop:.0f} x")
+    print(
+        f"stress {data.count(10)} lines, {len(data) / 1e6:.1f} MB: {ours * 1000:.0f} ms ({answer.cause}); decoding its lines alone {loop * 1000:.0f} ms = {ours / loop:.0f} x"
+    )
 
 
 def generate(path: Path, mib: int) -> Path:
@@ -158,11 +188,17 @@ def generate(path: Path, mib: int) -> Path:
                 kind = chance.random()
                 if kind < 0.25:
                     prompt = "".join(chance.choice(sentences) for _ in range(chance.randrange(1, 24)))
-                    lines.append(f"(APIServer pid=41) INFO {stamp} [logger.py:41] Received request chatcmpl-{chance.getrandbits(64):x}: prompt: '{prompt}', params: SamplingParams(n=1, temperature=0.7), lora_request: None.")
+                    lines.append(
+                        f"(APIServer pid=41) INFO {stamp} [logger.py:41] Received request chatcmpl-{chance.getrandbits(64):x}: prompt: '{prompt}', params: SamplingParams(n=1, temperature=0.7), lora_request: None."
+                    )
                 elif kind < 0.4:
-                    lines.append(f"(APIServer pid=41) INFO {stamp} [loggers.py:127] Engine 000: Avg prompt throughput: {chance.random() * 900:.1f} tokens/s, Avg generation throughput: {chance.random() * 400:.1f} tokens/s, Running: {chance.randrange(90)} reqs, Waiting: 0 reqs, GPU KV cache usage: {chance.random() * 90:.1f}%, Prefix cache hit rate: 3.1%")
+                    lines.append(
+                        f"(APIServer pid=41) INFO {stamp} [loggers.py:127] Engine 000: Avg prompt throughput: {chance.random() * 900:.1f} tokens/s, Avg generation throughput: {chance.random() * 400:.1f} tokens/s, Running: {chance.randrange(90)} reqs, Waiting: 0 reqs, GPU KV cache usage: {chance.random() * 90:.1f}%, Prefix cache hit rate: 3.1%"
+                    )
                 else:
-                    lines.append(f'(APIServer pid=41) INFO:     10.0.{chance.randrange(250)}.{chance.randrange(250)}:{chance.randrange(2000, 60000)} - "POST /v1/chat/completions HTTP/1.1" 200 OK')
+                    lines.append(
+                        f'(APIServer pid=41) INFO:     10.0.{chance.randrange(250)}.{chance.randrange(250)}:{chance.randrange(2000, 60000)} - "POST /v1/chat/completions HTTP/1.1" 200 OK'
+                    )
             text = "\n".join(lines) + "\n"
             size += len(text)
             file.write(text)

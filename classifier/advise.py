@@ -1,4 +1,5 @@
 """Fixes for a cause, in order, with this log's values in them and only with options that its vLLM version has."""
+
 from __future__ import annotations
 
 import re
@@ -103,7 +104,11 @@ def advise(cause: Mapping[str, Any], facts: Mapping[str, Any], captures: Mapping
             continue
         value, complete = fill(fix["value"], values) if fix["value"] else ("", True)
         change = fill(fix["change"], values)[0]
-        exact = all(lookup(found["name"], values) is not None for found in _SLOT.finditer(fix["change"])) and "…" not in change and "<" not in change
+        exact = (
+            all(lookup(found["name"], values) is not None for found in _SLOT.finditer(fix["change"]))
+            and "…" not in change
+            and "<" not in change
+        )
         known.append(Advice(
             0, sentences(fix["title"], values) or fix["title"], fix["kind"], change, sentences(fix["why"], values), sentences(fix["cost"], values) or "none",
             sentences(fix["verify"], values), fix["option"], value if complete else "", fix["safety"], fix["versions"], fix["source"], exact,

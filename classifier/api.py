@@ -1,4 +1,5 @@
 """The way from a log to its diagnosis; everything else calls this."""
+
 from __future__ import annotations
 
 import os

@@ -1,4 +1,5 @@
 """Makes one answer of the weighed candidates: a bucket, or an honest «unknown» or «no failure»."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -24,13 +25,21 @@ def decide(incidents: list[Incident], tail: list[Line], corpus: Any) -> Diagnosi
     """
     incident = incidents[-1]
     answer = _decide_one(incident, tail, corpus)
-    if len(incidents) > 1 and (not answer.failed or answer.decided_by == "stage") and ORDER.get(incident.reached, -1) < READY:
+    if (
+        len(incidents) > 1
+        and (not answer.failed or answer.decided_by == "stage")
+        and ORDER.get(incident.reached, -1) < READY
+    ):
         earlier = incidents[-2]
         before = _decide_one(earlier, [], corpus)
         if before.failed:
-            before.notes.append(f"A restart follows on line {incident.first}; it had reached «{incident.reached or 'launch'}» when the log ends.")
+            before.notes.append(
+                f"A restart follows on line {incident.first}; it had reached «{incident.reached or 'launch'}» when the log ends."
+            )
             answer = before
-    answer.incidents = [{"first": item.first, "last": item.last, "reached": item.reached or "launch"} for item in incidents]
+    answer.incidents = [
+        {"first": item.first, "last": item.last, "reached": item.reached or "launch"} for item in incidents
+    ]
     return answer
 
 
@@ -43,11 +52,17 @@ def _decide_one(incident: Incident, tail: list[Line], corpus: Any) -> Diagnosis:
         answer = _from_candidate(best, candidates, corpus, incident)
     else:
         answer = _without_cause(incident, tail, corpus, candidates, symptoms, traces)
-    answer.symptoms = [_evidence(hit, "symptom") for hit in symptoms if hit.line.number not in {item.line for item in answer.evidence}][:40]
+    answer.symptoms = [
+        _evidence(hit, "symptom") for hit in symptoms if hit.line.number not in {item.line for item in answer.evidence}
+    ][:40]
     answer.reached = incident.reached or "launch"
     answer.stages = incident.stages
-    answer.facts = {name: value for name, value in incident.facts.items() if name not in ("v1", "unit", "world_size_seen")}
-    answer.explanation = [f"{item.bucket}/{item.cause} {item.score:.2f}: " + "; ".join(item.reasons) for item in candidates[:12]] + answer.explanation
+    answer.facts = {
+        name: value for name, value in incident.facts.items() if name not in ("v1", "unit", "world_size_seen")
+    }
+    answer.explanation = [
+        f"{item.bucket}/{item.cause} {item.score:.2f}: " + "; ".join(item.reasons) for item in candidates[:12]
+    ] + answer.explanation
     return answer
 
 
@@ -76,7 +91,12 @@ def _from_candidate(best: Candidate, candidates: list[Candidate], corpus: Any, i
 
 
 def _without_cause(
-    incident: Incident, tail: list[Line], corpus: Any, candidates: list[Candidate], symptoms: list[Hit], traces: list[Trace]
+    incident: Incident,
+    tail: list[Line],
+    corpus: Any,
+    candidates: list[Candidate],
+    symptoms: list[Hit],
+    traces: list[Trace],
 ) -> Diagnosis:
     named = [hit for hit in symptoms if hit.rule.cause and not _recovered(hit, incident, tail)]
     ready = ORDER.get(incident.reached, -1) >= READY
@@ -88,7 +108,15 @@ def _without_cause(
     fatal = [trace for trace in early if trace.level in ("", "ERROR", "CRITICAL") and trace.frames]
     if named:
         # The wrapper that says most: a death before «the engine is dead», and that before other software's words.
-        hit = max(named, key=lambda item: (item.rule.bucket != "unknown", item.rule.bucket != "engine_dead", STRENGTH[item.rule.strength], -item.line.number))
+        hit = max(
+            named,
+            key=lambda item: (
+                item.rule.bucket != "unknown",
+                item.rule.bucket != "engine_dead",
+                STRENGTH[item.rule.strength],
+                -item.line.number,
+            ),
+        )
         if not fatal or hit.rule.bucket != "engine_dead":
             answer = _answer(hit.rule.bucket, hit.rule.cause, 0.87, "rule", corpus, incident, hit)
             answer.evidence = [_evidence(hit, "cause")]
@@ -100,7 +128,9 @@ def _without_cause(
         answer = _answer("nccl_hang", "silent_distributed_init", 0.66, "stage", corpus, incident, None)
         answer.evidence = [_line_evidence(tail[-1])] if tail else []
         seen = [span for span in incident.stages if span.stage == "distributed_init"]
-        answer.explanation.append(f"the log stops in distributed start-up (last mark on line {seen[-1].line if seen else '?'}), nothing follows")
+        answer.explanation.append(
+            f"the log stops in distributed start-up (last mark on line {seen[-1].line if seen else '?'}), nothing follows"
+        )
         return _with_alternatives(answer, candidates)
     if fatal and not incident.stages and not stopped:
         return _with_alternatives(_unknown(corpus, incident, fatal, tail, 0.45), candidates, "engine_bug")
@@ -118,7 +148,13 @@ def _recovered(hit: Hit, incident: Incident, tail: list[Line]) -> bool:
 
 
 def _healthy(
-    incident: Incident, tail: list[Line], corpus: Any, candidates: list[Candidate], fatal: list[Trace], stopped: bool, ready: bool
+    incident: Incident,
+    tail: list[Line],
+    corpus: Any,
+    candidates: list[Candidate],
+    fatal: list[Trace],
+    stopped: bool,
+    ready: bool,
 ) -> Diagnosis:
     errors = [line for line in incident.errors if not _spoken_for(incident, line)]
     if not ready and not stopped and errors and not incident.stages:
@@ -136,10 +172,14 @@ def _healthy(
     if errors:
         confidence -= 0.04
     answer = _answer("no_failure", cause, confidence, "stage" if incident.stages else "none", corpus, incident, None)
-    marks = [span for span in incident.stages if span.stage in ("shutdown", "serving", "api_ready")] or incident.stages[-1:]
+    marks = [span for span in incident.stages if span.stage in ("shutdown", "serving", "api_ready")] or incident.stages[
+        -1:
+    ]
     answer.evidence = [Evidence(span.line, f"reached {span.stage}", "", "mark") for span in marks[-1:]]
     if errors:
-        answer.notes.append(f"{len(errors)} error lines are worth a look, the first on line {errors[0].number}: {errors[0].text[:120]}")
+        answer.notes.append(
+            f"{len(errors)} error lines are worth a look, the first on line {errors[0].number}: {errors[0].text[:120]}"
+        )
     return _with_alternatives(answer, candidates)
 
 
@@ -147,9 +187,19 @@ def _spoken_for(incident: Incident, line: Line) -> bool:
     return any(hit.line.number == line.number for hit in incident.hits)
 
 
-def _unknown(corpus: Any, incident: Incident, traces: list[Trace], tail: list[Line], confidence: float, errors: list[Line] | None = None) -> Diagnosis:
+def _unknown(
+    corpus: Any,
+    incident: Incident,
+    traces: list[Trace],
+    tail: list[Line],
+    confidence: float,
+    errors: list[Line] | None = None,
+) -> Diagnosis:
     answer = _answer("unknown", "unrecognised_failure", confidence, "none", corpus, incident, None)
-    telling = [Evidence(trace.number, trace.raw or trace.text or trace.stack()[-160:], trace.process, "telling", trace.count) for trace in traces[:5]]
+    telling = [
+        Evidence(trace.number, trace.raw or trace.text or trace.stack()[-160:], trace.process, "telling", trace.count)
+        for trace in traces[:5]
+    ]
     telling += [_line_evidence(line) for line in (errors or [])[:5]]
     answer.evidence = telling[:3]
     answer.tail = telling or [_line_evidence(line) for line in tail[-5:]]
@@ -170,7 +220,9 @@ def _with_alternatives(answer: Diagnosis, candidates: list[Candidate], *more: st
     return answer
 
 
-def _answer(bucket: str, cause: str, confidence: float, decided_by: str, corpus: Any, incident: Incident, hit: Hit | None) -> Diagnosis:
+def _answer(
+    bucket: str, cause: str, confidence: float, decided_by: str, corpus: Any, incident: Incident, hit: Hit | None
+) -> Diagnosis:
     try:
         texts = corpus.texts(bucket)
     except KeyError:
@@ -201,7 +253,9 @@ def _evidence_of(best: Candidate, incident: Incident) -> list[Evidence]:
     if trace is not None and trace.text and trace.number not in taken:
         evidence.append(Evidence(trace.number, trace.raw or trace.text, trace.process, "cause", trace.count))
         taken.add(trace.number)
-    same = [hit for hit in incident.hits if hit.rule.role == "cause" and hit.rule.bucket == best.bucket and not hit.quoted]
+    same = [
+        hit for hit in incident.hits if hit.rule.role == "cause" and hit.rule.bucket == best.bucket and not hit.quoted
+    ]
     for hit in sorted(same, key=lambda item: (item.rule.cause != best.cause, item.line.number)):
         if hit.line.number in taken:
             continue

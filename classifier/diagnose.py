@@ -1,4 +1,5 @@
 """Root cause, not last line: weighs what matched by role, strength, process, order and exception chain."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -16,7 +17,9 @@ QUEUE = 100
 def weigh(incident: Incident) -> list[Candidate]:
     """Return the possible causes of one incident, best first, each with the reasons for its score."""
     context = _Context(incident)
-    found = [candidate for hit in incident.hits if hit.rule.role == "cause" if (candidate := context.judge(hit)) is not None]
+    found = [
+        candidate for hit in incident.hits if hit.rule.role == "cause" if (candidate := context.judge(hit)) is not None
+    ]
     found.sort(key=lambda candidate: (-candidate.score, candidate.hit.line.number))
     return _distinct(found)
 
@@ -24,7 +27,11 @@ def weigh(incident: Incident) -> list[Candidate]:
 def wrappers(incident: Incident) -> list[Hit]:
     """Return the symptoms (wrappers, cascades) of an incident in the order of the log."""
     context = _Context(incident)
-    hits = [hit for hit in incident.hits if hit.rule.role == "symptom" and not hit.quoted and not context.cancelled(hit) and context.conditions(hit)]
+    hits = [
+        hit
+        for hit in incident.hits
+        if hit.rule.role == "symptom" and not hit.quoted and not context.cancelled(hit) and context.conditions(hit)
+    ]
     return sorted(hits, key=lambda hit: hit.line.number)
 
 
@@ -89,7 +96,9 @@ class _Context:
 
     def _stands(self, hit: Hit) -> bool:
         """Tell whether a rule fired in its own right: its stack and its stage fit (``requires`` and ``unless`` look at these)."""
-        return match_frames(hit.rule, hit.trace) and not (hit.rule.stages and self.stage_at(hit.line.number) not in hit.rule.stages)
+        return match_frames(hit.rule, hit.trace) and not (
+            hit.rule.stages and self.stage_at(hit.line.number) not in hit.rule.stages
+        )
 
     def conditions(self, hit: Hit) -> bool:
         """Tell whether the conditions of a rule on the rest of the log hold."""
@@ -124,13 +133,21 @@ class _Context:
 
         if rule.specific:
             add(0.3, "asks for more evidence than its words")
-        elif any(STRENGTH[other.rule.strength] >= STRENGTH[rule.strength] and other.rule.id != rule.id for other in self.specific.get(hit.line.number, ())):
+        elif any(
+            STRENGTH[other.rule.strength] >= STRENGTH[rule.strength] and other.rule.id != rule.id
+            for other in self.specific.get(hit.line.number, ())
+        ):
             add(-0.6, "a more specific rule speaks for the same line")
         if hit.quoted:
             add(-1.6, "stands in source code that a traceback shows")
         if rule.pattern == "" and rule.strength == "weak":
             add(-0.1, "goes by where it was raised")
-        if rule.bucket == "performance_degradation" and self.ready and rule.strength == "weak" and int(hit.captures.get("waiting", 0)) < QUEUE:
+        if (
+            rule.bucket == "performance_degradation"
+            and self.ready
+            and rule.strength == "weak"
+            and int(hit.captures.get("waiting", 0)) < QUEUE
+        ):
             add(-0.6, "a burst in the life of a healthy server looks the same")
         self._judge_place(hit, add)
         self._judge_time(hit, add)
@@ -149,14 +166,23 @@ class _Context:
 
     def _judge_time(self, hit: Hit, add: Any) -> None:
         number = hit.line.number
-        if self.shutdown and number >= self.shutdown and not (self.first_symptom and self.first_symptom < self.shutdown) and hit.rule.scope != "request":
+        if (
+            self.shutdown
+            and number >= self.shutdown
+            and not (self.first_symptom and self.first_symptom < self.shutdown)
+            and hit.rule.scope != "request"
+        ):
             add(-2.6, "after the shutdown began")
         if self.ready and number < self.ready and max(hit.last, number) < self.ready and hit.rule.scope != "request":
             add(-2.6, "before the server came up all the same")
         if self.first_cause and number > self.first_cause:
             # Order decides between equals; it never outweighs strength.
             add(-min(0.25, 0.02 + (number - self.first_cause) / 2000), "later than the first cause")
-        if self.first_symptom and number > self.first_symptom + 3 and not (self.ready and self.first_symptom < self.ready < number):
+        if (
+            self.first_symptom
+            and number > self.first_symptom + 3
+            and not (self.ready and self.first_symptom < self.ready < number)
+        ):
             add(-0.2, "after the first wrapper")
 
     def _judge_chain(self, hit: Hit, add: Any) -> None:
@@ -172,7 +198,9 @@ class _Context:
 def stop_line(incident: Incident) -> int:
     """Return the line on which a stop from outside shows (signal, Ctrl-C, the server's own shutdown); 0 where none does."""
     lines = [span.line for span in incident.stages if span.stage == "shutdown"]
-    lines += [hit.line.number for hit in incident.hits if hit.rule.role == "teardown" and hit.rule.cause and not hit.quoted]
+    lines += [
+        hit.line.number for hit in incident.hits if hit.rule.role == "teardown" and hit.rule.cause and not hit.quoted
+    ]
     return min(lines, default=0)
 
 

@@ -1,4 +1,5 @@
 """Tries rules on lines and on exceptions, in bounded time whatever the text."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -102,5 +103,15 @@ def hits_of_trace(rules: list[Any], trace: Trace) -> list[Hit]:
     for rule in rules:
         captures = match_trace(rule, trace)
         if captures is not None:
-            hits.append(Hit(rule, trace_line(trace), captures, trace, count=trace.count, incident=trace.incident, last=trace.last))
+            hits.append(
+                Hit(
+                    rule,
+                    trace_line(trace),
+                    captures,
+                    trace,
+                    count=trace.count,
+                    incident=trace.incident,
+                    last=trace.last,
+                )
+            )
     return hits

@@ -1,4 +1,5 @@
 """The small classes that travel between the steps from bytes to answer."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field

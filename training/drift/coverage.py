@@ -43,7 +43,10 @@ def is_start_up(template: Template) -> bool:
 def likelihood(template: Template) -> float:
     """Rate how likely users are to meet a message: its module, and whether it speaks to them."""
     weight = max((value for prefix, value in START_UP.items() if template.path.startswith(prefix)), default=1)
-    speaks = sum(word in template.text for word in ("Please", "please", "`--", "--", "set ", "Set ", "supported", "VLLM_", "install"))
+    speaks = sum(
+        word in template.text
+        for word in ("Please", "please", "`--", "--", "set ", "Set ", "supported", "VLLM_", "install")
+    )
     return weight + min(3, speaks) - (3 if template.kind in ("NotImplementedError", "AssertionError") else 0)
 
 
@@ -75,7 +78,11 @@ def answer(engine: Triage, log: str) -> Any:
     for block in read_blocks(log):
         analysis.feed(block)
     candidates = weigh(analysis.finish()[-1])
-    return candidates[0] if candidates and candidates[0].score >= ACCEPT and candidates[0].bucket not in ("unknown", "no_failure") else None
+    return (
+        candidates[0]
+        if candidates and candidates[0].score >= ACCEPT and candidates[0].bucket not in ("unknown", "no_failure")
+        else None
+    )
 
 
 def message_line(template: Template) -> str:

@@ -8,10 +8,40 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LOG_CALLS = frozenset({"error", "critical", "fatal", "exception", "error_once"})
-SKIPPED = ("benchmarks/", "third_party/", "vendor/", "examples/", "tests/", "test_utils/", "assets/", "profiler/", "collect_env.py")
+SKIPPED = (
+    "benchmarks/",
+    "third_party/",
+    "vendor/",
+    "examples/",
+    "tests/",
+    "test_utils/",
+    "assets/",
+    "profiler/",
+    "collect_env.py",
+)
 
 # What stands where a value is interpolated: figures where the name speaks of one, else a word.
-_FIGURES = ("num", "len", "size", "count", "rank", "max", "min", "world", "idx", "index", "bits", "_gb", "bytes", "memory", "port", "pid", "timeout", "dim", "block")
+_FIGURES = (
+    "num",
+    "len",
+    "size",
+    "count",
+    "rank",
+    "max",
+    "min",
+    "world",
+    "idx",
+    "index",
+    "bits",
+    "_gb",
+    "bytes",
+    "memory",
+    "port",
+    "pid",
+    "timeout",
+    "dim",
+    "block",
+)
 
 
 @dataclass(slots=True, frozen=True)
@@ -50,7 +80,12 @@ def _walk(node: ast.AST, path: str, function: str) -> Iterator[Template]:
             yield from _template(child.exc, _name(child.exc.func), path, function, child.exc.args[:1])
         elif isinstance(child, ast.Assert) and child.msg is not None:
             yield from _template(child, "AssertionError", path, function, [child.msg])
-        elif isinstance(child, ast.Call) and isinstance(child.func, ast.Attribute) and child.func.attr in LOG_CALLS and _name(child.func.value) == "logger":
+        elif (
+            isinstance(child, ast.Call)
+            and isinstance(child.func, ast.Attribute)
+            and child.func.attr in LOG_CALLS
+            and _name(child.func.value) == "logger"
+        ):
             yield from _template(child, "log", path, function, child.args[:1])
         yield from _walk(child, path, name)
 
@@ -60,7 +95,9 @@ def _template(node: ast.AST, kind: str, path: str, function: str, arguments: lis
     fixed = max((text for text, literal in parts if literal), key=len, default="")
     text = "".join(text for text, _ in parts)
     if len(fixed.strip()) >= 8:
-        yield Template(path, getattr(node, "lineno", 0), function, kind, " ".join(text.split()), " ".join(fixed.split()))
+        yield Template(
+            path, getattr(node, "lineno", 0), function, kind, " ".join(text.split()), " ".join(fixed.split())
+        )
 
 
 def _name(node: ast.AST) -> str:
@@ -85,7 +122,14 @@ def _parts(node: ast.expr) -> list[tuple[str, bool]]:
 
 
 def _without_marks(text: str) -> str:
-    for mark, example in (("%s", "example"), ("%r", "'example'"), ("%d", "4"), ("%.2f", "1.50"), ("%f", "1.5"), ("{}", "example")):
+    for mark, example in (
+        ("%s", "example"),
+        ("%r", "'example'"),
+        ("%d", "4"),
+        ("%.2f", "1.50"),
+        ("%f", "1.5"),
+        ("{}", "example"),
+    ):
         text = text.replace(mark, example)
     return text
 

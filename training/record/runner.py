@@ -60,7 +60,7 @@ class Runner:
         version = self._environment.release.version
         recording = Recording.at(self._work, version, fault.id)
         recording.log.parent.mkdir(parents=True, exist_ok=True)
-        self._fresh_home()
+        self._fresh_folders()
         port = _free_port()
         output, times, about = bytearray(), [], {}
         with ExitStack() as stack:
@@ -90,8 +90,9 @@ class Runner:
         recording.about.write_text(json.dumps(about, indent=1))
         return recording
 
-    def _fresh_home(self) -> None:
-        for folder in (self._home, self._temporary, self._work / "run"):
+    def _fresh_folders(self) -> None:
+        self._home.mkdir(parents=True, exist_ok=True)
+        for folder in (self._temporary, self._work / "run"):
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
 
