@@ -14,7 +14,7 @@ from .model import STAGES, Hit, Incident, Line, StageSpan, Trace
 from .prefix import split_line
 from .read import Block
 from .scan import Scanner, SteadyScanner
-from .stages import engine_of_traces, failed_start, reached, time_stages
+from .stages import begins, engine_of_traces, reached, time_stages
 from .traces import TraceReader
 from .versions import version_key
 
@@ -41,9 +41,8 @@ JOINED, JOINED_LINES = 8192, 60
 ERRORS = 40
 """Error lines kept of one incident, for logs that no rule knows."""
 STAGE_ORDER = {stage: index for index, stage in enumerate(STAGES)}
-_SERVER_STARTS = frozenset({"facts/api-server-version", "facts/server-version", "facts/logo-version"})
 _UVICORN = frozenset({"facts/startup-complete", "facts/answered", "facts/shutdown"})
-_BANNER, _CALL, _ENGINE_DONE = "facts/engine-config", "facts/llm-call", "facts/init-took"
+_CALL, _ENGINE_DONE = "facts/llm-call", "facts/init-took"
 _TABLES = {
     "facts/arguments": "table", "facts/namespace": "table", "facts/engine-config": "table", "facts/engine-dump": "table",
     "facts/command": "command", "facts/docker-image": "command", "facts/compose-command": "command", "facts/listed-command": "table",
@@ -235,7 +234,7 @@ class Analysis:
             # A launcher's command, or the configuration of the next offline run: it belongs to the start that follows.
             self._ahead = [*self._ahead[-AHEAD:], (rule, line, captures)]
             return
-        if self._begins(rule, line):
+        if begins(rule, line.process, line.number, self.incident, self._starts):
             earlier = self._book
             self._next_incident(line.number)
             if not rule.start:
@@ -291,27 +290,6 @@ class Analysis:
             else:
                 text += line.text
         captures[name] = text
-
-    def _begins(self, rule: Any, line: Line) -> bool:
-        """Tell whether a mark belongs to another start than the one being read."""
-        order = self._order()
-        if not rule.start:
-            # A start that failed for good never opens its port: another one's output follows.
-            closed = rule.stage == "api_ready" and order < STAGE_ORDER["api_ready"]
-            return closed and 0 < failed_start(self.incident.hits) < line.number
-        loaded = order >= STAGE_ORDER["weights"]
-        server = any(name in _SERVER_STARTS for name in self._starts)
-        if rule.id in _SERVER_STARTS:
-            return server or loaded
-        if server:
-            # A server prints its arguments once, and the engine's banner once for each engine process.
-            return False
-        if self._starts.get(rule.id, line.process) != line.process:
-            return False
-        if rule.id in self._starts and not loaded:
-            # Offline runs that fail before they load anything, one after the other.
-            return rule.id == _BANNER and 0 < failed_start(self.incident.hits) < line.number
-        return loaded
 
     def _next_incident(self, number: int) -> None:
         self._close_incident(number - 1)

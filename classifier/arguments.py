@@ -21,14 +21,47 @@ VALUE = 600
 SECRETS = frozenset({"api_key", "hf_token", "api_keys", "token", "password"})
 """Arguments that are never kept."""
 
-_SHORT = {"-tp": "tensor_parallel_size", "-pp": "pipeline_parallel_size", "-dp": "data_parallel_size", "-q": "quantization", "-n": "nnodes"}
+_SHORT = {
+    "-tp": "tensor_parallel_size",
+    "-pp": "pipeline_parallel_size",
+    "-dp": "data_parallel_size",
+    "-q": "quantization",
+    "-n": "nnodes",
+}
 _PLACES = {"model_tag": "model", "dp_size": "data_parallel_size", "tp_size": "tensor_parallel_size"}
 _OPERATORS = frozenset({"&&", "||", "|", "&", ";", ">", ">>", "<", "2>&1", "2>", "1>", "&>", "|&", "\\"})
 _PAIR = LazyPattern(r"(?P<name>[a-z_]\w*)=(?P<value>'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\{[^{}]*\}|[^,\s()]+)")
 _NUMBER = LazyPattern(r"-?\d+(?:\.\d+)?$")
 _NAME = LazyPattern(r"[a-z][a-z0-9_]{0,60}$")
-_CALL = LazyPattern(r"(?P<name>[a-z_]\w{1,40})\s*=\s*(?P<value>'[^'\n]{0,300}'|\"[^\"\n]{0,300}\"|-?\d[\d_]*(?:\.\d+)?(?=[\s,)]|$)|True|False)")
-_PROSE = frozenset("on in with and or command is to the a an for using as from by via at server process api it".split())
+_CALL = LazyPattern(
+    r"(?P<name>[a-z_]\w{1,40})\s*=\s*(?P<value>'[^'\n]{0,300}'|\"[^\"\n]{0,300}\"|-?\d[\d_]*(?:\.\d+)?(?=[\s,)]|$)|True|False)"
+)
+_PROSE = frozenset(
+    [
+        "on",
+        "in",
+        "with",
+        "and",
+        "or",
+        "command",
+        "is",
+        "to",
+        "the",
+        "a",
+        "an",
+        "for",
+        "using",
+        "as",
+        "from",
+        "by",
+        "via",
+        "at",
+        "server",
+        "process",
+        "api",
+        "it",
+    ]
+)
 _CLOSERS = {"{": "}", "[": "]", "(": ")"}
 
 
@@ -133,7 +166,12 @@ def word_arguments(words: list[str]) -> list[tuple[str, Any]]:
             given: Any = value
             if not equals:
                 given = True
-                if index < len(words) and not words[index].startswith("--") and words[index] not in _OPERATORS and words[index] not in _SHORT:
+                if (
+                    index < len(words)
+                    and not words[index].startswith("--")
+                    and words[index] not in _OPERATORS
+                    and words[index] not in _SHORT
+                ):
                     given = words[index]
                     index += 1
             key = _place(name.replace("-", "_"))
@@ -147,7 +185,11 @@ def word_arguments(words: list[str]) -> list[tuple[str, Any]]:
             if value:
                 found.append((_SHORT[short], _typed(value)))
     # A shell's variable says nothing about its value.
-    return [(name, value) for name, value in found if not (isinstance(value, str) and ("$" in value or value.startswith(("<", "{{")))) and name not in SECRETS]
+    return [
+        (name, value)
+        for name, value in found
+        if not (isinstance(value, str) and ("$" in value or value.startswith(("<", "{{")))) and name not in SECRETS
+    ]
 
 
 def _words(command: str) -> list[str]:

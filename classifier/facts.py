@@ -6,61 +6,78 @@ import re
 from typing import Any
 
 from . import arguments
+from .fact_types import BACKENDS, CHOOSERS, LARGEST, LATEST, PLATFORMS, PLUGINS, SMALLEST, convert, engine_of
 from .model import Line
-
-INTEGERS = frozenset(
-    """max_model_len max_num_seqs tensor_parallel_size pipeline_parallel_size data_parallel_size gpu_count kv_cache_tokens
-    max_len_that_fits gpu_blocks cpu_blocks port running waiting http_500 num_attention_heads max_num_batched_tokens""".split()
-)
-NUMBERS = frozenset(
-    """gpu_memory_utilization gpu_memory_total_gib gpu_memory_free_gib weights_gib kv_cache_available_gib kv_cache_needed_gib
-    max_concurrency graph_memory_gib kv_cache_usage_percent prompt_throughput generation_throughput requested_gib
-    non_torch_gib activation_gib init_seconds weights_seconds compile_seconds graph_seconds oom_tried_gib cpu_offload_gb swap_space""".split()
-)
-BOOLEANS = frozenset({"enforce_eager", "trust_remote_code", "enable_lora"})
-LARGEST = frozenset({"weights_gib", "gpu_memory_total_gib", "kv_cache_needed_gib", "activation_gib", "non_torch_gib", "gpu_count"})
-SMALLEST = frozenset({"kv_cache_available_gib", "gpu_memory_free_gib", "kv_cache_tokens", "max_len_that_fits", "max_concurrency", "gpu_blocks"})
-LATEST = frozenset({"kv_cache_usage_percent", "prompt_throughput", "generation_throughput", "running", "waiting", "driver_version"})
 
 # How much a source is worth, where several tell one fact: what was resolved goes before what was asked for.
 _FINAL, _BANNER, _PLAIN, _GIVEN, _HINT = 4, 3, 2, 1, 0
 
 _ARGUMENT_FACTS = frozenset(
-    """model dtype quantization max_model_len gpu_memory_utilization kv_cache_dtype max_num_seqs enforce_eager
-    tensor_parallel_size pipeline_parallel_size data_parallel_size port host served_model_name tokenizer trust_remote_code
-    max_num_batched_tokens speculative_config enable_lora attention_backend load_format cpu_offload_gb swap_space""".split()
+    [
+        "model",
+        "dtype",
+        "quantization",
+        "max_model_len",
+        "gpu_memory_utilization",
+        "kv_cache_dtype",
+        "max_num_seqs",
+        "enforce_eager",
+        "tensor_parallel_size",
+        "pipeline_parallel_size",
+        "data_parallel_size",
+        "port",
+        "host",
+        "served_model_name",
+        "tokenizer",
+        "trust_remote_code",
+        "max_num_batched_tokens",
+        "speculative_config",
+        "enable_lora",
+        "attention_backend",
+        "load_format",
+        "cpu_offload_gb",
+        "swap_space",
+    ]
 )
 _BANNER_NAMES = {
-    "model": "model", "dtype": "dtype", "max_seq_len": "max_model_len", "tensor_parallel_size": "tensor_parallel_size",
-    "pipeline_parallel_size": "pipeline_parallel_size", "data_parallel_size": "data_parallel_size", "quantization": "quantization",
-    "enforce_eager": "enforce_eager", "kv_cache_dtype": "kv_cache_dtype", "served_model_name": "served_model_name",
-    "tokenizer": "tokenizer", "trust_remote_code": "trust_remote_code", "load_format": "load_format",
-}  # fmt: skip
-# vLLM's names of attention backends by what its log lines call them, letters and digits only.
-_BACKENDS = {
-    "flashattention": "FLASH_ATTN", "flashinfer": "FLASHINFER", "xformers": "XFORMERS", "torchsdpa": "TORCH_SDPA", "triton": "TRITON_ATTN",
-    "tritonattention": "TRITON_ATTN", "flashmla": "FLASHMLA", "tritonmla": "TRITON_MLA", "rocmflashattention": "ROCM_FLASH",
-    "pallas": "PALLAS", "pallasv1": "PALLAS", "cutlassmla": "CUTLASS_MLA", "flashinfermla": "FLASHINFER_MLA", "flashattentionmla": "FLASH_ATTN_MLA",
-    "flexattention": "FLEX_ATTENTION", "rocmattention": "ROCM_ATTN", "aiterflashattention": "ROCM_AITER_FA", "rocmaiterattention": "ROCM_AITER_FA",
-    "aiterunifiedattention": "ROCM_AITER_UNIFIED_ATTN", "aitermla": "ROCM_AITER_MLA", "aitertritonmla": "ROCM_AITER_TRITON_MLA",
-    "hpuattention": "HPU_ATTN", "openvino": "OPENVINO", "openvinoattention": "OPENVINO", "ipex": "IPEX", "treeattention": "TREE_ATTN",
-    "blocksparseflashattention": "BLOCK_SPARSE_FLASH_ATTN", "dualchunkflashattention": "DUAL_CHUNK_FLASH_ATTN", "cpumla": "CPU_MLA",
-    "differentialflashattention": "DIFFERENTIAL_FLASH_ATTN", "sparsemla": "FLASHMLA_SPARSE", "xpumlasparse": "XPU_MLA_SPARSE", "turboquant": "TURBOQUANT",
-}  # fmt: skip
-_INHERITED = frozenset({"vllm_version", "engine", "platform", "architecture", "torch_version", "cuda_version", "driver_version", "gpu_name", "gpu_count"})
-_PLATFORMS = frozenset({"cuda", "rocm", "cpu", "tpu", "xpu", "hpu", "neuron", "npu"})
-_PLUGINS = {"ascend": "npu", "gaudi": "hpu"}
-# Modules that choose an attention backend; others say the same words of kernels for experts or quantization.
-_CHOOSERS = frozenset({"", "cuda", "rocm", "cpu", "xpu", "tpu", "hpu", "neuron", "openvino", "selector", "interface", "__init__"})
+    name: name
+    for name in [
+        "model",
+        "dtype",
+        "tensor_parallel_size",
+        "pipeline_parallel_size",
+        "data_parallel_size",
+        "quantization",
+        "enforce_eager",
+        "kv_cache_dtype",
+        "served_model_name",
+        "tokenizer",
+        "trust_remote_code",
+        "load_format",
+    ]
+} | {"max_seq_len": "max_model_len"}
+_INHERITED = frozenset(
+    ("vllm_version engine platform architecture torch_version cuda_version driver_version gpu_name gpu_count").split()  # noqa: SIM905
+)
+# Rules whose match alone says something.
+_MEANINGS = {
+    "using-v1": ("engine", "V1", _PLAIN),
+    "using-v0": ("engine", "V0", _PLAIN),
+    "rocm-marks": ("platform", "rocm", _BANNER),
+}
 
 
 class FactBook:
-    """Facts of one server start. Where ranks or lines differ, the rule for the name decides (largest, smallest, first)."""
+    """Facts of one server start.
+
+    Where ranks or lines differ, the rule for the name decides (largest, smallest, first).
+    """
 
     def __init__(self) -> None:
         self._values: dict[str, tuple[int, Any]] = {}
         self._arguments: dict[str, Any] = {}
         self._gpus: set[str] = set()
+        self._module = ""
         self.command = ""
 
     def note(self, rule: Any, line: Line, captures: dict[str, str]) -> None:
@@ -73,9 +90,13 @@ class FactBook:
             self.set("engine", "V1", _HINT)
         elif line.process.startswith("VllmWorkerProcess"):
             self.set("engine", "V0", _HINT)
-        special = getattr(self, f"_read_{name.partition('.')[0].replace('-', '_')}", None)
+        if name in _MEANINGS:
+            self.set(*_MEANINGS[name])
+            return
+        self._module = module
+        special = getattr(self, f"_read_{name.replace('-', '_')}", None)
         if special is not None:
-            special(line, captures)
+            special(captures)
             return
         for key, value in captures.items():
             if not key[-1].isdigit():
@@ -92,11 +113,8 @@ class FactBook:
             return
         if worth < known[0]:
             return
-        if name in LATEST:
-            self._values[name] = (worth, value)
-        elif name in LARGEST and value > known[1]:
-            self._values[name] = (worth, value)
-        elif name in SMALLEST and value < known[1]:
+        largest, smallest = name in LARGEST and value > known[1], name in SMALLEST and value < known[1]
+        if name in LATEST or largest or smallest:
             self._values[name] = (worth, value)
 
     def inherit(self, other: FactBook) -> None:
@@ -119,10 +137,9 @@ class FactBook:
     def facts(self) -> dict[str, Any]:
         """Return all facts known, by name."""
         for name, value in self._arguments.items():
-            if name == "served_model_name" and isinstance(value, list) and value:
-                value = value[0]
-            if name in _ARGUMENT_FACTS and not isinstance(value, (dict, list)):
-                self.set(name, value, _GIVEN)
+            plain = value[0] if name == "served_model_name" and isinstance(value, list) and value else value
+            if name in _ARGUMENT_FACTS and not isinstance(plain, (dict, list)):
+                self.set(name, plain, _GIVEN)
         if str(self._values.get("quantization", (0, ""))[1]).lower() == "none":
             del self._values["quantization"]
         if self._gpus:
@@ -141,11 +158,11 @@ class FactBook:
 
     # Rules whose line holds a whole table.
 
-    def _read_arguments(self, line: Line, captures: dict[str, str]) -> None:
+    def _read_arguments(self, captures: dict[str, str]) -> None:
         for name, value in arguments.table(captures.get("table", "")).items():
             self._argument(name, value, better=True)
 
-    def _read_namespace(self, line: Line, captures: dict[str, str]) -> None:
+    def _read_namespace(self, captures: dict[str, str]) -> None:
         # All arguments, defaults included: facts, but not «as given».
         for name, value in arguments.pairs(captures.get("table", "")):
             if name == "model_tag":
@@ -154,19 +171,21 @@ class FactBook:
             elif name in _ARGUMENT_FACTS and value != "None":
                 self.set(name, value, _GIVEN)
 
-    def _read_llm_call(self, line: Line, captures: dict[str, str]) -> None:
+    def _read_llm_call(self, captures: dict[str, str]) -> None:
         for name, value in arguments.call(captures.get("table", "")).items():
             self._argument(name, value)
 
-    def _read_engine_config(self, line: Line, captures: dict[str, str]) -> None:
+    def _read_engine_config(self, captures: dict[str, str]) -> None:
         if version := captures.get("vllm_version"):
             self.set("vllm_version", version, _BANNER)
         # Up to 0.7.0 the line does not say which engine; the module that wrote it does.
-        engine = captures.get("engine") or {"core.py": "V1", "llm_engine.py": "V0"}.get(line.source.partition(":")[0], "")
+        engine = captures.get("engine") or {"core": "V1", "llm_engine": "V0"}.get(self._module, "")
         self.set("engine", engine, _BANNER)
-        for name, value in arguments.pairs(captures.get("table", "").partition("config:")[2] or captures.get("table", "")):
+        for name, value in arguments.pairs(
+            captures.get("table", "").partition("config:")[2] or captures.get("table", "")
+        ):
             fact = _BANNER_NAMES.get(name)
-            if name == "device_config" and value in _PLATFORMS:
+            if name == "device_config" and value in PLATFORMS:
                 self.set("platform", value, _PLAIN)
             elif name == "quantization" and value == "None":
                 self.set("quantization", "none", _BANNER)
@@ -175,13 +194,7 @@ class FactBook:
 
     _read_engine_dump = _read_engine_config
 
-    def _read_using_v1(self, line: Line, captures: dict[str, str]) -> None:
-        self.set("engine", "V1")
-
-    def _read_using_v0(self, line: Line, captures: dict[str, str]) -> None:
-        self.set("engine", "V0")
-
-    def _read_command(self, line: Line, captures: dict[str, str]) -> None:
+    def _read_command(self, captures: dict[str, str]) -> None:
         command = arguments.cut_command(captures.get("command", "").strip())
         found = arguments.command_arguments(command)
         if found:
@@ -189,79 +202,78 @@ class FactBook:
         for name, value in found:
             self._argument(name, value)
 
-    def _read_listed_command(self, line: Line, captures: dict[str, str]) -> None:
+    def _read_listed_command(self, captures: dict[str, str]) -> None:
         for name, value in arguments.word_arguments(arguments.listed_words(captures.get("table", ""))):
             self._argument(name, value)
 
-    def _read_docker_image(self, line: Line, captures: dict[str, str]) -> None:
+    def _read_docker_image(self, captures: dict[str, str]) -> None:
         self.set("vllm_version", captures.get("tag"), _GIVEN)
         for name, value in arguments.command_arguments(arguments.cut_command(captures.get("command", ""))):
             self._argument(name, value)
 
-    def _read_weights_took(self, line: Line, captures: dict[str, str]) -> None:
+    def _read_weights_took(self, captures: dict[str, str]) -> None:
         # Up to 0.7.3 this line gave the size, since 0.8.0 the time.
-        self.set("weights_seconds" if captures.get("unit") == "seconds" else "weights_gib", captures.get("weights_gib_old"))
+        self.set(
+            "weights_seconds" if captures.get("unit") == "seconds" else "weights_gib", captures.get("weights_gib_old")
+        )
 
-    def _read_profiling_v0(self, line: Line, captures: dict[str, str]) -> None:
+    def _read_profiling_v0(self, captures: dict[str, str]) -> None:
         for name, value in captures.items():
             if not name[-1].isdigit():
                 # The size that loading told is the more exact one.
                 self.set(name, value, _GIVEN if name == "weights_gib" else _PLAIN)
 
-    def _read_max_concurrency(self, line: Line, captures: dict[str, str]) -> None:
+    def _read_max_concurrency(self, captures: dict[str, str]) -> None:
         self.set("kv_cache_tokens", captures.get("kv_cache_tokens"))
         self.set("max_concurrency", captures.get("max_concurrency"))
         self.set("max_model_len", captures.get("concurrency_len"), _GIVEN)
 
     _read_kv_cache_size = _read_max_concurrency
 
-    def _read_kv_tokens_v0(self, line: Line, captures: dict[str, str]) -> None:
+    def _read_kv_tokens_v0(self, captures: dict[str, str]) -> None:
         self.set("max_model_len", captures.get("max_model_len"))
         self.set("max_len_that_fits", captures.get("max_len_that_fits"))
         self.set("kv_cache_tokens", captures.get("max_len_that_fits"))
 
-    def _read_auto_fit(self, line: Line, captures: dict[str, str]) -> None:
+    def _read_auto_fit(self, captures: dict[str, str]) -> None:
         self.set("max_len_that_fits", captures.get("max_len_that_fits"))
         self.set("max_model_len", captures.get("max_len_that_fits"), _FINAL)
 
-    def _read_attention_backend_old(self, line: Line, captures: dict[str, str]) -> None:
+    def _read_attention_backend_old(self, captures: dict[str, str]) -> None:
         name = re.sub(r"[^a-z0-9]", "", captures.get("attention_name", "").lower())
-        if _module(line) in _CHOOSERS and name in _BACKENDS:
-            self.set("attention_backend", _BACKENDS[name])
+        if self._module in CHOOSERS and name in BACKENDS:
+            self.set("attention_backend", BACKENDS[name])
 
-    def _read_attention_backend_enum(self, line: Line, captures: dict[str, str]) -> None:
-        if _module(line) in _CHOOSERS:
+    def _read_attention_backend_enum(self, captures: dict[str, str]) -> None:
+        if self._module in CHOOSERS:
             self.set("attention_backend", captures.get("attention_backend"))
 
-    def _read_platform_plugin(self, line: Line, captures: dict[str, str]) -> None:
+    def _read_platform_plugin(self, captures: dict[str, str]) -> None:
         name = captures.get("plugin", "").lower()
-        self.set("platform", _PLUGINS.get(name, name), _BANNER)
+        self.set("platform", PLUGINS.get(name, name), _BANNER)
 
-    def _read_rocm_marks(self, line: Line, captures: dict[str, str]) -> None:
-        self.set("platform", "rocm", _BANNER)
-
-    def _read_collected_gpus(self, line: Line, captures: dict[str, str]) -> None:
+    def _read_collected_gpus(self, captures: dict[str, str]) -> None:
         self.set("gpu_name", captures.get("gpu_name", "").partition(" (")[0])
         self._gpus.add(captures.get("gpu_index", ""))
 
     _read_smi_gpu = _read_collected_gpus
 
-    def _read_different_gpus(self, line: Line, captures: dict[str, str]) -> None:
+    def _read_different_gpus(self, captures: dict[str, str]) -> None:
         names = [name.strip() for name in captures.get("names", "").split(",")][:64]
         self.set("gpu_name", names[0], _GIVEN)
         self.set("gpu_count", len(names), _GIVEN)
 
-    def _read_smi_cuda(self, line: Line, captures: dict[str, str]) -> None:
+    def _read_smi_cuda(self, captures: dict[str, str]) -> None:
         self.set("driver_version", captures.get("driver_version"))
         # What the driver supports at most; the runtime's own version is said elsewhere, or nowhere.
         self.set("cuda_version", captures.get("cuda_version"), _GIVEN)
 
-    def _read_collected_torch(self, line: Line, captures: dict[str, str]) -> None:
+    def _read_collected_torch(self, captures: dict[str, str]) -> None:
         self.set("torch_version", captures.get("torch_version"))
         if found := re.search(r"\+cu(\d\d)(\d)", captures.get("torch_version", "")):
             self.set("cuda_version", f"{found[1]}.{found[2]}", _HINT)
 
-    def _read_moe_config_device(self, line: Line, captures: dict[str, str]) -> None:
+    def _read_moe_config_device(self, captures: dict[str, str]) -> None:
         self.set("gpu_name", captures.get("gpu_name", "").replace("_", " "), _GIVEN)
 
     def _argument(self, name: str, value: Any, better: bool = False) -> None:
@@ -271,37 +283,3 @@ class FactBook:
             self._arguments[name] = value
         else:
             self._arguments.setdefault(name, value)
-
-
-def engine_of(version: str) -> str:
-    """Return the engine generation that a release surely runs: V0 up to 0.6.3, V1 from 0.11 on, else unknown."""
-    found = re.match(r"v?(\d+)\.(\d+)(?:\.(\d+))?", version)
-    if not found or (".dev" in version and version.startswith("0.1.")):
-        return ""
-    major, minor, patch = int(found[1]), int(found[2]), int(found[3] or 0)
-    if (major, minor, patch) <= (0, 6, 3):
-        return "V0"
-    return "V1" if (major, minor) >= (0, 11) else ""
-
-
-def convert(name: str, value: Any) -> Any:
-    """Return ``value`` in the type that the fact ``name`` has; None where it does not fit."""
-    if isinstance(value, str):
-        value = value.strip().strip("'\"")
-    try:
-        if name in INTEGERS:
-            return int(str(value)[:40].replace(",", "").replace("_", ""))
-        if name in NUMBERS:
-            number = round(float(str(value)[:40].replace(",", "")), 4)
-            return number if abs(number) < 1e12 else None
-        if name in BOOLEANS:
-            return str(value).lower() in ("true", "1")
-        if name == "vllm_version":
-            return str(value).rstrip(".,;:").removeprefix("v")
-    except ValueError:
-        return None
-    return value
-
-
-def _module(line: Line) -> str:
-    return line.source.rpartition("/")[2].partition(".")[0]

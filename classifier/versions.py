@@ -1,12 +1,11 @@
 """vLLM's version strings: releases, release candidates, dev and fork builds."""
-from __future__ import annotations
 
-import re
+from __future__ import annotations
 
 from .lazy import LazyPattern
 
 _PART = LazyPattern(r"(<=|>=|==|!=|<|>)\s*(\d+(?:\.\d+)*(?:\.?(?:post|rc|dev)\d+)?)")
-_VERSION = LazyPattern(r"v?(\d+)\.(\d+)(?:\.(\d+))?(?:\.?(rc|post|dev)(\d+))?")
+_VERSION = LazyPattern(r"v?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?(?:\.?(rc|post|dev)(\d{1,9}))?(?!\d)")
 
 Key = tuple[int, int, int, int, int]
 
@@ -35,11 +34,20 @@ def in_range(version: str, wanted: str) -> bool | None:
         other = version_key(bound if "." in bound else f"{bound}.0")
         if other is None:
             continue
+        # A candidate or a build on the way to a release has that release's options, unless the bound tells them apart.
+        mine = key if other[3] < 0 else (*key[:3], max(key[3], 0), key[4] if key[3] > 0 else 0)
         # A bound of two numbers speaks of the whole series: <=0.10 holds for 0.10.2, >0.10 does not.
-        left, right = (key, other) if bound.count(".") > 1 else (key[:2], other[:2])
-        good = {"<": left < right, ">": left > right, "<=": left <= right, ">=": left >= right, "==": left == right, "!=": left != right}
+        left, right = (mine, other) if bound.count(".") > 1 else (mine[:2], other[:2])
+        good = {
+            "<": left < right,
+            ">": left > right,
+            "<=": left <= right,
+            ">=": left >= right,
+            "==": left == right,
+            "!=": left != right,
+        }
         if sign in (">=", "<") and bound.count(".") == 1:
-            good[sign] = (key >= other) if sign == ">=" else (key < other)
+            good[sign] = (mine >= other) if sign == ">=" else (mine < other)
         if not good[sign]:
             return False
     return True

@@ -173,10 +173,10 @@ class OptionMaker:
             result.kind, result.negated = "switch", self._pairs
         elif "literal" in names:
             result.kind = "int" if allowed.literals and all(type(item) is int for item in allowed.literals) else "str"
-            result.choices = UNKNOWN if "str" in names else sorted(allowed.literals, key=str) or UNKNOWN
+            result.choices = UNKNOWN if "str" in names else sorted(set(allowed.literals), key=str) or UNKNOWN
         elif names & {"list", "tuple", "set"}:
             result.kind, result.many = allowed.items, True
-            result.choices = sorted(allowed.literals, key=str) or UNKNOWN
+            result.choices = sorted(set(allowed.literals), key=str) or UNKNOWN
         else:
             result.kind = next((kind for kind in ("int", "float") if kind in names), "json" if "dict" in names else "str")
         return result

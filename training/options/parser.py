@@ -19,7 +19,8 @@ from .source import Tree
 PARSER = object()
 """Stands for a parser, or a group of its options."""
 ARGUMENTS = "vllm/engine/arg_utils.py"
-BUILDERS = ("vllm/entrypoints/common/cli_args.py", "vllm/entrypoints/openai/cli_args.py")
+BUILDER = "cli_args.py"
+"""The file that holds ``make_arg_parser``; its folder below ``vllm/entrypoints`` changed three times."""
 COMMANDS = ("vllm/entrypoints/cli/serve.py", "vllm/scripts.py")
 _DEPRECATED = re.compile(
     r"^\W*deprecated\b|\[deprecated|\b(?:is|are|was|been) (?:now )?deprecated|(?:will|to) be removed in|has no effect", re.IGNORECASE
@@ -48,9 +49,10 @@ class FlagMiner(Resolver):
 
     def mine(self) -> list[Flag]:
         """Return the options of the release."""
-        builder = next((found for path in BUILDERS if (found := self.find(path, "make_arg_parser")) is not None), None)
+        paths = [path for path in self.tree.containing(b"def make_arg_parser") if path.endswith(f"/{BUILDER}")]
+        builder = self.find(paths[0], "make_arg_parser") if len(paths) == 1 else None
         if builder is None or not isinstance(builder.node, ast.FunctionDef):
-            raise LookupError("no make_arg_parser: this release builds its parser elsewhere; add the file to BUILDERS")
+            raise LookupError(f"no one {BUILDER} with make_arg_parser: this release builds its parser elsewhere (found: {paths})")
         self._run(builder, {builder.node.args.args[0].arg: PARSER})
         for path in COMMANDS:
             for node in ast.walk(self.tree.module(path) or ast.Module([], [])):
@@ -124,7 +126,11 @@ class FlagMiner(Resolver):
         source = node.iter
         if isinstance(source, ast.Call) and called(source) == "items" and isinstance(source.func, ast.Attribute):
             items = self.value(source.func.value, place)
-            pairs = list(items.items()) if isinstance(items, dict) else [(UNKNOWN, UNKNOWN)]
+            pairs: list[tuple[Any, ...]] = list(items.items()) if isinstance(items, dict) else [(UNKNOWN, UNKNOWN)]
+        elif isinstance(source, (ast.List, ast.Tuple)):
+            # One by one: of `("--name", str)` the first is known and the second is not.
+            rows = [item.elts if isinstance(item, ast.Tuple) else [item] for item in source.elts]
+            pairs = [tuple(self.value(item, place) for item in row) for row in rows]
         else:
             items = self.value(source, place)
             pairs = [(item,) for item in items] if isinstance(items, (list, dict)) else [(UNKNOWN,)]

@@ -44,7 +44,7 @@ def mine(tree: Tree) -> Release:
         "flags": dict(sorted(_flag(flag) for flag in flags)),
         "variables": {name: _variable(found) for name, found in sorted(variables.items())},
         "arguments": {name: {} for name in sorted(fields_of(miner, engine)) if not name.startswith("_")},
-        "metrics": {name: {"kind": kind} for name, kind in sorted(metrics_of(miner).items())},
+        "metrics": {name: {"kind": kind} if kind else {} for name, kind in sorted(metrics_of(miner).items())},
     }
 
 

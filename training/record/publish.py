@@ -77,6 +77,7 @@ class Publisher:
         entries.sort(key=lambda entry: (version_key(entry["release"]), entry["fault"]))
         text = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
         # Others read the index while it grows: they see the old one or the new one, never half of it.
+        self.target.mkdir(parents=True, exist_ok=True)
         new = self.target / f".{INDEX}"
         new.write_text(text, encoding="utf-8")
         new.replace(self.target / INDEX)
