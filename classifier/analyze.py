@@ -5,6 +5,7 @@ Only lines that hold a literal of some rule, or that stand within a traceback, a
 from __future__ import annotations
 
 from collections import Counter
+from time import perf_counter
 from typing import Any
 
 from .arguments import unfinished
@@ -30,6 +31,8 @@ TRIES = 400
 """Matches of one rule in one incident after which it is only counted by its literal."""
 LINE = 16384
 """Bytes of one line that are looked at; beyond, windows around the literals."""
+SLOW = 0.05
+"""Seconds that one try takes on hostile text only."""
 TAIL = 1 << 16
 """Bytes kept of the end of the log."""
 LAST = 8
@@ -198,7 +201,13 @@ class Analysis:
     def _try_rules(self, line: Line, rules: dict[int, str], part: str, trace: Trace | None) -> None:
         for index in sorted(rules):
             rule = self._engine.line_rules[index]
+            started = perf_counter()
             captures = match_line(rule, line, rules[index])
+            if perf_counter() - started > SLOW:
+                # Bait for the expression: a few such lines are the last that this rule is tried on.
+                self._tries[index] = self._tries.get(index, 0) + TRIES // 4
+                if self._tries[index] > TRIES:
+                    self._done.add(index)
             if captures is None or (rule.role == "fact" and not self._ours(rule, line)):
                 continue
             tries = self._tries[index] = self._tries.get(index, 0) + 1
