@@ -1,97 +1,108 @@
-"""Turns raw bytes into plain UTF-8 text lines without changing the number of newlines."""
+"""Turns raw bytes into plain UTF-8 text lines without changing the number of newlines.
+
+What one raw line holds of several messages is split by carriage returns. Every step looks at one line at a time, so that the result does not
+depend on how the input was cut into blocks.
+"""
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from .lazy import LazyPattern
 
+# Terminal sequences: CSI (colours, cursor), strings that run to their terminator (titles, links, Buildkite's times), all other ones.
 _ANSI = LazyPattern(
-    rb"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|_[^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\^()][0-9A-Za-z]?)"
+    rb"\x1b(?:\[[0-?]*+[!-/]*+ ?[@-~]?"
+    rb"|[\]_PX^][^\x07\x1b\r\n]{0,4096}+(?:\x07|\x1b\\)"
+    rb"|[ -/]*+[0-~])?"
 )
-# Colours whose escape character got lost on the way through a clipboard, or was written out.
+# Colours whose escape character got lost on the way through a clipboard, or was written out; on lines that also end a colour so.
 _ORPHANS = LazyPattern(rb"(?:\\x1b|\\u001b|\\033|\^\[|\xe2\x90\x9b)?\[(?:0;0|0|1;3\d|0;3\d|3\d|1|01;3\d|22|39|9\d|1;9\d)m")
-_ORPHAN_SIGNS = (b"[0;0m", b"[0m", b"[39m", b"[1;36m", b"[36m")
+_ORPHAN_LINE = LazyPattern(rb"[^\n]*\[(?:0;0|0|39)m[^\n]*")
+_ORPHAN_SIGNS = (b"[0m", b"[0;0m", b"[39m")
+_CARRIAGE = LazyPattern(rb"\r+\n")
+# A progress bar that was still being drawn when another process wrote its record.
+_BAR_GLUE = LazyPattern(rb"((?:it/s|s/it|B/s)(?:, [^\]\r\n]{0,80})?\]) *(?=\(\w[\w =]{0,40} pid=\d|(?:INFO|WARNING|ERROR|DEBUG|CRITICAL)[ :]|Traceback |\[rank\d)")
+_BAR_SIGNS = (b"it/s", b"s/it", b"B/s")
 _FLAT_TRACE = LazyPattern(rb'^[^\n]*\\n\s*File \\*"[^\n]*', re.M)
 _FLAT_STARTS = LazyPattern(
     rb" (?=(?:\(\w[\w =.]{0,40} pid=\d+\) )?(?:INFO|WARNING|ERROR|DEBUG|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d )"
     rb'|\s(?=Traceback \(most recent call last\))|\s(?=\s{0,3}File "[^"\n]{1,200}", line \d+, in )'
     rb"|(?<=[)\w'\"\]]) (?=(?:\w+\.){0,4}[A-Z]\w*(?:Error|Exception): )"
 )
+_FLAT_SIGNS = (b' File "', b" INFO ", b" ERROR ", b" WARNING ", b"Error: ")
 _REQUEST = b" Received request "
 FLAT_LINE = 600
 """A line longer than this with several log prefixes in it has lost its newlines."""
+HEAD = 1 << 16
+"""Bytes of the start that tell whether the log is wrapped in JSON."""
+
+_BOMS = (
+    (b"\xff\xfe\0\0", "utf-32"),
+    (b"\0\0\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
 
 
 class Cleaner:
     """Cleans block after block; keeps what the first bytes told (encoding, JSON lines)."""
 
     def __init__(self) -> None:
-        self._decoder: object | None = None
+        self._decoder: Any = None
         self._started = False
         self._json: bool | None = None
-        self._orphans: bool | None = None
 
     def decode(self, chunk: bytes) -> bytes:
-        """Return ``chunk`` as UTF-8 where the input is UTF-16 (by its byte order mark or its zero bytes), else unchanged."""
+        """Return ``chunk`` as UTF-8 without NULs, whether it is UTF-16 (by its byte order mark or its zero bytes) or not.
+
+        The first chunk must be long enough to tell (some hundred bytes, or the whole input).
+        """
         if not self._started:
             self._started = True
-            name = _utf16(chunk)
+            name = _wide_encoding(chunk)
             if name:
                 import codecs
 
                 self._decoder = codecs.getincrementaldecoder(name)("replace")
             elif chunk.startswith(b"\xef\xbb\xbf"):
                 chunk = chunk[3:]
-        if self._decoder is None:
-            return chunk
-        text: str = self._decoder.decode(chunk)  # type: ignore[attr-defined]
-        return text.encode("utf-8", "surrogatepass")
+        if self._decoder is not None:
+            chunk = self._decoder.decode(chunk).encode("utf-8", "surrogatepass")
+        # Holes of NULs, as a truncated file has under its writer, go before lines are looked for: they may be gigabytes.
+        return chunk.translate(None, b"\0") if b"\0" in chunk else chunk
 
     def finish(self) -> bytes:
         """Return what the decoder still held."""
         if self._decoder is None:
             return b""
-        return self._decoder.decode(b"", True).encode("utf-8", "surrogatepass")  # type: ignore[attr-defined,no-any-return]
+        return self._decoder.decode(b"", True).encode("utf-8", "surrogatepass")  # type: ignore[no-any-return]
 
     def clean(self, data: bytes) -> bytes:
-        """Return ``data`` without colours and NULs, wrapped records unwrapped; as many newlines as before."""
-        if b"\0" in data:
-            data = data.translate(None, b"\0")
+        """Return ``data``, which holds whole lines, without colours, wrapped records unwrapped; as many newlines as before."""
         if self._json is None and data.strip():
             from .unwrap import looks_like_json
 
-            self._json = looks_like_json(data)
-        if self._json:
+            self._json = looks_like_json(data[:HEAD])
+        if self._json or b'{"' in data:
             from .unwrap import unwrap_json
 
-            data = unwrap_json(data)
+            data = unwrap_json(data, strict=not self._json)
+        if b"\r\n" in data:
+            data = data.replace(b"\r\n", b"\n")
+            if b"\r\n" in data:
+                data = _CARRIAGE.sub(b"\n", data)
         if b"\x1b" in data:
-            data = _drop_colours(data)
-        if self._orphans is None and data.strip():
-            self._orphans = any(sign in data for sign in _ORPHAN_SIGNS)
-        if self._orphans:
-            data = _ORPHANS.sub(b"", data)
+            data = _ANSI.sub(b"", data)
+        if any(sign in data for sign in _ORPHAN_SIGNS):
+            data = _ORPHAN_LINE.sub(_drop_orphans, data)
         if _REQUEST in data:
             data = _drop_prompts(data)
-        if b'\\n  File "' in data or b'\\n  File \\"' in data:
+        if b"\\n" in data and (b'\\n  File "' in data or b'\\n  File \\"' in data):
             data = _FLAT_TRACE.sub(_unflatten, data)
-        if len(data) > FLAT_LINE and data.count(b"\n") * FLAT_LINE < len(data):
-            data = _split_flat(data)
-        return data
-
-
-def _drop_colours(data: bytes) -> bytes:
-    """Remove escape sequences, line by line where few lines have any."""
-    parts = []
-    position = 0
-    while (at := data.find(b"\x1b", position)) >= 0:
-        end = data.find(b"\n", at)
-        end = len(data) if end < 0 else end
-        parts.append(data[position:at])
-        parts.append(_ANSI.sub(b"", data[at:end]))
-        position = end
-    parts.append(data[position:])
-    return b"".join(parts)
+        if any(sign in data for sign in _BAR_SIGNS):
+            data = _BAR_GLUE.sub(rb"\1\r", data)
+        return _split_flat(data)
 
 
 def _drop_prompts(data: bytes) -> bytes:
@@ -113,11 +124,11 @@ def _drop_prompts(data: bytes) -> bytes:
     return b"".join(parts)
 
 
-def _utf16(chunk: bytes) -> str:
-    if chunk.startswith(b"\xff\xfe"):
-        return "utf-16"
-    if chunk.startswith(b"\xfe\xff"):
-        return "utf-16"
+def _wide_encoding(chunk: bytes) -> str:
+    """Return the name of the encoding of several bytes a character in which a log begins, or an empty string."""
+    for mark, name in _BOMS:
+        if chunk.startswith(mark):
+            return name
     head = chunk[:2000]
     if len(head) < 8:
         return ""
@@ -130,13 +141,34 @@ def _utf16(chunk: bytes) -> str:
     return ""
 
 
+def _drop_orphans(found: re.Match[bytes]) -> bytes:
+    return _ORPHANS.sub(b"", found.group())  # type: ignore[no-any-return]
+
+
 def _unflatten(found: re.Match[bytes]) -> bytes:
     return found.group().replace(b"\\r\\n", b"\r").replace(b"\\n", b"\r").replace(b'\\"', b'"')
 
 
 def _split_flat(data: bytes) -> bytes:
-    lines = data.split(b"\n")
-    for index, line in enumerate(lines):
-        if len(line) > FLAT_LINE and len(line) < 1 << 20 and len(_FLAT_STARTS.findall(line)) >= 3:
-            lines[index] = _FLAT_STARTS.sub(b"\r", line)
-    return b"\n".join(lines)
+    """Split the lines that have lost their newlines (records one after the other, separated by spaces)."""
+    parts: list[bytes] = []
+    done = position = 0
+    size = len(data)
+    while size - position > FLAT_LINE:
+        # Hop over what has a newline at least every so many bytes.
+        end = data.rfind(b"\n", position, position + FLAT_LINE + 1)
+        if end >= 0:
+            position = end + 1
+            continue
+        end = data.find(b"\n", position + FLAT_LINE)
+        end = size if end < 0 else end
+        if end - position < 1 << 20 and sum(data.count(sign, position, end) for sign in _FLAT_SIGNS) >= 2:
+            line = data[position:end]
+            if len(_FLAT_STARTS.findall(line)) >= 3:
+                parts += (data[done:position], _FLAT_STARTS.sub(b"\r", line))
+                done = end
+        position = end + 1
+    if not parts:
+        return data
+    parts.append(data[done:])
+    return b"".join(parts)

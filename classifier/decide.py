@@ -253,6 +253,10 @@ def _evidence_of(best: Candidate, incident: Incident) -> list[Evidence]:
     if trace is not None and trace.text and trace.number not in taken:
         evidence.append(Evidence(trace.number, trace.raw or trace.text, trace.process, "cause", trace.count))
         taken.add(trace.number)
+    for item in _place(best.hit):
+        if item.line not in taken:
+            evidence.append(item)
+            taken.add(item.line)
     same = [
         hit for hit in incident.hits if hit.rule.role == "cause" and hit.rule.bucket == best.bucket and not hit.quoted
     ]
@@ -267,6 +271,22 @@ def _evidence_of(best: Candidate, incident: Incident) -> list[Evidence]:
         elif len(evidence) < 4:
             evidence.append(_evidence(hit, "cause"))
     return evidence
+
+
+def _place(hit: Hit) -> list[Evidence]:
+    """Return the frame that speaks for the cause: the one that the rule asks for, or where a wordless exception arose."""
+    trace, rule = hit.trace, hit.rule
+    if trace is None or not trace.frames:
+        return []
+    frames = trace.frames
+    if rule.frames:
+        expression = rule.expression("frames")
+        frames = [frame for frame in frames if expression.search(f"{frame.path}:{frame.function}: {frame.code}")] or frames
+    elif trace.message.strip() and not rule.innermost:
+        return []
+    frame = frames[-1]
+    lines = [(frame.line, frame.raw), (frame.code_line, frame.code_raw)]
+    return [Evidence(number, text, trace.process, "place") for number, text in lines if number and text]
 
 
 def _evidence(hit: Hit, role: str) -> Evidence:

@@ -7,40 +7,32 @@ from typing import Any
 
 
 class LazyPattern:
-    """A ``re`` pattern that compiles itself when it is first used."""
+    """A ``re`` pattern that compiles itself when one of its methods is first asked for.
 
-    __slots__ = ("_flags", "_made", "_source")
+    The methods are the compiled pattern's own from then on: a call costs no more than on the pattern itself.
+    """
+
+    __slots__ = ("_flags", "_source", "findall", "finditer", "fullmatch", "made", "match", "search", "sub")
+
+    made: Any
+    """The compiled pattern."""
+    match: Callable[..., Any]
+    search: Callable[..., Any]
+    fullmatch: Callable[..., Any]
+    sub: Callable[..., Any]
+    findall: Callable[..., list[Any]]
+    finditer: Callable[..., Iterator[Any]]
 
     def __init__(self, source: str | bytes, flags: int = 0) -> None:
         self._source = source
         self._flags = flags
-        self._made: Any = None
 
-    @property
-    def made(self) -> Any:
-        """The compiled pattern."""
-        if self._made is None:
-            self._made = re.compile(self._source, self._flags)
-        return self._made
-
-    def match(self, text: Any) -> Any:
-        """Match at the start."""
-        return self.made.match(text)
-
-    def search(self, text: Any) -> Any:
-        """Search anywhere."""
-        return self.made.search(text)
-
-    def sub(self, replacement: str | bytes | Callable[[Any], Any], text: Any) -> Any:
-        """Replace all matches."""
-        return self.made.sub(replacement, text)
-
-    def findall(self, text: Any) -> list[Any]:
-        """Return all matches."""
-        found: list[Any] = self.made.findall(text)
-        return found
-
-    def finditer(self, text: Any) -> Iterator[Any]:
-        """Return an iterator over all matches."""
-        found: Iterator[Any] = self.made.finditer(text)
-        return found
+    def __getattr__(self, name: str) -> Any:
+        # Called only for what is not there yet: a slot that is still empty.
+        if name.startswith("_") or name not in self.__slots__:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        made: Any = re.compile(self._source, self._flags)
+        self.match, self.search, self.fullmatch = made.match, made.search, made.fullmatch
+        self.sub, self.findall, self.finditer = made.sub, made.findall, made.finditer
+        self.made = made
+        return object.__getattribute__(self, name)

@@ -45,6 +45,11 @@ class Frame:
     function: str
     code: str = ""
     number: int = 0
+    line: int = 0
+    """Number of its line in the log, and that line."""
+    raw: str = ""
+    code_line: int = 0
+    code_raw: str = ""
 
 
 @dataclass(slots=True, eq=False, repr=False, match_args=False)

@@ -177,7 +177,7 @@ class TraceReader:
         stream.foreign = 0
         if len(trace.frames) < 200:
             number = found.group("number")
-            trace.frames.append(Frame(short_path(found.group("path")), (found.group("function") or "").strip(), "", int(number) if number else 0))
+            trace.frames.append(Frame(short_path(found.group("path")), (found.group("function") or "").strip(), "", int(number) if number else 0, line.number, line.raw))
         return "frame", trace
 
     def _inside(self, stream: _Stream, line: Line) -> tuple[str, Trace | None]:
@@ -197,6 +197,7 @@ class TraceReader:
                 pointed = code.startswith("--")
                 if not frame.code or pointed:
                     frame.code = re.sub(r"^-+>\s*\d*\s*", "", code)[:200]
+                    frame.code_line, frame.code_raw = line.number, line.raw
             # An indented exception line: an issue's quoting may have moved the whole traceback to the right, never the code alone.
             if not (trace.frames and looks_like_exception(code) and trace.frames[-1].code and trace.frames[-1].code != code and _NAME.search(code.partition(":")[0]) and " " not in code.partition(":")[0]):
                 return "code", trace

@@ -1,12 +1,14 @@
-"""Text for a terminal: the verdict, the line that proves it, where start-up stopped, at most three fixes. ``-v`` shows all."""
+"""Text for a terminal: the verdict, the lines that prove it, where start-up stopped, the best fixes. One screen; ``-v`` shows all."""
+
 from __future__ import annotations
 
 import io
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -15,8 +17,14 @@ from ...classifier.model import Advice, Diagnosis, Evidence
 from .interface import Options, Result
 from .words import headline, percent, seconds_between, timeline, verdict_mark
 
+SCREEN = 30
+"""Lines that an answer takes without -v."""
 FIXES = 3
-"""Fixes shown without -v."""
+"""Fixes shown without -v, at most."""
+PROOF = 3
+"""Rows that one line of evidence may take without -v."""
+FULL, BRIEF, BARE = 3, 2, 1
+"""How much of a fix is shown: all, without the reason, the change alone."""
 
 
 def render(results: Sequence[Result], options: Options) -> str:
@@ -27,10 +35,10 @@ def render(results: Sequence[Result], options: Options) -> str:
             console.print()
         if len(results) > 1:
             console.print(Text(result.name, "bold underline"))
-        _one(console, result, options)
+        for line in _Page(result.diagnosis, options, console).lines():
+            console.print(line, overflow="ignore", no_wrap=True, crop=False)
     file = console.file
     assert isinstance(file, io.StringIO)
-    # rich pads no lines that we print, but wraps leave blanks.
     return "\n".join(line.rstrip() for line in file.getvalue().split("\n"))
 
 
@@ -54,154 +62,218 @@ def use_color(choice: str) -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def _one(console: Console, result: Result, options: Options) -> None:
-    answer = result.diagnosis
-    color = "yellow" if answer.bucket == "unknown" else "red" if answer.failed else "green"
-    title = Text.assemble((f"{verdict_mark(answer)} ", f"bold {color}"), (answer.title, "bold"))
-    label = Text(f"{answer.cause}  {percent(answer.confidence)}", "dim")
-    gap = console.width - title.cell_len - label.cell_len
-    if gap >= 2:
-        console.print(title + Text(" " * gap) + label)
-    else:
-        console.print(title)
-        console.print(Text("  ") + label)
-    facts = headline(answer.facts)
-    if facts:
-        console.print(Text(f"  {facts}", "cyan"))
-    if answer.summary:
-        console.print()
-        _paragraph(console, answer.summary, 2)
-    _lines(console, answer, options)
-    _startup(console, answer, options)
-    for note in answer.notes:
-        _paragraph(console, shown(note), 2, "dim")
-    _fixes(console, answer, options)
-    if options.verbose:
-        _more(console, answer)
-    if options.explain:
-        _why(console, answer)
-    _footer(console, answer, options)
+class _Page:
+    """The lines of one answer, wrapped to the width; what does not fit on a screen is left to -v."""
 
+    def __init__(self, answer: Diagnosis, options: Options, console: Console) -> None:
+        self._answer = answer
+        self._options = options
+        self._console = console
+        self._width = console.width
 
-def _lines(console: Console, answer: Diagnosis, options: Options) -> None:
-    limit = 40 if options.verbose else 2
-    rows = [(item, "red" if answer.failed else "green") for item in answer.evidence if item.role != "mark"][:limit]
-    rows += [(item, "dim") for item in answer.chain][: 40 if options.verbose else 1]
-    # The last wrapper is the one that people see first.
-    rows += [(item, "dim") for item in (answer.symptoms if options.verbose else answer.symptoms[-1:])]
-    if not rows:
-        return
-    console.print()
-    room = max(len(str(item.line)) for item, _ in rows)
-    names = min(26, max(len(item.process) for item, _ in rows))
-    for item, style in rows:
-        text = _cut(shown(item.text), item)
-        head = f"  line {item.line:>{room}}  " + (f"{item.process[:names]:<{names}}  " if names else "")
-        note = f"  (printed {item.count} times)" if item.count > 1 else ""
+    def lines(self) -> list[Text]:
+        """Return the whole page."""
+        answer, verbose = self._answer, self._options.verbose
+        top = [*self._head(), *self._proof(), *self._startup(), *self._notes()]
+        bottom = [*(self._more() if verbose else []), *(self._why() if self._options.explain else []), *self._foot()]
+        command = [Text(), *self._wrap(answer.corrected_command, 2, "bold")] if answer.corrected_command else []
+        room = SCREEN - len(top) - len(bottom) - len(command)
+        if verbose:
+            fixes = self._fixes([FULL] * len(answer.fixes))
+        elif answer.failed:
+            fixes = self._fixes_within(room)
+        else:
+            # What can be done about a failure that was none is for those who ask.
+            fixes, command = [], []
+        return [*top, *fixes, *command, *bottom]
+
+    def _head(self) -> list[Text]:
+        answer = self._answer
+        color = "yellow" if answer.bucket == "unknown" else "red" if answer.failed else "green"
+        title = Text.assemble((f"{verdict_mark(answer)} ", f"bold {color}"), (answer.title, "bold"))
+        label = Text(f"{answer.cause}  {percent(answer.confidence)}", "dim")
+        gap = self._width - title.cell_len - label.cell_len
+        if gap >= 2:
+            lines = [title + Text(" " * gap) + label]
+        else:
+            lines = [*self._hang(title, Text(), 2), Text("  ") + label]
+        if facts := headline(answer.facts):
+            lines += self._wrap(facts, 2, "cyan")
+        if answer.summary:
+            lines += [Text(), *self._wrap(answer.summary, 2)]
+        return lines
+
+    def _proof(self) -> list[Text]:
+        answer, verbose = self._answer, self._options.verbose
+        style = "red" if answer.failed else "green"
+        rows = [(item, style) for item in answer.evidence if item.role != "mark"][: None if verbose else 2]
+        rows += [(item, "dim") for item in answer.chain[: None if verbose else 1]]
+        # The last wrapper is the one that people see first.
+        rows += [(item, "dim") for item in (answer.symptoms if verbose else answer.symptoms[-1:])]
+        if not rows:
+            return []
+        number = max(len(str(item.line)) for item, _ in rows)
+        name = min(26, max(len(item.process) for item, _ in rows))
+        lines = [Text()]
+        for item, color in rows:
+            head = f"  line {item.line:>{number}}  " + (f"{item.process[:name]:<{name}}  " if name else "")
+            lines += self._evidence(item, Text(head, "dim"), color)
+        return lines
+
+    def _evidence(self, item: Evidence, head: Text, style: str) -> list[Text]:
+        note = f"  × {item.count}" if item.count > 1 else ""
         if item.role == "symptom":
             note += "  ← only a symptom"
-        space = console.width - len(head) - len(note)
-        if not options.verbose and len(text) > space > 20:
-            text = text[: space - 1] + "…"
-        console.print(Text.assemble((head, "dim"), (text, style), (note, "dim")), overflow="fold")
+        text = Text(_without_prefix(shown(item.text)), style)
+        if self._options.verbose:
+            return self._hang(text + Text(note, "dim"), head, head.cell_len)
+        room = self._width - head.cell_len - cell_len(note)
+        if item.role in ("symptom", "chain"):
+            text.truncate(room, overflow="ellipsis")
+            return [head + text + Text(note, "dim")]
+        rows = self._hang(text, head, head.cell_len, cell_len(note))
+        if len(rows) > PROOF:
+            rows = rows[:PROOF]
+            rows[-1].truncate(self._width - cell_len(note) - 2)
+            rows[-1].append(" …", style)
+        rows[-1].append(note, "dim")
+        return rows
+
+    def _startup(self) -> list[Text]:
+        states = timeline(self._answer)
+        if not states or not (self._answer.failed or self._options.verbose):
+            return []
+        took = seconds_between(self._answer)
+        head = Text("  start-up   ", "dim")
+        lines, line = [Text()], head
+        for index, (name, state) in enumerate(states):
+            # A stage that took no time worth telling is told by its name alone.
+            label = name + (f" {took[name]:.0f} s" if took.get(name, 0) >= 1 else "")
+            part = Text(f"✖ {label}" if state == "last" else label, {"last": "bold red", "done": "green", "open": "dim"}[state])
+            if index and line.cell_len + part.cell_len + 3 > self._width:
+                lines.append(line)
+                line = Text(" " * head.cell_len)
+            if index:
+                line.append("› ", "dim")
+            line += part + Text(" ")
+        return [*lines, line]
+
+    def _notes(self) -> list[Text]:
+        answer = self._answer
+        notes = [shown(note) for note in answer.notes]
+        if len(answer.incidents) > 1 and not any("restart follows" in note for note in notes):
+            notes.append(f"The log holds {len(answer.incidents)} server starts; this is about the last, from line {answer.incidents[-1]['first']} on.")
+        return [Text(), *(line for note in notes for line in self._wrap(note, 2, "dim"))] if notes else []
+
+    def _fixes_within(self, room: int) -> list[Text]:
+        """Return as many fixes, with as much about each, as there is room for: the first keeps most."""
+        wanted = min(FIXES, len(self._answer.fixes))
+        for count in range(wanted, 0, -1):
+            details = [FULL] * count
+            while True:
+                lines = self._fixes(details)
+                if len(lines) <= room or (count == 1 and details == [BARE]):
+                    return lines
+                # The last of those that say most is cut next; the first only when all others are bare.
+                least = BARE if count > 1 and all(detail == BARE for detail in details[1:]) else BRIEF if max(details[1:], default=BARE) > BRIEF else BARE
+                at = next((index for index in range(count - 1, 0, -1) if details[index] > least), 0)
+                if details[at] == BARE:
+                    break
+                details[at] -= 1
+        return []
+
+    def _fixes(self, details: Sequence[int]) -> list[Text]:
+        fixes = self._answer.fixes[: len(details)]
+        if not fixes:
+            return []
+        beside = [fix for fix in fixes if _pasted(fix) and "\n" not in fix.change]
+        column = max((cell_len(fix.title) for fix in beside), default=0) + 3
+        if any(5 + column + cell_len(fix.change) > self._width for fix in beside):
+            column = 0
+        return [Text(), *(line for fix, detail in zip(fixes, details, strict=True) for line in self._fix(fix, detail, column))]
+
+    def _fix(self, fix: Advice, detail: int, column: int) -> list[Text]:
+        head = Text(f"  {fix.rank}  ", "bold")
+        if _pasted(fix) and column and "\n" not in fix.change:
+            gap = " " * (column - cell_len(fix.title))
+            lines = [Text.assemble(head, (fix.title, "bold"), gap, (fix.change, "green"))]
+        else:
+            lines = self._hang(Text(fix.title, "bold"), head, 5)
+            if fix.change and fix.change != fix.title:
+                for part in fix.change.split("\n"):
+                    lines += self._wrap(part, 5, "green" if _pasted(fix) else "")
+        if detail == FULL and fix.why:
+            lines += self._wrap(fix.why, 5, "dim")
+        costs = "" if fix.cost.lower().rstrip(".") in ("", "none") else f"Costs: {fix.cost}"
+        if fix.safety == "destructive":
+            costs = f"Destructive. {costs}"
+        if detail >= BRIEF and costs:
+            lines += self._wrap(costs, 5, "dim")
+        if self._options.verbose:
+            if fix.verify:
+                lines += self._wrap(f"Check: {fix.verify}", 5, "dim")
+            if fix.versions or fix.source:
+                lines += self._wrap(" · ".join(part for part in (f"vLLM {fix.versions}" if fix.versions else "", fix.source) if part), 5, "dim")
+        return lines
+
+    def _more(self) -> list[Text]:
+        answer = self._answer
+        lines = []
+        if answer.confirm or answer.refute:
+            lines.append(Text())
+        if answer.confirm:
+            lines += self._wrap(f"Confirms it: {answer.confirm}", 2)
+        if answer.refute:
+            lines += self._wrap(f"Refutes it: {answer.refute}", 2)
+        if answer.alternatives:
+            names = ", ".join(f"{bucket} {percent(share)}" for bucket, share in answer.alternatives)
+            lines += [Text(), *self._hang(Text(names, "dim"), Text("  also possible   ", "dim"), 18)]
+        facts = [(name, value) for name, value in answer.facts.items() if name not in ("arguments", "command")]
+        if facts:
+            lines.append(Text())
+        for name, value in facts:
+            lines += self._hang(Text(shown(str(value)), "dim"), Text(f"  {name:<26} ", "dim"), 29)
+        return lines
+
+    def _why(self) -> list[Text]:
+        told = self._answer.explanation or ["no rule fired"]
+        return [Text(), Text("  why", "bold"), *(line for text in told for line in self._wrap(text, 4, "dim"))]
+
+    def _foot(self) -> list[Text]:
+        answer = self._answer
+        if not answer.failed:
+            more = "" if self._options.verbose or not answer.fixes else " · -v says what can be done"
+            return [Text(), *self._wrap(f"{answer.lines:,} lines read{more}", 2, "dim")]
+        lines = [Text()]
+        if answer.fixes and answer.fixes[0].verify and not self._options.verbose:
+            lines += self._wrap(f"check: {answer.fixes[0].verify}", 2, "dim")
+        nearest = ", ".join(f"{bucket} ({percent(share)})" for bucket, share in answer.alternatives[:3])
+        if answer.bucket == "unknown" and nearest:
+            lines += self._wrap(f"nearest: {nearest}", 2, "dim")
+        more = f"more: vllm-triage explain {answer.bucket}" + ("" if self._options.verbose else " · -v all evidence and fixes")
+        return [*lines, *self._wrap(more, 2, "dim")]
+
+    def _wrap(self, text: str, indent: int, style: str = "") -> list[Text]:
+        return self._hang(Text(text, style), Text(" " * indent), indent)
+
+    def _hang(self, text: Text, head: Text, indent: int, spare: int = 0) -> list[Text]:
+        """Wrap text to the width, the first row after ``head``, further rows indented; ``spare`` cells stay free at the end."""
+        rows = text.wrap(self._console, max(20, self._width - indent - spare))
+        return [(head if index == 0 else Text(" " * indent)) + row for index, row in enumerate(_stripped(rows))] or [head]
 
 
-def _cut(text: str, item: Evidence) -> str:
+def _stripped(rows: Iterable[Text]) -> Iterable[Text]:
+    for row in rows:
+        row.rstrip()
+        yield row
+
+
+def _pasted(fix: Advice) -> bool:
+    return fix.kind in ("flag", "env", "command") and bool(fix.change)
+
+
+def _without_prefix(text: str) -> str:
     """Return the line without the prefix that is shown beside it."""
     from ...classifier.prefix import split_line
 
     return split_line(0, text).text.strip() or text
-
-
-def _startup(console: Console, answer: Diagnosis, options: Options) -> None:
-    states = timeline(answer)
-    if not states or (not answer.failed and not options.verbose):
-        return
-    took = seconds_between(answer)
-    text = Text("  start-up   ", "dim")
-    for index, (name, state) in enumerate(states):
-        if index:
-            text.append(" › ", "dim")
-        label = name + (f" {took[name]:g} s" if name in took else "")
-        text.append(f"✖ {label}" if state == "last" else label, {"last": "bold red", "done": "green", "open": "dim"}[state])
-    console.print()
-    console.print(text)
-
-
-def _fixes(console: Console, answer: Diagnosis, options: Options) -> None:
-    fixes = answer.fixes if options.verbose else answer.fixes[:FIXES]
-    if not fixes:
-        return
-    console.print()
-    for fix in fixes:
-        _fix(console, fix, options)
-    if answer.corrected_command:
-        console.print()
-        console.print(Text(f"  {answer.corrected_command}", "bold"), overflow="fold")
-
-
-def _fix(console: Console, fix: Advice, options: Options) -> None:
-    pasted = fix.kind in ("flag", "env", "command")
-    console.print(Text.assemble((f"  {fix.rank}  ", "bold"), (fix.title, "bold")), overflow="fold")
-    if pasted and fix.change:
-        console.print(Text(f"     {fix.change}", "green"), overflow="fold")
-    elif fix.change and fix.change != fix.title:
-        _paragraph(console, fix.change, 5)
-    if fix.why:
-        _paragraph(console, fix.why, 5, "dim")
-    costs = "" if fix.cost.lower().rstrip(".") in ("", "none") else f"Costs: {fix.cost}"
-    if fix.safety == "destructive":
-        costs = f"Destructive. {costs}"
-    if costs:
-        _paragraph(console, costs, 5, "dim")
-    if options.verbose:
-        if fix.verify:
-            _paragraph(console, f"Check: {fix.verify}", 5, "dim")
-        if fix.versions or fix.source:
-            _paragraph(console, " · ".join(part for part in (f"vLLM {fix.versions}" if fix.versions else "", fix.source) if part), 5, "dim")
-
-
-def _more(console: Console, answer: Diagnosis) -> None:
-    if answer.confirm:
-        console.print()
-        _paragraph(console, f"Confirms it: {answer.confirm}", 2)
-    if answer.refute:
-        _paragraph(console, f"Refutes it: {answer.refute}", 2)
-    if answer.alternatives:
-        console.print()
-        console.print(Text("  also possible   " + ", ".join(f"{bucket} {percent(share)}" for bucket, share in answer.alternatives), "dim"))
-    if answer.facts:
-        console.print()
-        for name, value in answer.facts.items():
-            if name not in ("arguments", "command"):
-                console.print(Text(f"  {name:<26} {shown(str(value))}", "dim"), overflow="fold")
-
-
-def _why(console: Console, answer: Diagnosis) -> None:
-    console.print()
-    console.print(Text("  why", "bold"))
-    for line in answer.explanation or ["no rule fired"]:
-        _paragraph(console, line, 4, "dim")
-
-
-def _footer(console: Console, answer: Diagnosis, options: Options) -> None:
-    console.print()
-    if not answer.failed:
-        count = len(answer.incidents)
-        console.print(Text(f"  {answer.lines} lines read" + (f", {count} server starts" if count > 1 else ""), "dim"))
-        return
-    parts = []
-    if answer.fixes and answer.fixes[0].verify and not options.verbose:
-        _paragraph(console, f"check: {answer.fixes[0].verify}", 2, "dim")
-    if answer.bucket == "unknown":
-        nearest = ", ".join(f"{bucket} ({percent(share)})" for bucket, share in answer.alternatives[:3])
-        if nearest:
-            parts.append(f"nearest: {nearest}")
-    parts.append(f"more: vllm-triage explain {answer.bucket} · -v all evidence and fixes")
-    console.print(Text("  " + " · ".join(parts), "dim"), overflow="fold")
-
-
-def _paragraph(console: Console, text: str, indent: int, style: str = "") -> None:
-    body = Text(text, style)
-    for line in body.wrap(console, console.width - indent):
-        console.print(Text(" " * indent) + line)

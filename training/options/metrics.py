@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from .resolve import Place, Resolver, called
 
-_NAME = re.compile(r"vllm:[a-z][a-z0-9_]*_[a-z0-9_]*")
+_NAME = re.compile(r"vllm:[a-z][a-z0-9_]*_[a-z0-9]+")
 _KINDS = ("counter", "gauge", "histogram", "summary", "info")
 _READERS = ("vllm/benchmarks/", "vllm/entrypoints/cli/", "vllm/v1/metrics/reader.py")
 """Files that read metrics rather than make them."""

@@ -23,7 +23,7 @@ BUILDER = "cli_args.py"
 """The file that holds ``make_arg_parser``; its folder below ``vllm/entrypoints`` changed three times."""
 COMMANDS = ("vllm/entrypoints/cli/serve.py", "vllm/scripts.py")
 _DEPRECATED = re.compile(
-    r"^\W*deprecated\b|\[deprecated|\b(?:is|are|was|been) (?:now )?deprecated|(?:will|to) be removed in|has no effect", re.IGNORECASE
+    r"^\W*deprecated\b|\[deprecated|\b(?:is|are|was|been) (?:now )?deprecated|(?:will|to) be removed in", re.IGNORECASE
 )
 _KINDS = {"int": "int", "float": "float", "str": "str", "bool": "bool", "loads": "json", "literal_eval": "json"}
 
