@@ -1,4 +1,5 @@
 """``python -m vllm_triage.service``: the command without its script."""
+
 from .cli import run
 
 run()

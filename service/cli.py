@@ -1,4 +1,5 @@
 """The command ``vllm-triage``: wires arguments to the library and to the output formats."""
+
 from __future__ import annotations
 
 import os
@@ -57,16 +58,51 @@ def parser() -> Any:
         f"further commands (-h after each):\n{names}\n\nexit codes: 0 no failure found, 1 a failure found, 2 usage or input error",
     )
     made.add_argument("files", nargs="*", metavar="FILE", help="log files, plain, gzip or zstd; - reads standard input")
-    made.add_argument("-f", "--format", choices=("text", "json", "jsonl", "markdown"), default="text", help="output format (default: text)")
+    made.add_argument(
+        "-f",
+        "--format",
+        choices=("text", "json", "jsonl", "markdown"),
+        default="text",
+        help="output format (default: text)",
+    )
     made.add_argument("-v", "--verbose", action="store_true", help="show all evidence, facts and fixes")
     made.add_argument("--explain", action="store_true", help="show which rules fired and what outranked what")
-    made.add_argument("--join", action="store_true", help="read several files as one log, in the order given (stdout and stderr apart)")
-    made.add_argument("--only", action="append", default=[], metavar="ID", help="answer only with this bucket or bucket/cause (repeatable)")
-    made.add_argument("--ignore", action="append", default=[], metavar="ID", help="never answer with this bucket, bucket/cause or rule (repeatable)")
-    made.add_argument("--min-confidence", type=_share, default=0.0, metavar="P", help="answer 'unknown' below this confidence (0 to 1)")
-    made.add_argument("--rules", action="append", default=[], metavar="FOLDER", help="add the rule files of a folder (repeatable)")
+    made.add_argument(
+        "--join",
+        action="store_true",
+        help="read several files as one log, in the order given (stdout and stderr apart)",
+    )
+    made.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="answer only with this bucket or bucket/cause (repeatable)",
+    )
+    made.add_argument(
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="never answer with this bucket, bucket/cause or rule (repeatable)",
+    )
+    made.add_argument(
+        "--min-confidence",
+        type=_share,
+        default=0.0,
+        metavar="P",
+        help="answer 'unknown' below this confidence (0 to 1)",
+    )
+    made.add_argument(
+        "--rules", action="append", default=[], metavar="FOLDER", help="add the rule files of a folder (repeatable)"
+    )
     made.add_argument("--exit-zero", action="store_true", help="exit with 0 when a failure was found, too")
-    made.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="colours (default: on a terminal; NO_COLOR, FORCE_COLOR)")
+    made.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="colours (default: on a terminal; NO_COLOR, FORCE_COLOR)",
+    )
     made.add_argument("--version", action="store_true", help="print the version and exit")
     return made
 
@@ -99,7 +135,9 @@ def _triage(words: list[str]) -> int:
             return EXIT_USAGE
         files = ["-"]
     if files.count("-") and sys.stdin is not None and sys.stdin.isatty():
-        return _complain("standard input is a terminal: pipe a log in (vllm serve … 2>&1 | vllm-triage -) or name a file")
+        return _complain(
+            "standard input is a terminal: pipe a log in (vllm serve … 2>&1 | vllm-triage -) or name a file"
+        )
     from ..classifier.errors import InputError
 
     try:
@@ -117,7 +155,11 @@ def _run(files: list[str], options: Any) -> int:
         if not os.path.isdir(folder):
             return _complain(f"--rules {folder}: no such folder")
     engine = Triage(options.rules, options.only, options.ignore)
-    known = {*engine.corpus.buckets(), *(rule.id for rule in engine.corpus.rules), *(f"{rule.bucket}/{rule.cause}" for rule in engine.corpus.rules)}
+    known = {
+        *engine.corpus.buckets(),
+        *(rule.id for rule in engine.corpus.rules),
+        *(f"{rule.bucket}/{rule.cause}" for rule in engine.corpus.rules),
+    }
     for name in [*options.only, *options.ignore]:
         if name not in known:
             return _complain(f"{name!r} is no bucket, cause or rule (vllm-triage rules lists them)")

@@ -1,4 +1,5 @@
 """``vllm-triage completion SHELL``: a completion script made from the argument parser itself."""
+
 from __future__ import annotations
 
 import argparse
@@ -9,7 +10,8 @@ from typing import Any
 def run(words: Sequence[str]) -> int:
     """Print the script for bash, zsh or fish."""
     parser = argparse.ArgumentParser(
-        prog="vllm-triage completion", description="Print a completion script. bash: eval \"$(vllm-triage completion bash)\"; zsh: the same; fish: vllm-triage completion fish | source"
+        prog="vllm-triage completion",
+        description='Print a completion script. bash: eval "$(vllm-triage completion bash)"; zsh: the same; fish: vllm-triage completion fish | source',
     )
     parser.add_argument("shell", choices=("bash", "zsh", "fish"))
     try:
@@ -25,12 +27,20 @@ def run(words: Sequence[str]) -> int:
 
 
 def _flags(parser: Any) -> list[tuple[list[str], str, list[str]]]:
-    return [(list(action.option_strings), action.help or "", [str(choice) for choice in action.choices or ()]) for action in parser._actions if action.option_strings]
+    return [
+        (list(action.option_strings), action.help or "", [str(choice) for choice in action.choices or ()])
+        for action in parser._actions
+        if action.option_strings
+    ]
 
 
 def _bash(parser: Any, commands: list[str], buckets: list[str]) -> str:
     flags = _flags(parser)
-    cases = "\n".join(f'        {"|".join(names)}) COMPREPLY=($(compgen -W "{" ".join(choices)}" -- "$current")); return ;;' for names, _, choices in flags if choices)
+    cases = "\n".join(
+        f'        {"|".join(names)}) COMPREPLY=($(compgen -W "{" ".join(choices)}" -- "$current")); return ;;'
+        for names, _, choices in flags
+        if choices
+    )
     every = " ".join(name for names, _, _ in flags for name in names)
     return f"""_vllm_triage() {{
     local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}"
@@ -60,7 +70,9 @@ def _fish(parser: Any, commands: list[str], buckets: list[str]) -> str:
     for names, text, choices in _flags(parser):
         spell = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in names)
         said = text.replace("'", "")
-        lines.append(f"complete -c vllm-triage {spell} -d '{said}'" + (f" -x -a '{' '.join(choices)}'" if choices else ""))
+        lines.append(
+            f"complete -c vllm-triage {spell} -d '{said}'" + (f" -x -a '{' '.join(choices)}'" if choices else "")
+        )
     return "\n".join(lines)
 
 

@@ -1,4 +1,5 @@
 """JSON: one object for one input, a list for several."""
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,5 @@
 """JSON Lines: one compact object a line, one line an input."""
+
 from __future__ import annotations
 
 import json
@@ -10,4 +11,7 @@ from .interface import Options, Result
 
 def render(results: Sequence[Result], options: Options) -> str:
     """Return one line for each result."""
-    return "".join(json.dumps(payload(result, options), ensure_ascii=False, separators=(",", ":"), default=str) + "\n" for result in results)
+    return "".join(
+        json.dumps(payload(result, options), ensure_ascii=False, separators=(",", ":"), default=str) + "\n"
+        for result in results
+    )

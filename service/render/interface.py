@@ -1,4 +1,5 @@
 """What every output format is given and gives back."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,4 +1,5 @@
 """Markdown for issues, chats and job summaries."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -19,7 +20,11 @@ def _one(result: Result, options: Options, named: bool) -> str:
     parts = [f"## {verdict_mark(answer)} {_plain(answer.title)}", ""]
     if named:
         parts += [f"File: `{result.name}`", ""]
-    parts += [f"`{answer.cause}` · {percent(answer.confidence)}" + (f" · {_plain(headline(answer.facts))}" if headline(answer.facts) else ""), ""]
+    parts += [
+        f"`{answer.cause}` · {percent(answer.confidence)}"
+        + (f" · {_plain(headline(answer.facts))}" if headline(answer.facts) else ""),
+        "",
+    ]
     if answer.summary:
         parts += [_plain(answer.summary), ""]
     lines = [*answer.evidence, *answer.chain, *(answer.symptoms if options.verbose else answer.symptoms[:1])]

@@ -1,4 +1,4 @@
-"""Text for a terminal: the verdict, the lines that prove it, where start-up stopped, the best fixes. One screen; ``-v`` shows all."""
+"""Text for a terminal: verdict, proof, where start-up stopped, the best fixes. One screen; ``-v`` shows all."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -19,17 +19,23 @@ from .words import headline, percent, seconds_between, timeline, verdict_mark
 
 SCREEN = 30
 """Lines that an answer takes without -v."""
-FIXES = 3
-"""Fixes shown without -v, at most."""
 PROOF = 3
 """Rows that one line of evidence may take without -v."""
 FULL, BRIEF, BARE = 3, 2, 1
 """How much of a fix is shown: all, without the reason, the change alone."""
+PLANS = (
+    (FULL, FULL, FULL), (FULL, FULL, BRIEF), (FULL, BRIEF, BRIEF), (FULL, BRIEF, BARE), (FULL, BARE, BARE),
+    (BRIEF, BARE, BARE), (BARE, BARE, BARE), (BARE, BARE), (BARE,),
+)  # fmt: skip
+"""What is shown of the best fixes without -v: the first plan that fits on the screen."""
+STYLES = {"last": "bold red", "done": "green", "open": "dim"}
+"""Stages of the start: where it stopped, before, after."""
 
 
 def render(results: Sequence[Result], options: Options) -> str:
     """Return the text of all results, coloured where the options or the terminal say so."""
-    console = _console(options)
+    out = io.StringIO()
+    console = _console(options, out)
     for index, result in enumerate(results):
         if index:
             console.print()
@@ -37,16 +43,15 @@ def render(results: Sequence[Result], options: Options) -> str:
             console.print(Text(result.name, "bold underline"))
         for line in _Page(result.diagnosis, options, console).lines():
             console.print(line, overflow="ignore", no_wrap=True, crop=False)
-    file = console.file
-    assert isinstance(file, io.StringIO)
-    return "\n".join(line.rstrip() for line in file.getvalue().split("\n"))
+    return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
 
 
-def _console(options: Options) -> Console:
+def _console(options: Options, out: io.StringIO) -> Console:
     width = options.width or shutil.get_terminal_size((100, 24)).columns
     color = use_color(options.color)
     return Console(
-        file=io.StringIO(), width=max(40, min(width, 160)), force_terminal=color, no_color=not color, color_system="standard" if color else None,
+        file=out, width=max(40, min(width, 160)),
+        force_terminal=color, no_color=not color, color_system="standard" if color else None,
         highlight=False, markup=False, emoji=False, soft_wrap=False, legacy_windows=False,
     )  # fmt: skip
 
@@ -76,8 +81,8 @@ class _Page:
         answer, verbose = self._answer, self._options.verbose
         top = [*self._head(), *self._proof(), *self._startup(), *self._notes()]
         bottom = [*(self._more() if verbose else []), *(self._why() if self._options.explain else []), *self._foot()]
-        command = [Text(), *self._wrap(answer.corrected_command, 2, "bold")] if answer.corrected_command else []
-        room = SCREEN - len(top) - len(bottom) - len(command)
+        command = [Text(), *self._paste(answer.corrected_command, 2, "bold")] if answer.corrected_command else []
+        room = SCREEN - self._height([*top, *bottom, *command])
         if verbose:
             fixes = self._fixes([FULL] * len(answer.fixes))
         elif answer.failed:
@@ -93,10 +98,8 @@ class _Page:
         title = Text.assemble((f"{verdict_mark(answer)} ", f"bold {color}"), (answer.title, "bold"))
         label = Text(f"{answer.cause}  {percent(answer.confidence)}", "dim")
         gap = self._width - title.cell_len - label.cell_len
-        if gap >= 2:
-            lines = [title + Text(" " * gap) + label]
-        else:
-            lines = [*self._hang(title, Text(), 2), Text("  ") + label]
+        beside = [title + Text(" " * gap) + label]
+        lines = beside if gap >= 2 else [*self._hang(title, Text(), 2), Text("  ") + label]
         if facts := headline(answer.facts):
             lines += self._wrap(facts, 2, "cyan")
         if answer.summary:
@@ -115,12 +118,12 @@ class _Page:
         number = max(len(str(item.line)) for item, _ in rows)
         name = min(26, max(len(item.process) for item, _ in rows))
         lines = [Text()]
-        for item, color in rows:
+        for index, (item, color) in enumerate(rows):
             head = f"  line {item.line:>{number}}  " + (f"{item.process[:name]:<{name}}  " if name else "")
-            lines += self._evidence(item, Text(head, "dim"), color)
+            lines += self._evidence(item, Text(head, "dim"), color, index == 0)
         return lines
 
-    def _evidence(self, item: Evidence, head: Text, style: str) -> list[Text]:
+    def _evidence(self, item: Evidence, head: Text, style: str, first: bool) -> list[Text]:
         note = f"  × {item.count}" if item.count > 1 else ""
         if item.role == "symptom":
             note += "  ← only a symptom"
@@ -132,8 +135,9 @@ class _Page:
             text.truncate(room, overflow="ellipsis")
             return [head + text + Text(note, "dim")]
         rows = self._hang(text, head, head.cell_len, cell_len(note))
-        if len(rows) > PROOF:
-            rows = rows[:PROOF]
+        limit = PROOF if first else 1
+        if len(rows) > limit:
+            rows = rows[:limit]
             rows[-1].truncate(self._width - cell_len(note) - 2)
             rows[-1].append(" …", style)
         rows[-1].append(note, "dim")
@@ -149,7 +153,7 @@ class _Page:
         for index, (name, state) in enumerate(states):
             # A stage that took no time worth telling is told by its name alone.
             label = name + (f" {took[name]:.0f} s" if took.get(name, 0) >= 1 else "")
-            part = Text(f"✖ {label}" if state == "last" else label, {"last": "bold red", "done": "green", "open": "dim"}[state])
+            part = Text(f"✖ {label}" if state == "last" else label, STYLES[state])
             if index and line.cell_len + part.cell_len + 3 > self._width:
                 lines.append(line)
                 line = Text(" " * head.cell_len)
@@ -162,25 +166,18 @@ class _Page:
         answer = self._answer
         notes = [shown(note) for note in answer.notes]
         if len(answer.incidents) > 1 and not any("restart follows" in note for note in notes):
-            notes.append(f"The log holds {len(answer.incidents)} server starts; this is about the last, from line {answer.incidents[-1]['first']} on.")
+            starts, first = len(answer.incidents), answer.incidents[-1]["first"]
+            notes.append(f"The log holds {starts} server starts; this is about the last, from line {first} on.")
         return [Text(), *(line for note in notes for line in self._wrap(note, 2, "dim"))] if notes else []
 
     def _fixes_within(self, room: int) -> list[Text]:
         """Return as many fixes, with as much about each, as there is room for: the first keeps most."""
-        wanted = min(FIXES, len(self._answer.fixes))
-        for count in range(wanted, 0, -1):
-            details = [FULL] * count
-            while True:
-                lines = self._fixes(details)
-                if len(lines) <= room or (count == 1 and details == [BARE]):
-                    return lines
-                # The last of those that say most is cut next; the first only when all others are bare.
-                least = BARE if count > 1 and all(detail == BARE for detail in details[1:]) else BRIEF if max(details[1:], default=BARE) > BRIEF else BARE
-                at = next((index for index in range(count - 1, 0, -1) if details[index] > least), 0)
-                if details[at] == BARE:
-                    break
-                details[at] -= 1
-        return []
+        lines: list[Text] = []
+        for plan in PLANS:
+            lines = self._fixes(plan)
+            if self._height(lines) <= room:
+                break
+        return lines
 
     def _fixes(self, details: Sequence[int]) -> list[Text]:
         fixes = self._answer.fixes[: len(details)]
@@ -190,7 +187,8 @@ class _Page:
         column = max((cell_len(fix.title) for fix in beside), default=0) + 3
         if any(5 + column + cell_len(fix.change) > self._width for fix in beside):
             column = 0
-        return [Text(), *(line for fix, detail in zip(fixes, details, strict=True) for line in self._fix(fix, detail, column))]
+        shown_fixes = [self._fix(fix, detail, column) for fix, detail in zip(fixes, details, strict=False)]
+        return [Text(), *(line for lines in shown_fixes for line in lines)]
 
     def _fix(self, fix: Advice, detail: int, column: int) -> list[Text]:
         head = Text(f"  {fix.rank}  ", "bold")
@@ -200,8 +198,7 @@ class _Page:
         else:
             lines = self._hang(Text(fix.title, "bold"), head, 5)
             if fix.change and fix.change != fix.title:
-                for part in fix.change.split("\n"):
-                    lines += self._wrap(part, 5, "green" if _pasted(fix) else "")
+                lines += self._paste(fix.change, 5, "green") if _pasted(fix) else self._wrap(fix.change, 5)
         if detail == FULL and fix.why:
             lines += self._wrap(fix.why, 5, "dim")
         costs = "" if fix.cost.lower().rstrip(".") in ("", "none") else f"Costs: {fix.cost}"
@@ -212,8 +209,9 @@ class _Page:
         if self._options.verbose:
             if fix.verify:
                 lines += self._wrap(f"Check: {fix.verify}", 5, "dim")
-            if fix.versions or fix.source:
-                lines += self._wrap(" · ".join(part for part in (f"vLLM {fix.versions}" if fix.versions else "", fix.source) if part), 5, "dim")
+            origin = [f"vLLM {fix.versions}"] if fix.versions else []
+            if origin := [*origin, *([fix.source] if fix.source else [])]:
+                lines += self._wrap(" · ".join(origin), 5, "dim")
         return lines
 
     def _more(self) -> list[Text]:
@@ -250,22 +248,28 @@ class _Page:
         nearest = ", ".join(f"{bucket} ({percent(share)})" for bucket, share in answer.alternatives[:3])
         if answer.bucket == "unknown" and nearest:
             lines += self._wrap(f"nearest: {nearest}", 2, "dim")
-        more = f"more: vllm-triage explain {answer.bucket}" + ("" if self._options.verbose else " · -v all evidence and fixes")
+        more = f"more: vllm-triage explain {answer.bucket}"
+        if not self._options.verbose:
+            more += " · -v all evidence and fixes"
         return [*lines, *self._wrap(more, 2, "dim")]
+
+    def _paste(self, text: str, indent: int, style: str) -> list[Text]:
+        """Return what is there to be copied: never wrapped, a line end of ours would go with it into the shell."""
+        return [Text(" " * indent) + Text(part, style) for part in text.split("\n")]
+
+    def _height(self, lines: Sequence[Text]) -> int:
+        """Return the rows that lines take on a terminal, which folds what is too long."""
+        return sum(max(1, -(-line.cell_len // self._width)) for line in lines)
 
     def _wrap(self, text: str, indent: int, style: str = "") -> list[Text]:
         return self._hang(Text(text, style), Text(" " * indent), indent)
 
     def _hang(self, text: Text, head: Text, indent: int, spare: int = 0) -> list[Text]:
-        """Wrap text to the width, the first row after ``head``, further rows indented; ``spare`` cells stay free at the end."""
-        rows = text.wrap(self._console, max(20, self._width - indent - spare))
-        return [(head if index == 0 else Text(" " * indent)) + row for index, row in enumerate(_stripped(rows))] or [head]
-
-
-def _stripped(rows: Iterable[Text]) -> Iterable[Text]:
-    for row in rows:
-        row.rstrip()
-        yield row
+        """Wrap text, the first row after ``head``, further rows indented; ``spare`` cells stay free at the end."""
+        rows = list(text.wrap(self._console, max(20, self._width - indent - spare))) or [Text()]
+        for row in rows:
+            row.rstrip()
+        return [head + rows[0], *(Text(" " * indent) + row for row in rows[1:])]
 
 
 def _pasted(fix: Advice) -> bool:

@@ -1,4 +1,5 @@
 """Phrases that several formats share: what ran where, how far it got, how sure the answer is."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -25,7 +26,10 @@ def headline(facts: Mapping[str, Any]) -> str:
     total = facts.get("gpu_memory_total_gib")
     if gpu or total:
         count = facts.get("gpu_count")
-        parts.append((f"{count} × " if count else "") + ", ".join(part for part in (gpu, f"{total:g} GiB" if total else "") if part))
+        parts.append(
+            (f"{count} × " if count else "")
+            + ", ".join(part for part in (gpu, f"{total:g} GiB" if total else "") if part)
+        )
     for name, label in (("tensor_parallel_size", "TP"), ("pipeline_parallel_size", "PP"), ("data_parallel_size", "DP")):
         value = facts.get(name)
         if value and (name == "tensor_parallel_size" or value != 1):

@@ -1,0 +1,91 @@
+"""max_num_seqs and max_num_batched_tokens: how much is worked on in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .worked import Worked, needs, number, release_at_least, whole
+
+
+def default_max_num_seqs(facts: Mapping[str, Any]) -> int:
+    """Return what ``vllm serve`` takes where max_num_seqs is not given (vllm/engine/arg_utils.py, get_batch_defaults).
+
+    From 0.8.5 on it is 1024 on GPUs of 70 GiB and more; from 0.9.2 on not on the A100; else 256.
+    """
+    total, name = number(facts, "gpu_memory_total_gib") or 0, str(facts.get("gpu_name") or "").lower()
+    version = facts.get("vllm_version")
+    if total < 70 or release_at_least(version, 0, 8, 5) is False:
+        return 256
+    small = "a100" in name and release_at_least(version, 0, 9, 2) is not False
+    return 256 if small or "gb10" in name else 1024
+
+
+def default_max_num_batched_tokens(facts: Mapping[str, Any]) -> int:
+    """Return what ``vllm serve`` takes where max_num_batched_tokens is not given (get_batch_defaults, as above).
+
+    Before chunked prefill was the default (0.8) it was the context's length, at least 2048 (vllm/config.py).
+    """
+    total, version = number(facts, "gpu_memory_total_gib") or 0, facts.get("vllm_version")
+    if release_at_least(version, 0, 8) is False or facts.get("engine") == "V0":
+        return max(2048, whole(facts, "max_model_len") or 2048)
+    if total >= 160 and release_at_least(version, 0, 33) is not False:
+        return 16384
+    return 8192 if default_max_num_seqs(facts) == 1024 else 2048
+
+
+def halve_max_num_seqs(facts: Mapping[str, Any]) -> Worked:
+    """Return half of max_num_seqs (of vLLM's default where the log does not say)."""
+    given = whole(facts, "max_num_seqs")
+    now = given or default_max_num_seqs(facts)
+    said = f"{now}" if given else f"{now} (vLLM's default)"
+    if now == 1:
+        return Worked("", "1 is the smallest number", {"max_num_seqs": now})
+    return Worked(str(now // 2), f"half of {said}", {"max_num_seqs": now})
+
+
+def fit_max_num_seqs(facts: Mapping[str, Any]) -> Worked:
+    """Return how many requests of the full context the KV cache holds at a time.
+
+    vLLM prints the same as «Maximum concurrency for … tokens per request».
+    """
+    held = number(facts, "max_concurrency")
+    if held is not None:
+        count = int(held)
+        text, inputs = f"maximum concurrency {held:g} at the full context", {"max_concurrency": held}
+    else:
+        tokens, length = whole(facts, "kv_cache_tokens"), whole(facts, "max_model_len")
+        if not tokens or not length:
+            absent = {"kv_cache_tokens": tokens, "max_model_len": length}
+            return needs(*(name for name, known in absent.items() if not known))
+        count = tokens // length
+        text, inputs = f"{tokens} tokens of KV cache ÷ {length} tokens", {"kv_cache_tokens": tokens, "max_model_len": length}
+    if count < 1:
+        return Worked("", f"{text}: not one request of the full context fits", inputs)
+    return Worked(str(count), f"{text} → {count}", inputs)
+
+
+def halve_max_num_batched_tokens(facts: Mapping[str, Any]) -> Worked:
+    """Return half of max_num_batched_tokens, not below what vLLM accepts.
+
+    It must be at least max_num_seqs, and at least max_model_len without chunked prefill (vllm/config/scheduler.py,
+    verify_max_model_len).
+    """
+    given = whole(facts, "max_num_batched_tokens")
+    now = given or default_max_num_batched_tokens(facts)
+    seqs = whole(facts, "max_num_seqs") or default_max_num_seqs(facts)
+    least, why = seqs, f"at least max_num_seqs {seqs}"
+    length = whole(facts, "max_model_len")
+    arguments = facts.get("arguments")
+    chunked = arguments.get("enable_chunked_prefill") if isinstance(arguments, Mapping) else None
+    old = release_at_least(facts.get("vllm_version"), 0, 8) is False or facts.get("engine") == "V0"
+    unchunked = str(chunked).lower() == "false" or (old and chunked is None)
+    inputs = {"max_num_batched_tokens": now, "max_num_seqs": seqs}
+    if unchunked and length and length > least:
+        least, why = length, f"at least max_model_len {length} without chunked prefill"
+        inputs["max_model_len"] = length
+    value = max(now // 2, least)
+    said = f"{now}" if given else f"{now} (vLLM's default)"
+    if value >= now:
+        return Worked("", f"{said} cannot be halved: {why}", inputs)
+    return Worked(str(value), f"half of {said}" + (f", {why}" if value > now // 2 else "") + f" → {value}", inputs)

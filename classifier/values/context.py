@@ -1,0 +1,72 @@
+"""max_model_len: the longest context that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .worked import GIB, Worked, needs, number, whole
+
+BLOCK = 16
+"""Tokens of a KV-cache block: lengths are rounded down to whole blocks."""
+ROUNDING = 0.005
+"""vLLM prints GiB with two decimals: each printed figure may be off by this much."""
+
+
+def fit_max_model_len(facts: Mapping[str, Any]) -> Worked:
+    """Return the longest context (tokens) that fits: vLLM's own estimate first, else worked out from the KV cache.
+
+    vLLM searches the longest length whose blocks fit the available memory (vllm/v1/core/kv_cache_planning.py, before 0.22
+    kv_cache_utils.py: estimate_max_model_len) and prints it from 0.8.5 on. Where it is not in the log: in proportion to
+    the memory needed; else by the tokens that the cache holds; else by the bytes that a token takes.
+    """
+    estimate = whole(facts, "max_len_that_fits")
+    if estimate:
+        return Worked(str(estimate), f"vLLM's own estimate: {estimate}", {"max_len_that_fits": estimate})
+    return _by_proportion(facts) or _by_tokens(facts) or _by_bytes(facts)
+
+
+def _by_proportion(facts: Mapping[str, Any]) -> Worked | None:
+    wanted = whole(facts, "max_model_len")
+    needed, left = number(facts, "kv_cache_needed_gib"), number(facts, "kv_cache_available_gib")
+    if not wanted or not needed or left is None or needed <= 0:
+        return None
+    inputs = {"max_model_len": wanted, "kv_cache_needed_gib": needed, "kv_cache_available_gib": left}
+    if left >= needed:
+        return Worked("", f"{needed:g} GiB are needed and {left:g} GiB are there: the full context fits", inputs)
+    tokens = int(wanted * max(0.0, left - ROUNDING) / (needed + ROUNDING)) // BLOCK * BLOCK
+    text = f"{wanted} tokens × {left:g} GiB left ÷ {needed:g} GiB needed, down to whole blocks of {BLOCK}"
+    if tokens < BLOCK:
+        return Worked("", f"{text}: not one block fits", inputs)
+    return Worked(str(tokens), f"{text} → {tokens}", inputs)
+
+
+def _by_tokens(facts: Mapping[str, Any]) -> Worked | None:
+    tokens, inputs = whole(facts, "kv_cache_tokens"), {}
+    text = f"the KV cache holds {tokens} tokens"
+    if tokens:
+        inputs["kv_cache_tokens"] = tokens
+    elif blocks := whole(facts, "gpu_blocks"):
+        tokens, inputs["gpu_blocks"] = blocks * BLOCK, blocks
+        text = f"{blocks} blocks × {BLOCK} tokens"
+    else:
+        return None
+    fits = tokens // BLOCK * BLOCK
+    wanted = whole(facts, "max_model_len")
+    if wanted and fits >= wanted:
+        return Worked("", f"{text}: the full context of {wanted} fits", inputs | {"max_model_len": wanted})
+    return Worked(str(fits), f"{text} → {fits}", inputs) if fits else Worked("", f"{text}: not one block", inputs)
+
+
+def _by_bytes(facts: Mapping[str, Any]) -> Worked:
+    left, each = number(facts, "kv_cache_available_gib"), number(facts, "kv_bytes_per_token")
+    if left is None or not each or each <= 0:
+        absent = {"kv_cache_available_gib": left is not None, "kv_bytes_per_token": bool(each)}
+        return needs(*(name for name, known in absent.items() if not known))
+    inputs = {"kv_cache_available_gib": left, "kv_bytes_per_token": each}
+    fits = int(max(0.0, left - ROUNDING) * GIB / each) // BLOCK * BLOCK
+    text = f"{left:g} GiB ÷ {each / 1024:g} KiB per token"
+    wanted = whole(facts, "max_model_len")
+    if wanted and fits >= wanted:
+        return Worked("", f"{text} = {fits} tokens: the full context of {wanted} fits", inputs)
+    return Worked(str(fits), f"{text} → {fits}", inputs) if fits else Worked("", f"{text}: not one block", inputs)

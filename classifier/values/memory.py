@@ -1,0 +1,107 @@
+"""gpu_memory_utilization: down to what is free, up to what helps, and away from an allocation that failed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from .worked import GIB, Worked, needs, number, parse_bytes, release_at_least
+
+MARGIN = 0.02
+"""Share of the GPU's memory left free beside what the log shows as free: other programs' use moves."""
+STEP = 0.03
+"""How far the share is raised where nothing tells how much is wanted."""
+HIGHEST = 0.97
+"""The driver and CUDA contexts keep the rest."""
+LOWEST = 0.05
+"""Below this no model is served."""
+
+
+def default_utilization(facts: Mapping[str, Any]) -> float:
+    """Return what vLLM takes where gpu_memory_utilization is not given: 0.9, from 0.20 on 0.92 (vllm/config/cache.py)."""
+    return 0.9 if release_at_least(facts.get("vllm_version"), 0, 20) is False else 0.92
+
+
+def fit_gpu_memory_utilization(facts: Mapping[str, Any]) -> Worked:
+    """Return the share that fits into the free memory, less ``MARGIN``.
+
+    vLLM refuses to start while ``free < ceil(total × gpu_memory_utilization)``
+    (vllm/v1/worker/utils.py, request_memory).
+    """
+    free, total = number(facts, "gpu_memory_free_gib"), number(facts, "gpu_memory_total_gib")
+    if free is None or not total or total < 0:
+        absent = {"gpu_memory_free_gib": free is not None, "gpu_memory_total_gib": bool(total)}
+        return needs(*(name for name, known in absent.items() if not known))
+    inputs = {"gpu_memory_free_gib": free, "gpu_memory_total_gib": total}
+    if free > total or free < 0:
+        return Worked("", f"free {free:g} GiB of {total:g} GiB cannot be", inputs)
+    most = math.floor(free / total * 100 + 1e-9) / 100
+    share = round(most - MARGIN, 2)
+    text = f"free {free:g} GiB of {total:g} GiB, so at most {most:.2f}; minus {MARGIN} margin"
+    if share < LOWEST:
+        return Worked("", f"{text} leaves nothing: free the GPU first", inputs)
+    weights = number(facts, "weights_gib")
+    if weights and share * total <= weights:
+        inputs["weights_gib"] = weights
+        return Worked("", f"{text} → {share:.2f}, which is {share * total:.1f} GiB: less than the weights' {weights:g} GiB; free the GPU first", inputs)
+    return Worked(f"{share:.2f}", f"{text} → {share:.2f}", inputs)
+
+
+def raise_gpu_memory_utilization(facts: Mapping[str, Any]) -> Worked:
+    """Return a higher share: what the missing KV cache needs where the log tells it, else one step.
+
+    The KV cache gets ``total × gpu_memory_utilization − weights − activations`` (vllm/v1/worker/gpu_worker.py,
+    determine_available_memory), so each 0.01 adds a hundredth of the GPU's memory to it.
+    """
+    given = number(facts, "gpu_memory_utilization")
+    now = given if given is not None else default_utilization(facts)
+    inputs: dict[str, Any] = {"gpu_memory_utilization": now}
+    ceiling, why = HIGHEST, f"the driver keeps the rest, so at most {HIGHEST}"
+    free, total = number(facts, "gpu_memory_free_gib"), number(facts, "gpu_memory_total_gib")
+    fits = fit_gpu_memory_utilization({"gpu_memory_free_gib": free, "gpu_memory_total_gib": total})
+    if fits and float(fits.value) < ceiling:
+        ceiling, why = float(fits.value), fits.formula
+        inputs |= fits.inputs
+    said = f"{now:g}" if given is not None else f"{now:g} (vLLM's default)"
+    target = now + STEP if now >= 0.85 else 0.9
+    how = f"{said} + {STEP}" if now >= 0.85 else f"{said} is low; 0.9 is usual"
+    needed, left = number(facts, "kv_cache_needed_gib"), number(facts, "kv_cache_available_gib")
+    enough = True
+    if needed is not None and left is not None and total and needed > left:
+        inputs |= {"kv_cache_needed_gib": needed, "kv_cache_available_gib": left, "gpu_memory_total_gib": total}
+        target = math.ceil((now + (needed - left) / total) * 100 - 1e-9) / 100 + 0.01
+        how = f"{said} + ({needed:g} − {left:g}) GiB missing ÷ {total:g} GiB, plus 0.01 margin → {target:.2f}"
+        enough = target <= ceiling
+    share = math.floor(min(ceiling, target) * 100 + 1e-9) / 100
+    if share <= now + 0.004:
+        return Worked("", f"{said} is as high as it goes: {why}", inputs)
+    if target > ceiling:
+        how += f"; {why}"
+        how += "" if enough else " (not enough alone)"
+    return Worked(f"{share:.2f}", how if how.endswith(f"{share:.2f}") else f"{how} → {share:.2f}", inputs)
+
+
+def lower_gpu_memory_utilization(facts: Mapping[str, Any]) -> Worked:
+    """Return a lower share: by what a failed allocation lacked where the log tells it, else by 0.05.
+
+    What lies outside the share (CUDA graphs before 0.20, cuBLAS and NCCL buffers, request spikes) is taken from what
+    the share leaves.
+    """
+    given = number(facts, "gpu_memory_utilization")
+    now = given if given is not None else default_utilization(facts)
+    inputs: dict[str, Any] = {"gpu_memory_utilization": now}
+    said = f"{now:g}" if given is not None else f"{now:g} (vLLM's default)"
+    down, how = 0.05, f"{said} − 0.05"
+    tried, free = (parse_bytes(str(facts.get(name) or "")) for name in ("oom_tried", "oom_free"))
+    total = number(facts, "gpu_memory_total_gib") or (parse_bytes(str(facts.get("oom_total") or "")) or 0) / GIB
+    if tried and total:
+        lacking = max(0.0, (tried - (free or 0)) / GIB)
+        inputs |= {"oom_tried": facts["oom_tried"], "gpu_memory_total_gib": round(total, 2)}
+        if lacking / total + MARGIN > down:
+            down = lacking / total + MARGIN
+            how = f"{said} − {lacking:.2f} GiB that were lacking ÷ {total:.4g} GiB − {MARGIN} margin"
+    share = max(0.1, math.floor((now - down) * 100 + 1e-9) / 100)
+    if share >= now:
+        return Worked("", f"{said} is as low as it goes", inputs)
+    return Worked(f"{share:.2f}", f"{how} → {share:.2f}", inputs)

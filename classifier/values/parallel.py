@@ -1,0 +1,109 @@
+"""tensor_parallel_size: sizes that divide a model, and the next one up or down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .worked import Worked, needs, whole
+
+VOCAB_PADDING = 64
+"""vLLM pads the vocabulary to a multiple of this before it is split (layers/vocab_parallel_embedding.py)."""
+MOST = 1024
+"""No larger size is looked at."""
+
+
+def divides(size: int, heads: int | None = None, kv_heads: int | None = None, vocab: int | None = None) -> bool:
+    """Tell whether a model can be split over ``size`` ranks; what is not known is not checked.
+
+    Attention heads must divide (vllm/config/model.py, verify_with_parallel_config); KV heads must divide, or be
+    replicated evenly where there are fewer than ranks (QKVParallelLinear; models/llama.py asserts it); the padded
+    vocabulary must divide (VocabParallelEmbedding).
+    """
+    if size < 1:
+        return False
+    if heads and heads % size:
+        return False
+    if kv_heads and kv_heads % size and size % kv_heads:
+        return False
+    padded = -(-vocab // VOCAB_PADDING) * VOCAB_PADDING if vocab else 0
+    return not padded % size
+
+
+def sizes_that_divide(most: int, facts: Mapping[str, Any]) -> list[int]:
+    """Return the sizes up to ``most`` that divide the model, ascending.
+
+    Without the number of heads these are powers of two, which divide the heads of nearly every model.
+    """
+    heads = whole(facts, "num_attention_heads", "num_heads")
+    kv_heads, vocab = whole(facts, "num_key_value_heads"), whole(facts, "vocab_size")
+    found = [size for size in range(1, min(most, MOST) + 1) if divides(size, heads, kv_heads, vocab)]
+    return found if heads else [size for size in found if size & (size - 1) == 0]
+
+
+def fit_tensor_parallel_size(facts: Mapping[str, Any]) -> Worked:
+    """Return the size to change to: down where the one asked for cannot work, else the next one up on the GPUs seen."""
+    asked, gpus = _asked(facts), _gpus(facts)
+    heads = whole(facts, "num_attention_heads", "num_heads")
+    if gpus and asked > gpus:
+        return lower_tensor_parallel_size(facts)
+    if heads and not divides(asked, heads, whole(facts, "num_key_value_heads"), whole(facts, "vocab_size")):
+        return lower_tensor_parallel_size(facts)
+    return raise_tensor_parallel_size(facts)
+
+
+def raise_tensor_parallel_size(facts: Mapping[str, Any]) -> Worked:
+    """Return the next larger size that divides the model and fits the GPUs seen."""
+    asked, gpus = _asked(facts), _gpus(facts)
+    if not gpus:
+        return needs("gpu_count")
+    inputs = {"gpu_count": gpus, "tensor_parallel_size": asked} | _model(facts)
+    larger = [size for size in sizes_that_divide(gpus, facts) if size > asked]
+    if not larger:
+        return Worked("", f"no size above {asked} fits {_count(gpus)}{_reason(facts)}", inputs)
+    return Worked(str(larger[0]), f"the next size above {asked} on {_count(gpus)}{_reason(facts)} → {larger[0]}", inputs)
+
+
+def lower_tensor_parallel_size(facts: Mapping[str, Any]) -> Worked:
+    """Return the largest size that divides the model, is smaller than what was asked for, and fits the GPUs seen."""
+    asked, gpus = _asked(facts), _gpus(facts)
+    if asked <= 1:
+        return Worked("", "1 is the smallest size", {"tensor_parallel_size": asked}) if _given(facts) else needs("tensor_parallel_size")
+    most = min(asked - 1, gpus or asked - 1)
+    size = sizes_that_divide(most, facts)[-1]
+    inputs = {"tensor_parallel_size": asked} | ({"gpu_count": gpus} if gpus else {}) | _model(facts)
+    where = f", at most {_count(gpus)}" if gpus else ""
+    return Worked(str(size), f"the largest size below {asked}{where}{_reason(facts)} → {size}", inputs)
+
+
+def _given(facts: Mapping[str, Any]) -> int | None:
+    return whole(facts, "tensor_parallel_size", "world_size")
+
+
+def _asked(facts: Mapping[str, Any]) -> int:
+    """Return the size that was asked for; vLLM's default is 1."""
+    return _given(facts) or 1
+
+
+def _gpus(facts: Mapping[str, Any]) -> int | None:
+    """Return how many GPUs tensor parallelism may use: pipeline stages and data-parallel ranks need theirs as well."""
+    seen = whole(facts, "gpu_count")
+    others = (whole(facts, "pipeline_parallel_size") or 1) * (whole(facts, "data_parallel_size") or 1)
+    return max(1, seen // others) if seen else None
+
+
+def _model(facts: Mapping[str, Any]) -> dict[str, int]:
+    names = ("num_attention_heads", "num_heads", "num_key_value_heads", "vocab_size")
+    return {name: value for name in names if (value := whole(facts, name))}
+
+
+def _reason(facts: Mapping[str, Any]) -> str:
+    model = _model(facts)
+    if not model.keys() & {"num_attention_heads", "num_heads"}:
+        return " (heads not known: a power of two)"
+    words = {"num_attention_heads": "heads", "num_heads": "heads", "num_key_value_heads": "KV heads", "vocab_size": "tokens of vocabulary"}
+    return " that divides " + ", ".join(f"{value} {words[name]}" for name, value in model.items())
+
+
+def _count(gpus: int) -> str:
+    return "1 GPU" if gpus == 1 else f"{gpus} GPUs"
