@@ -11,19 +11,18 @@ from typing import Any
 from .lazy import LazyPattern
 
 # Terminal sequences: CSI (colours, cursor), strings that run to their terminator (titles, links, Buildkite's times), all other ones.
-_ANSI = LazyPattern(
+ANSI = LazyPattern(
     rb"\x1b(?:\[[0-?]*+[!-/]*+ ?[@-~]?"
     rb"|[\]_PX^][^\x07\x1b\r\n]{0,4096}+(?:\x07|\x1b\\)"
     rb"|[ -/]*+[0-~])?"
 )
-# Colours whose escape character got lost on the way through a clipboard, or was written out; on lines that also end a colour so.
+# Colours whose escape character got lost on the way through a clipboard, or was written out.
 _ORPHANS = LazyPattern(rb"(?:\\x1b|\\u001b|\\033|\^\[|\xe2\x90\x9b)?\[(?:0;0|0|1;3\d|0;3\d|3\d|1|01;3\d|22|39|9\d|1;9\d)m")
-_ORPHAN_LINE = LazyPattern(rb"[^\n]*\[(?:0;0|0|39)m[^\n]*")
-_ORPHAN_SIGNS = (b"[0m", b"[0;0m", b"[39m")
+_ORPHAN_SIGNS = (b"[0;0m", b"[0m", b"[39m", b"[1;36m", b"[36m")
 _CARRIAGE = LazyPattern(rb"\r+\n")
-# A progress bar that was still being drawn when another process wrote its record.
-_BAR_GLUE = LazyPattern(rb"((?:it/s|s/it|B/s)(?:, [^\]\r\n]{0,80})?\]) *(?=\(\w[\w =]{0,40} pid=\d|(?:INFO|WARNING|ERROR|DEBUG|CRITICAL)[ :]|Traceback |\[rank\d)")
-_BAR_SIGNS = (b"it/s", b"s/it", b"B/s")
+# A progress bar that was still being drawn when another process wrote its record. Each begins with a literal, which makes it fast.
+_GLUED = rb"(?:, [^\]\r\n]{0,80})?\]) *(?=\(\w[\w =]{0,40} pid=\d|(?:INFO|WARNING|ERROR|DEBUG|CRITICAL)[ :]|Traceback |\[rank\d)"
+_BARS = tuple((sign, LazyPattern(rb"(" + sign + _GLUED)) for sign in (b"it/s", b"s/it", b"B/s"))
 _FLAT_TRACE = LazyPattern(rb'^[^\n]*\\n\s*File \\*"[^\n]*', re.M)
 _FLAT_STARTS = LazyPattern(
     rb" (?=(?:\(\w[\w =.]{0,40} pid=\d+\) )?(?:INFO|WARNING|ERROR|DEBUG|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d )"
@@ -34,8 +33,10 @@ _FLAT_SIGNS = (b' File "', b" INFO ", b" ERROR ", b" WARNING ", b"Error: ")
 _REQUEST = b" Received request "
 FLAT_LINE = 600
 """A line longer than this with several log prefixes in it has lost its newlines."""
+FLAT_PART = 1 << 20
+"""Bytes of the start in which such lines are looked for: they come from clipboards and forms, not from files of a server."""
 HEAD = 1 << 16
-"""Bytes of the start that tell whether the log is wrapped in JSON."""
+"""Bytes of the start that tell whether the log is wrapped in JSON, and whether colours have lost their escape character."""
 
 _BOMS = (
     (b"\xff\xfe\0\0", "utf-32"),
@@ -51,7 +52,8 @@ class Cleaner:
     def __init__(self) -> None:
         self._decoder: Any = None
         self._started = False
-        self._json: bool | None = None
+        self._json = self._orphans = False
+        self._seen = 0
 
     def decode(self, chunk: bytes) -> bytes:
         """Return ``chunk`` as UTF-8 without NULs, whether it is UTF-16 (by its byte order mark or its zero bytes) or not.
@@ -80,10 +82,13 @@ class Cleaner:
 
     def clean(self, data: bytes) -> bytes:
         """Return ``data``, which holds whole lines, without colours, wrapped records unwrapped; as many newlines as before."""
-        if self._json is None and data.strip():
+        if not self._seen and data:
             from .unwrap import looks_like_json
 
-            self._json = looks_like_json(data[:HEAD])
+            head = data[:HEAD]
+            self._json = looks_like_json(head)
+            self._orphans = any(sign in head for sign in _ORPHAN_SIGNS)
+        seen, self._seen = self._seen, self._seen + len(data)
         if self._json or b'{"' in data:
             from .unwrap import unwrap_json
 
@@ -93,16 +98,17 @@ class Cleaner:
             if b"\r\n" in data:
                 data = _CARRIAGE.sub(b"\n", data)
         if b"\x1b" in data:
-            data = _ANSI.sub(b"", data)
-        if any(sign in data for sign in _ORPHAN_SIGNS):
-            data = _ORPHAN_LINE.sub(_drop_orphans, data)
+            data = ANSI.sub(b"", data)
+        if self._orphans:
+            data = _ORPHANS.sub(b"", data)
         if _REQUEST in data:
             data = _drop_prompts(data)
         if b"\\n" in data and (b'\\n  File "' in data or b'\\n  File \\"' in data):
             data = _FLAT_TRACE.sub(_unflatten, data)
-        if any(sign in data for sign in _BAR_SIGNS):
-            data = _BAR_GLUE.sub(rb"\1\r", data)
-        return _split_flat(data)
+        for sign, bar in _BARS:
+            if sign in data:
+                data = bar.sub(rb"\1\r", data)
+        return _split_flat(data) if seen < FLAT_PART else data
 
 
 def _drop_prompts(data: bytes) -> bytes:
@@ -139,10 +145,6 @@ def _wide_encoding(chunk: bytes) -> str:
     if even > 0.6 * half and odd < 0.1 * half:
         return "utf-16-be"
     return ""
-
-
-def _drop_orphans(found: re.Match[bytes]) -> bytes:
-    return _ORPHANS.sub(b"", found.group())  # type: ignore[no-any-return]
 
 
 def _unflatten(found: re.Match[bytes]) -> bytes:

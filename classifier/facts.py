@@ -211,6 +211,8 @@ class FactBook:
         for name, value in arguments.command_arguments(arguments.cut_command(captures.get("command", ""))):
             self._argument(name, value)
 
+    _read_compose_command = _read_docker_image
+
     def _read_weights_took(self, captures: dict[str, str]) -> None:
         # Up to 0.7.3 this line gave the size, since 0.8.0 the time.
         self.set(

@@ -19,9 +19,24 @@ BLOCK = 1 << 20
 """Bytes read at a time; a line longer than this is handed on in pieces."""
 MINIMUM = 1 << 18
 """Pipes hand out 64 KiB: gather this much before scanning."""
+HEAD = 4096
+"""Bytes that tell what the input is."""
 
-GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-_ARCHIVES = {b"PK\x03\x04": "a zip archive", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"7z\xbc\xaf": "a 7z archive"}
+_FOREIGN = (
+    (b"PK\x03\x04", "a zip archive: unpack it first (gzip and zstd are read as they are)"),
+    (b"BZh", "bzip2: unpack it first (gzip and zstd are read as they are)"),
+    (b"\xfd7zXZ", "xz: unpack it first (gzip and zstd are read as they are)"),
+    (b"7z\xbc\xaf", "a 7z archive: unpack it first (gzip and zstd are read as they are)"),
+    (b"\x04\x22\x4d\x18", "lz4: unpack it first (gzip and zstd are read as they are)"),
+    (b"\x89PNG\r\n", "a picture: give the log as text"),
+    (b"\xff\xd8\xff", "a picture: give the log as text"),
+    (b"GIF8", "a picture: give the log as text"),
+    (b"%PDF-", "a PDF: give the log as text"),
+    (b"\x7fELF", "a program, not a log: give what it prints (vllm serve … 2>&1 | vllm-triage -)"),
+    (b"SQLite format 3", "a database, not a log: give the server's output as text"),
+)
+"""What people take for a log, by its first bytes, and what to do about it."""
+_CONTROL = bytes(set(range(1, 32)) - set(b"\t\n\r\b\a\f\v\x1b")) + b"\x7f"
 
 
 class Block(NamedTuple):
@@ -51,36 +66,66 @@ class Chunks:
         self.pieces = pieces
 
 
-def join_sources(sources: Iterable[Any]) -> Chunks:
-    """Return several sources as one log, a line end between them."""
+class Joined:
+    """Several sources as one log: each is decompressed and cleaned for itself, lines are counted on."""
 
-    def pieces() -> Iterator[bytes]:
-        for source in sources:
-            for block in read_blocks(source):
-                yield block.data
-            yield b"\n"
+    def __init__(self, sources: Iterable[Any]) -> None:
+        self.sources = sources
 
-    return Chunks(pieces())
+
+def join_sources(sources: Iterable[Any]) -> Joined:
+    """Return several sources as one log, a line end between them where the one before has none."""
+    return Joined(sources)
 
 
 def read_blocks(source: Any) -> Iterator[Block]:
     """Yield the blocks of ``source``.
 
     Args:
-        source: A path, ``bytes``, ``str`` (the log itself), a binary or text file, or an iterable of lines (``str`` or ``bytes``).
+        source: A path, ``bytes``, ``str`` (the log itself), a binary or text file, or an iterable of lines (``str`` or ``bytes``). A file
+            is read from where it stands, and not closed.
 
     Raises:
-        InputError: It cannot be opened or decompressed.
+        InputError: It cannot be opened, is no log, or cannot be decompressed. Where compressed data are cut or damaged further on, what could
+            be read is used.
     """
-    chunks = _chunks(source)
-    first = next(chunks, b"")
-    if first[:2] == GZIP or first[:4] == ZSTD:
-        chunks = _decompress(_chain(first, chunks), first)
-        first = next(chunks, b"")
-    for magic, name in _ARCHIVES.items():
-        if first.startswith(magic):
-            raise InputError(f"the input is {name}: unpack it first (gzip and zstd are read as they are)")
-    yield from _blocks(_chain(first, chunks))
+    if isinstance(source, Joined):
+        yield from _joined_blocks(source.sources)
+        return
+    head, chunks = _peek(_chunks(source))
+    # Once more for a file that was compressed twice, by the program and by who sent it.
+    for _ in range(2):
+        if (unpack := _unpacker(head)) is None:
+            break
+        head, chunks = _peek(unpack(_chain(head, chunks)))
+    _refuse_foreign(head)
+    yield from _blocks(_chain(head, chunks))
+
+
+def _joined_blocks(sources: Iterable[Any]) -> Iterator[Block]:
+    number = 0
+    for source in sources:
+        block = None
+        for block in read_blocks(source):
+            whole = block.data
+            yield Block(whole, block.number + number, block.size)
+        if block is not None:
+            number += block.number + block.data.count(b"\n")
+            if block.data.endswith(b"\n"):
+                number -= 1
+            elif block.data:
+                yield Block(b"\n", number, 0)
+
+
+def _peek(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """Return enough of the start to tell what it is, and the rest."""
+    head = b""
+    while len(head) < HEAD:
+        chunk = next(chunks, None)
+        if chunk is None:
+            break
+        head += chunk
+    return head, chunks
 
 
 def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
@@ -88,55 +133,89 @@ def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
     yield from rest
 
 
+def _refuse_foreign(head: bytes) -> None:
+    for magic, advice in _FOREIGN:
+        if head.startswith(magic):
+            raise InputError(f"the input is {advice}")
+    if len(head) >= 512 and not head.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" * 8 not in head:
+        control = len(head) - len(head.translate(None, _CONTROL))
+        if control > len(head) // 20:
+            raise InputError("the input is binary data, not a log: give the server's output as text")
+
+
 def _chunks(source: Any) -> Iterator[bytes]:
+    """Return the bytes of any source, in pieces of at most a block."""
     if isinstance(source, str):
         source = source.encode("utf-8", "surrogateescape")
     if isinstance(source, (bytes, bytearray, memoryview)):
-        data = bytes(source)
-        return (data[start : start + BLOCK] for start in range(0, len(data), BLOCK))
+        return _sliced([source])
     if isinstance(source, Chunks):
-        return iter(source.pieces)
+        return _sliced(source.pieces)
     if isinstance(source, os.PathLike):
-        return _file_chunks(_open(source))
+        return _opened_chunks(source)
     if hasattr(source, "read"):
-        return _file_chunks(source)
+        return _sliced(_file_chunks(source))
     if isinstance(source, Iterable):
-        return _line_chunks(source)
+        return _sliced(_line_chunks(source))
     raise InputError(f"cannot read a log from {type(source).__name__}: give a path, text, bytes, a file or lines")
 
 
-def _open(source: os.PathLike[str]) -> io.BufferedIOBase:
+def _sliced(pieces: Iterable[Any]) -> Iterator[bytes]:
+    for piece in pieces:
+        data = _as_bytes(piece)
+        if len(data) <= BLOCK:
+            yield bytes(data)
+            continue
+        for start in range(0, len(data), BLOCK):
+            yield bytes(data[start : start + BLOCK])
+
+
+def _as_bytes(piece: Any) -> bytes | bytearray | memoryview:
+    if isinstance(piece, (bytes, bytearray)):
+        return piece
+    if isinstance(piece, str):
+        return piece.encode("utf-8", "surrogateescape")
+    if isinstance(piece, memoryview):
+        return piece.cast("B") if piece.contiguous else piece.tobytes()
+    raise InputError(f"cannot read a log from pieces of type {type(piece).__name__}: give text or bytes")
+
+
+def _opened_chunks(source: os.PathLike[str]) -> Iterator[bytes]:
     path = os.fspath(source)
     try:
         if stat.S_ISDIR(os.stat(path).st_mode):
             raise InputError(f"{path} is a folder: name the log file in it")
-        return open(path, "rb")  # noqa: SIM115 - closed by _file_chunks
+        file = open(path, "rb", buffering=0)  # noqa: SIM115 - closed below
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
+        raise InputError(f"{path}: no such file (check the name; - reads standard input)") from None
     except PermissionError:
-        raise InputError(f"{path}: not permitted to read it") from None
+        raise InputError(f"{path}: not permitted to read it (run as its owner, or pipe it in: sudo cat FILE | vllm-triage -)") from None
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+        raise InputError(f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error}); copy it to a plain file first") from None
+    with file:
+        yield from _file_chunks(file)
 
 
 def _file_chunks(file: Any) -> Iterator[bytes]:
+    if isinstance(file, io.TextIOWrapper):
+        # Text mode would turn the carriage returns of progress bars into lines.
+        file = file.buffer
     read = getattr(file, "read1", file.read)
-    with file:
-        while True:
-            try:
-                chunk = read(BLOCK)
-            except OSError as error:
-                raise InputError(f"reading stopped: {error.strerror or error}") from None
-            if not chunk:
-                return
-            yield chunk.encode("utf-8", "surrogateescape") if isinstance(chunk, str) else chunk
+    while True:
+        try:
+            chunk = read(BLOCK)
+        except (OSError, ValueError) as error:
+            raise InputError(f"reading stopped: {getattr(error, 'strerror', None) or error}") from None
+        if not chunk:
+            return
+        yield chunk
 
 
 def _line_chunks(lines: Iterable[Any]) -> Iterator[bytes]:
     gathered: list[bytes] = []
     size = 0
     for line in lines:
-        data = line.encode("utf-8", "surrogateescape") if isinstance(line, str) else bytes(line)
+        data = bytes(_as_bytes(line))
         gathered.append(data if data.endswith(b"\n") else data + b"\n")
         size += len(data) + 1
         if size >= MINIMUM:
@@ -146,53 +225,17 @@ def _line_chunks(lines: Iterable[Any]) -> Iterator[bytes]:
         yield b"".join(gathered)
 
 
-def _decompress(chunks: Iterator[bytes], first: bytes) -> Iterator[bytes]:
-    return _gunzip(chunks) if first[:2] == GZIP else _unzstd(chunks)
+def _unpacker(head: bytes) -> Any:
+    """Return the function that decompresses what begins like ``head``, or None."""
+    if head.startswith(b"\x1f\x8b\x08"):
+        from .unpack import gunzip
 
+        return gunzip
+    if head.startswith(b"\x28\xb5\x2f\xfd") or (head[1:4] == b"\x2a\x4d\x18" and head[0] & 0xF0 == 0x50):
+        from .unpack import unzstd
 
-def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    import zlib
-
-    engine = zlib.decompressobj(wbits=31)
-    for chunk in chunks:
-        data = chunk
-        while data:
-            try:
-                yield engine.decompress(data, BLOCK)
-            except zlib.error as error:
-                raise InputError(f"the gzip data is damaged: {error}") from None
-            data = engine.unconsumed_tail
-            if engine.eof:
-                # gzip files may be concatenated, as rotated logs are.
-                data = engine.unused_data.lstrip(b"\0")
-                engine = zlib.decompressobj(wbits=31)
-                if data and data[:2] != GZIP[: len(data)]:
-                    return
-
-
-def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    try:
-        from compression import zstd  # type: ignore[import-not-found,unused-ignore]
-
-        engine: Any = zstd.ZstdDecompressor()
-        broken: Any = zstd.ZstdError
-    except ImportError:
-        try:
-            import zstandard
-        except ImportError:
-            raise InputError("the input is zstd: pip install 'vllm-triage[zstd]', or unpack it first") from None
-        engine, broken = zstandard.ZstdDecompressor().decompressobj(read_across_frames=True), zstandard.ZstdError
-    for chunk in chunks:
-        # Small pieces in: one piece of a bomb cannot then become more than some 100 MiB at once.
-        for start in range(0, len(chunk), 4096):
-            try:
-                data = engine.decompress(chunk[start : start + 4096])
-            except broken as error:
-                raise InputError(f"the zstd data is damaged: {error}") from None
-            except EOFError:
-                return
-            for piece in range(0, len(data), BLOCK):
-                yield data[piece : piece + BLOCK]
+        return unzstd
+    return None
 
 
 def _blocks(chunks: Iterator[bytes]) -> Iterator[Block]:
@@ -200,29 +243,36 @@ def _blocks(chunks: Iterator[bytes]) -> Iterator[Block]:
     number = 1
     rest = b""
     gathered: list[bytes] = []
-    size = 0
-    raw = 0
+    size = raw = 0
     for chunk in chunks:
         raw += len(chunk)
-        chunk = cleaner.decode(chunk)
-        gathered.append(chunk)
-        size += len(chunk)
+        text = cleaner.decode(chunk)
+        gathered.append(text)
+        size += len(text)
         if size < MINIMUM:
             continue
-        data = rest + b"".join(gathered)
+        rest += b"".join(gathered)
         gathered, size = [], 0
-        end = data.rfind(b"\n") + 1
-        if not end and len(data) >= BLOCK:
-            end = len(data)
-        if not end:
-            rest = data
-            continue
-        rest = data[end:]
-        whole = data[:end]
-        lines = whole.count(b"\n")
-        yield Block(cleaner.clean(whole), number, raw)
-        raw = 0
-        number += lines
+        while end := _end_of_block(rest):
+            data, rest = rest[:end], rest[end:]
+            yield Block(cleaner.clean(data), number, raw)
+            number += data.count(b"\n")
+            raw = 0
     data = rest + b"".join(gathered) + cleaner.finish()
     if data or raw:
         yield Block(cleaner.clean(data), number, raw)
+
+
+def _end_of_block(data: bytes) -> int:
+    """Return where to cut: after the last newline; within an endless line, after a carriage return or a space; 0 for not yet."""
+    end = data.rfind(b"\n") + 1
+    if end or len(data) < BLOCK:
+        return end
+    end = data.rfind(b"\r", 0, BLOCK) + 1 or data.rfind(b" ", BLOCK - HEAD, BLOCK) + 1
+    if end:
+        return end
+    end = BLOCK
+    while end > BLOCK - 4 and data[end - 1] & 0xC0 == 0x80:
+        # Not within a character.
+        end -= 1
+    return end

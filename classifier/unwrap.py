@@ -46,7 +46,8 @@ def unwrap_json(data: bytes, strict: bool = False) -> bytes:
     """
     parts: list[bytes] = []
     done = position = 0
-    while (brace := data.find(b"{", position)) >= 0:
+    sign = b'{"' if strict else b"{"
+    while (brace := data.find(sign, position)) >= 0:
         start = data.rfind(b"\n", done, brace) + 1 or done
         end = data.find(b"\n", brace)
         end = len(data) if end < 0 else end
@@ -128,8 +129,11 @@ def _text_of(record: dict[str, Any]) -> str | None:
     extra = next((record[key] for key in _EXTRA if isinstance(record.get(key), str) and record[key]), None)
     if extra is not None and extra not in text:
         text = f"{text}\n{extra}"
-    prefix = _prefix(record)
-    return "\n".join(prefix + line for line in text.rstrip("\r\n").replace("\r\n", "\n").split("\n")) if prefix else text
+    prefix, every = _prefix(record)
+    if not prefix:
+        return text
+    lines = text.rstrip("\r\n").replace("\r\n", "\n").split("\n")
+    return "\n".join(prefix + line if every or not index else line for index, line in enumerate(lines))
 
 
 def _plain(value: Any) -> str | None:
@@ -139,28 +143,25 @@ def _plain(value: Any) -> str | None:
     if isinstance(value, dict) and isinstance(value.get("stringValue"), str):
         return str(value["stringValue"])
     if isinstance(value, list) and value and all(isinstance(item, int) and 0 <= item < 256 for item in value):
-        return bytes(value).replace(b"\x1b", b"").decode("utf-8", "replace") if b"\x1b[" not in bytes(value) else _uncoloured(bytes(value))
+        return bytes(value).decode("utf-8", "replace")
     return None
 
 
-def _uncoloured(data: bytes) -> str:
-    from .clean import _ANSI
+def _prefix(record: dict[str, Any]) -> tuple[str, bool]:
+    """Return what a Python logger's record says beside its message, and whether it stands before every line of the message.
 
-    return str(_ANSI.sub(b"", data).decode("utf-8", "replace"))
-
-
-def _prefix(record: dict[str, Any]) -> str:
-    """Return what a Python logger's record says beside its message, in the shape of vLLM's own prefix."""
+    Process, level and time are written in the shape of vLLM's own prefix, the level alone as uvicorn does.
+    """
     if not any(key in record for key in _LOGGERS):
         # Collectors guess levels, or call all of stderr an error.
-        return ""
+        return "", False
     level = _LEVELS.get(str(record.get("levelname") or record.get("level") or record.get("severity") or "").upper(), "")
     if not level:
-        return ""
+        return "", False
     found = _ASCTIME.search(str(record.get("asctime", "")))
     if found is None:
-        return f"{level}: "
-    process = record.get("processName") or ""
+        return f"{level}: ", False
+    process = record.get("processName")
     where = f"({process} pid={record.get('process', 0)}) " if process and isinstance(process, str) else ""
     name = str(record.get("filename") or str(record.get("name", "")).rpartition(".")[2] + ".py")
-    return f"{where}{level} {found.group(1)} {found.group(2)} [{name}:{record.get('lineno', 0)}] "
+    return f"{where}{level} {found.group(1)} {found.group(2)} [{name}:{record.get('lineno', 0)}] ", True

@@ -3,6 +3,7 @@
 TOML takes a third of a second to read; the compiled form a few milliseconds. A wheel holds it; a checkout makes it when a
 TOML file is newer (store.py).
 """
+
 from __future__ import annotations
 
 import json
@@ -61,7 +62,11 @@ def _row(bucket: str, rule: Rule) -> list[Any]:
 
 def _needs(rule: Rule) -> dict[str, list[str]]:
     """Return for each expression on exceptions the strings of which it needs one: it is compiled only where one is there."""
-    found = {name: required_literals(getattr(rule, name), 3) for name in ("exception", "message", "frames", "innermost") if getattr(rule, name)}
+    found = {
+        name: required_literals(getattr(rule, name), 3)
+        for name in ("exception", "message", "frames", "innermost")
+        if getattr(rule, name)
+    }
     needs = {name: literals for name, literals in found.items() if literals}
     if rule.exception and (names := all_strings(rule.exception)):
         # A plain list of class names needs no expression at all.
@@ -71,7 +76,12 @@ def _needs(rule: Rule) -> dict[str, list[str]]:
 
 def texts(bucket: Bucket) -> dict[str, Any]:
     """Return what a person reads of a bucket: titles, causes, fixes."""
-    return {"id": bucket.id, "title": bucket.title, "meaning": bucket.meaning, "causes": {cause.id: asdict(cause) for cause in bucket.cause}}
+    return {
+        "id": bucket.id,
+        "title": bucket.title,
+        "meaning": bucket.meaning,
+        "causes": {cause.id: asdict(cause) for cause in bucket.cause},
+    }
 
 
 def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
@@ -98,7 +108,8 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
             problems.append(str(error))
     for bucket in buckets:
         _write(target / f"{bucket.id}.json", _json(texts(bucket)))
-    index = {"format": FORMAT, "rules": rows, "problems": problems, **_expressions(rows)}
+    names = sorted(bucket.id for bucket in buckets)
+    index = {"format": FORMAT, "rules": rows, "buckets": names, "problems": problems, **_expressions(rows)}
     # Pickle loads three times as fast as JSON; the file is our own package's, and nothing that a user gives is unpickled.
     _write(target / "index.pickle", pickle.dumps(index, 4))
 
@@ -115,7 +126,10 @@ def _expressions(rows: list[list[Any]]) -> dict[str, Any]:
         return {"regex": "", "expressions": {}}
     at = [RULE_KEYS.index(name) for name in EXPRESSIONS]
     texts = {row[index] for row in rows for index in at if row[index]}
-    return {"regex": regex_build(), "expressions": {text: pickle.dumps(regex.compile(text), 4) for text in sorted(texts)}}
+    return {
+        "regex": regex_build(),
+        "expressions": {text: pickle.dumps(regex.compile(text), 4) for text in sorted(texts)},
+    }
 
 
 def _json(data: Any) -> bytes:

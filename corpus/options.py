@@ -1,24 +1,127 @@
 """vLLM's options by release: which flag, environment variable, engine argument or metric exists in which version.
 
 The table (``vllm/options.json``) is mined from the released packages; ``vllm/known.json`` adds by hand what no release
-says: which option took over from which, and whose the variables are that vLLM's users set but vLLM does not own. Both
-are read when first asked for.
+says: which option took over from which, and whose the variables are that people set for vLLM but vLLM does not own.
+Both are read when first asked for.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
+from bisect import bisect_right
+from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parent / "vllm"
-TABLE = FOLDER / "options.json"
-KNOWN = FOLDER / "known.json"
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vllm")
+TABLE = os.path.join(FOLDER, "options.json")
+KNOWN = os.path.join(FOLDER, "known.json")
 
 Key = tuple[int, ...]
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)+)(?:[._-]?(a|b|rc)\d*)?(?:[._-]?post(\d+))?(?:[._-]?(dev)\d*)?", re.IGNORECASE)
+_VARIABLE = re.compile(r"[A-Z][A-Za-z0-9]*_[A-Za-z0-9_]*|[A-Z][A-Z0-9]+")
+_METRIC = re.compile(r"vllm:(.+?)(?:_(?:total|info|bucket|sum|count|created))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """How an option is given in one release."""
+
+    name: str
+    """The name it is best given by; the others are in ``aliases``."""
+    kind: str
+    """``str``, ``int``, ``float``, ``bool`` (takes true or false), ``json`` or ``switch`` (takes no value)."""
+    aliases: tuple[str, ...]
+    negated: bool
+    """Has a ``--no-…`` form."""
+    choices: tuple[Any, ...]
+    """What it may be set to; empty where anything goes or the sources do not tell."""
+    default: Any
+    """None also where the sources do not tell."""
+    deprecated: bool
+    keys: tuple[str, ...]
+    """Keys of the JSON object that it takes."""
+
+
+def releases() -> tuple[str, ...]:
+    """Return the releases that the table covers, oldest first; pre-releases are left out."""
+    return _table()[0]
+
+
+def exists(name: str, version: str) -> bool | None:
+    """Tell whether the option ``name`` exists in vLLM ``version``; None where the version is not covered.
+
+    A name is written as it is used: ``--max-model-len``, ``--max_model_len=4096``, ``-tp``, ``--no-enable-lora``,
+    ``--compilation-config.cudagraph_mode`` (a key of a JSON option), ``VLLM_USE_V1``, ``max_model_len`` (an argument of
+    ``LLM(...)``), ``vllm:num_requests_running``. Variables of other owners exist whatever vLLM's version.
+    """
+    place = _place(version)
+    if place is None:
+        return None
+    return owner(name) not in ("", "vllm") or _at(name, place)
+
+
+def owner(name: str) -> str:
+    """Return whose option this is: ``vllm``, another project's name, or empty where nobody's is known."""
+    variable = name.partition("=")[0]
+    if variable in _known()["others"]:
+        return str(_known()["others"][variable])
+    return "vllm" if _runs(name) else ""
+
+
+def lifetime(name: str) -> str:
+    """Return the releases in which the option exists as a range (``>=0.8.3,<0.12.0``); empty where none has it.
+
+    An option that came back after a time has its ranges joined by `` or ``.
+    """
+    versions = releases()
+    ranges = []
+    for first, last in _runs(name):
+        end = f",<{versions[last + 1]}" if last + 1 < len(versions) else ""
+        ranges.append(f">={versions[first]}{end}")
+    return " or ".join(ranges)
+
+
+def nearest(name: str, version: str) -> str | None:
+    """Return the option that does in ``version`` what ``name`` does: itself, its successor or predecessor, or, where no
+    release ever had that name, the one it was most likely meant to be. None where there is none.
+    """
+    place = _place(version)
+    if place is None:
+        return None
+    if exists(name, version):
+        return name
+    bare = _bare(name)
+    if _runs(bare):
+        return _successor(bare, place) or _predecessor(bare, place)
+    meant = _meant(bare, place) or _meant(bare, None)
+    if meant is None or _at(meant, place):
+        return meant
+    return _successor(meant, place) or _predecessor(meant, place)
+
+
+def note(name: str) -> str:
+    """Return what a person has to know who used ``name`` until a release dropped it; empty where nothing is known."""
+    entry = _known()["successors"].get(_bare(name))
+    return str(entry["note"]) if entry else ""
+
+
+def describe(name: str, version: str) -> Option | None:
+    """Return how the flag or variable is given in ``version``; None where it does not exist there."""
+    place = _place(version)
+    if place is None or not _at(_bare(name), place):
+        return None
+    found = _entry(_bare(name), place)
+    if found is None:
+        return None
+    main, entry = found
+    told = {word: _as_of(entry, word, place) for word in ("kind", "aliases", "negated", "choices", "default", "deprecated", "keys")}
+    return Option(
+        main, told["kind"] or "str", tuple(told["aliases"] or ()), bool(told["negated"]), tuple(told["choices"] or ()),
+        told["default"], bool(told["deprecated"]), tuple(told["keys"] or ()),
+    )  # fmt: skip
 
 
 def version_key(text: str) -> Key | None:
@@ -34,3 +137,151 @@ def version_key(text: str) -> Key | None:
     numbers = [int(number) for number in found[1].split(".")][:4]
     numbers += [0] * (4 - len(numbers))
     return (*numbers, int(found[3] or 0), -1 if found[4] else 0)
+
+
+# The table
+
+
+@lru_cache(maxsize=1)
+def _table() -> tuple[tuple[str, ...], list[Key], dict[str, Any]]:
+    with open(TABLE, encoding="utf-8") as file:
+        table = json.load(file)
+    versions = tuple(table["releases"])
+    return versions, [version_key(version) or () for version in versions], table
+
+
+@lru_cache(maxsize=1)
+def _known() -> dict[str, Any]:
+    with open(KNOWN, encoding="utf-8") as file:
+        known: dict[str, Any] = json.load(file)
+    return known
+
+
+@lru_cache(maxsize=1)
+def _aliases() -> dict[str, list[str]]:
+    """Other names of flags, with the flags that had them in any release."""
+    found: dict[str, list[str]] = {}
+    for main, entry in _table()[2]["flags"].items():
+        for change in entry.get("aliases", ()):
+            for alias in change[1] if len(change) > 1 else ():
+                found.setdefault(alias, [])
+                if main not in found[alias]:
+                    found[alias].append(main)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _place(version: str) -> int | None:
+    """Return the number of the newest release at or below ``version``."""
+    key = version_key(version)
+    place = -1 if key is None else bisect_right(_table()[1], key) - 1
+    return place if place >= 0 else None
+
+
+def _section(name: str) -> str:
+    if name.startswith("-"):
+        return "flags"
+    if name.startswith("vllm:"):
+        return "metrics"
+    return "variables" if _VARIABLE.fullmatch(name) else "arguments"
+
+
+def _bare(name: str) -> str:
+    """Return the name alone, in the spelling of the table: no value, no key, dashes."""
+    name = name.strip().partition("=")[0]
+    if not name.startswith("--"):
+        return "-O" if re.fullmatch(r"-O\d", name) else name
+    return name.partition(".")[0].replace("_", "-")
+
+
+@lru_cache(maxsize=2048)
+def _at(name: str, place: int) -> bool:
+    bare = _bare(name)
+    found = _entry(bare, place)
+    if found is None:
+        return False
+    key = name.partition("=")[0].partition(".")[2].partition(".")[0].rstrip("+") if name.startswith("--") else ""
+    if not key:
+        return True
+    keys = _as_of(found[1], "keys", place)
+    # Without a list of keys anything may be one, where an object may be given at all.
+    return key in keys if keys else _as_of(found[1], "kind", place) == "json"
+
+
+def _entry(bare: str, place: int) -> tuple[str, dict[str, Any]] | None:
+    """Return the option that is called ``bare`` in the release ``place``, by its main name."""
+    section = _section(bare)
+    names: dict[str, Any] = _table()[2][section]
+    if section == "metrics":
+        stem = _METRIC.fullmatch(bare)
+        spellings = [bare, *(f"vllm:{stem[1]}{ending}" for ending in ("", "_total", "_info"))] if stem else [bare]
+        return next(((each, names[each]) for each in spellings if each in names and _on(names[each], place)), None)
+    if bare in names and _on(names[bare], place):
+        return bare, names[bare]
+    if section != "flags":
+        return None
+    for main in _aliases().get(bare, ()):
+        if _on(names[main], place) and bare in (_as_of(names[main], "aliases", place) or ()):
+            return main, names[main]
+    if bare.startswith("--no-"):
+        found = _entry("--" + bare[5:], place)
+        if found is not None and _as_of(found[1], "negated", place):
+            return found
+    return None
+
+
+def _on(entry: dict[str, Any], place: int) -> bool:
+    return any(first <= place <= last for first, last in entry["on"])
+
+
+def _as_of(entry: dict[str, Any], word: str, place: int) -> Any:
+    value = None
+    for change in entry.get(word, ()):
+        if change[0] > place:
+            break
+        value = change[1] if len(change) > 1 else None
+    return value
+
+
+@lru_cache(maxsize=512)
+def _runs(name: str) -> tuple[tuple[int, int], ...]:
+    runs: list[tuple[int, int]] = []
+    for place in range(len(releases())):
+        if _at(name, place):
+            runs[-1:] = [(runs[-1][0], place)] if runs and runs[-1][1] == place - 1 else [*runs[-1:], (place, place)]
+    return tuple(runs)
+
+
+# Other names for the same thing
+
+
+def _successor(name: str, place: int) -> str | None:
+    for _ in range(8):
+        entry = _known()["successors"].get(name)
+        if not entry or not entry["new"]:
+            return None
+        name = str(entry["new"])
+        if _at(name, place):
+            return name
+    return None
+
+
+def _predecessor(name: str, place: int) -> str | None:
+    for old, entry in _known()["successors"].items():
+        if entry["new"] == name and not entry.get("one_way") and _at(old, place):
+            return str(old)
+    return None
+
+
+def _meant(name: str, place: int | None) -> str | None:
+    """Return the known name that ``name`` was most likely meant to be, in one release or in any."""
+    from difflib import get_close_matches
+
+    section = _section(name)
+    names = [each for each, entry in _table()[2][section].items() if place is None or _on(entry, place)]
+    start = re.match(r"-{0,2}(?:vllm:|VLLM_)?", name)
+    shared = start[0] if start else ""
+    # What all names of a kind share makes none of them alike.
+    short = {each.removeprefix(shared): each for each in names}
+    found = get_close_matches(name.removeprefix(shared), short, n=1, cutoff=0.8)
+    return short[found[0]] if found else None

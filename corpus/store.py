@@ -1,4 +1,5 @@
 """Loads the corpus: compiled where that is fresh, from TOML otherwise, users' own rule folders on top."""
+
 from __future__ import annotations
 
 import json
@@ -17,7 +18,7 @@ except ImportError:  # another Python than CPython
     from pickle import loads
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FORMAT = 3
+FORMAT = 4
 """Number of the compiled layout; raise it with every change of it."""
 
 
@@ -63,8 +64,11 @@ class RuleRow:
 class Corpus:
     """Rules for the scanner, and the texts of the buckets on demand."""
 
-    def __init__(self, rules: list[RuleRow], folder: str, extra: dict[str, dict[str, Any]], problems: list[str]) -> None:
+    def __init__(
+        self, rules: list[RuleRow], folder: str, names: list[str], extra: dict[str, dict[str, Any]], problems: list[str]
+    ) -> None:
         self.rules = rules
+        self._names = frozenset(names)
         self.problems = problems
         """Rule files that were left out, each with the reason."""
         self._folder = folder
@@ -82,8 +86,7 @@ class Corpus:
 
     def buckets(self) -> list[str]:
         """Return all bucket ids, sorted."""
-        names = {name[: -len(".json")] for name in os.listdir(self._folder) if name.endswith(".json")}
-        return sorted((names | set(self._texts)) - {"facts"})
+        return sorted((self._names | set(self._texts)) - {"facts"})
 
 
 def load(folders: Iterable[str | os.PathLike[str]] = ()) -> Corpus:
@@ -100,7 +103,7 @@ def load(folders: Iterable[str | os.PathLike[str]] = ()) -> Corpus:
         _add_user_file(path, rules, extra, problems, folder)
     for rule in rules:
         rule.ready = ready
-    return Corpus(rules, folder, extra, problems)
+    return Corpus(rules, folder, index["buckets"], extra, problems)
 
 
 def _own() -> tuple[str, dict[str, Any]]:
@@ -176,7 +179,11 @@ def plugin_folders() -> list[str]:
             continue
         for name in sorted(names):
             if name.startswith("vllm_triage_") and name.endswith((".dist-info", ".egg-info")):
-                folders += [folder for folder in _offered(os.path.join(place, name, "entry_points.txt")) if folder not in folders]
+                folders += [
+                    folder
+                    for folder in _offered(os.path.join(place, name, "entry_points.txt"))
+                    if folder not in folders
+                ]
     return folders
 
 
@@ -223,14 +230,20 @@ def _user_files(folders: Iterable[str | os.PathLike[str]], problems: list[str]) 
     return list(dict.fromkeys(files))
 
 
-def _add_user_file(path: Path, rules: list[RuleRow], extra: dict[str, dict[str, Any]], problems: list[str], folder: str) -> None:
+def _add_user_file(
+    path: Path, rules: list[RuleRow], extra: dict[str, dict[str, Any]], problems: list[str], folder: str
+) -> None:
     from .check import check_bucket
     from .compiler import index_rules, read_bucket, texts
     from .schema import CorpusError
 
     try:
         bucket = read_bucket(path)
-        complaints = [text for text in check_bucket(bucket, path.name) if "confusers" not in text and "needs at least one fix" not in text]
+        complaints = [
+            text
+            for text in check_bucket(bucket, path.name)
+            if "confusers" not in text and "needs at least one fix" not in text
+        ]
         if complaints:
             raise CorpusError("; ".join(complaints[:3]))
         rows = [RuleRow(row) for row in index_rules(bucket)]
@@ -244,7 +257,7 @@ def _add_user_file(path: Path, rules: list[RuleRow], extra: dict[str, dict[str, 
         return
     rules += rows
     own = texts(bucket)
-    base = Corpus([], folder, extra, [])
+    base = Corpus([], folder, [], extra, [])
     try:
         merged = dict(base.texts(bucket.id))
         merged["causes"] = {**merged["causes"], **own["causes"]}

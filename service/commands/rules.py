@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
+from typing import Any
+
+from ..arguments import add_rules
+
+KEYS = (
+    "id", "bucket", "role", "cause", "strength", "pattern", "exception", "message", "frames", "innermost", "levels",
+    "scope", "versions", "source",
+)  # fmt: skip
+"""What the JSON list tells of a rule."""
 
 
 def run(words: Sequence[str]) -> int:
     """Print the rules, all or those of some buckets."""
-    parser = argparse.ArgumentParser(
-        prog="vllm-triage rules",
-        description="List the rules: id, role, cause, and the vLLM releases that print the text.",
-    )
+    about = "List the rules: id, role, cause, and the vLLM releases that print the text."
+    parser = argparse.ArgumentParser(prog="vllm-triage rules", description=about)
     parser.add_argument("bucket", nargs="*", help="only these buckets")
     parser.add_argument("-f", "--format", choices=("text", "json"), default="text")
-    parser.add_argument("--rules", action="append", default=[], metavar="FOLDER", help="add the rule files of a folder")
+    add_rules(parser)
     try:
         options = parser.parse_args(list(words))
     except SystemExit as stop:
         return int(stop.code or 0)
-    import sys
-
     from ...corpus.store import load, plugin_folders
 
     corpus = load([*options.rules, *plugin_folders()])
@@ -33,36 +39,18 @@ def run(words: Sequence[str]) -> int:
         return 2
     chosen = [rule for rule in corpus.rules if not options.bucket or rule.bucket in options.bucket]
     if options.format == "json":
-        keys = (
-            "id",
-            "bucket",
-            "role",
-            "cause",
-            "strength",
-            "pattern",
-            "exception",
-            "message",
-            "frames",
-            "innermost",
-            "levels",
-            "scope",
-            "versions",
-            "source",
-        )
-        print(
-            json.dumps(
-                [{key: getattr(rule, key) for key in keys if getattr(rule, key)} for rule in chosen],
-                ensure_ascii=False,
-                indent=2,
-            )
-        )
+        told = [{key: getattr(rule, key) for key in KEYS if getattr(rule, key)} for rule in chosen]
+        print(json.dumps(told, ensure_ascii=False, indent=2))
         return 0
-    width = max((len(rule.id) for rule in chosen), default=0)
-    for rule in chosen:
-        target = f"{rule.bucket}/{rule.cause}" if rule.cause else ""
-        print(
-            f"{rule.id:<{width}}  {rule.role:<8}  {rule.strength if rule.role == 'cause' else '':<7}  {target}"
-            + (f"  vLLM {rule.versions}" if rule.versions else "")
-        )
-    print(f"\n{len(chosen)} rules in {len({rule.bucket for rule in chosen})} files")
+    _print(chosen)
     return 0
+
+
+def _print(rules: list[Any]) -> None:
+    width = max((len(rule.id) for rule in rules), default=0)
+    for rule in rules:
+        strength = rule.strength if rule.role == "cause" else ""
+        cause = f"{rule.bucket}/{rule.cause}" if rule.cause else ""
+        versions = f"  vLLM {rule.versions}" if rule.versions else ""
+        print(f"{rule.id:<{width}}  {rule.role:<8}  {strength:<7}  {cause}{versions}".rstrip())
+    print(f"\n{len(rules)} rules in {len({rule.bucket for rule in rules})} files")

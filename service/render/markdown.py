@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...classifier.contract import shown
-from ...classifier.model import Advice, Diagnosis, Evidence
+from ...classifier.model import Advice, Evidence
 from .interface import Options, Result
 from .words import headline, percent, timeline, verdict_mark
 

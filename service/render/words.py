@@ -8,8 +8,9 @@ from typing import Any
 from ...classifier.model import STAGES, Diagnosis
 
 STAGE_NAMES = {
-    "launch": "launch", "config": "config", "engine_init": "engine", "distributed_init": "distributed", "weights": "weights", "compile": "compile",
-    "profile": "profile", "kv_cache": "KV cache", "graph_capture": "graphs", "api_ready": "API up", "serving": "serving", "shutdown": "shutdown",
+    "launch": "launch", "config": "config", "engine_init": "engine", "distributed_init": "distributed",
+    "weights": "weights", "compile": "compile", "profile": "profile", "kv_cache": "KV cache",
+    "graph_capture": "graphs", "api_ready": "API up", "serving": "serving", "shutdown": "shutdown",
 }  # fmt: skip
 
 

@@ -201,8 +201,12 @@ def test_a_namespace_tells_settings_but_not_what_was_given() -> None:
         ),
         (["    command: --model acme/tiny-7b --port 9000"], {"model": "acme/tiny-7b", "port": 9000}),
         (
-            ["Traceback (most recent call last):", '  File "run.py", line 3, in <module>']
-            + ['    llm = LLM(model="acme/tiny-7b", gpu_memory_utilization=0.4, seed=SEED)', "ValueError: no"],
+            [
+                "Traceback (most recent call last):",
+                '  File "run.py", line 3, in <module>',
+                '    llm = LLM(model="acme/tiny-7b", gpu_memory_utilization=0.4, seed=SEED)',
+                "ValueError: no",
+            ],
             {"model": "acme/tiny-7b", "gpu_memory_utilization": 0.4},
         ),
         (["vllm serve $MODEL --port 9000"], {"port": 9000}),
@@ -218,10 +222,9 @@ def test_a_command_after_a_finished_start_belongs_to_the_next_one() -> None:
     """A launcher echoes its command before the server prints its first line."""
     loaded = "(EngineCore pid=7) INFO 10-25 13:09:10 [x.py:1] Model loading took 7.93 GiB memory and 9.3 seconds"
     version = "(APIServer pid=7) INFO 10-25 13:08:43 [api_server.py:1] vLLM API server version 0.12.0"
-    answer = shared().diagnose("\n".join([
-        "+ vllm serve acme/tiny-7b --port 8001", version, BANNER, loaded,
-        "+ vllm serve acme/tiny-7b --port 8002", version, BANNER, loaded,
-    ]))  # fmt: skip
+    first = ["+ vllm serve acme/tiny-7b --port 8001", version, BANNER, loaded]
+    second = ["+ vllm serve acme/tiny-7b --port 8002", version, BANNER, loaded]
+    answer = shared().diagnose("\n".join(first + second))
     assert 2 == len(answer.incidents)
     assert 8002 == answer.facts["arguments"]["port"]
 

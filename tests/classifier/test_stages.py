@@ -13,7 +13,10 @@ from vllm_triage.classifier.stages import reached, stage_of, time_stages
 VERSION = "(APIServer pid=7) INFO 10-25 13:08:43 [api_server.py:1] vLLM API server version 0.12.0"
 LOGO = "(APIServer pid=7) INFO 03-01 10:00:00 [utils.py:265]   ▄▄ ▄█ █     █     █ ▀▄▀ █  version 0.19.0"
 ARGS = "INFO 10-25 13:08:43 [utils.py:233] non-default args: {'model': 'acme/tiny-7b'}"
-ENGINE = "(EngineCore_DP0 pid=8) INFO 10-25 13:08:50 [core.py:93] Initializing a V1 LLM engine (v0.12.0) with config: model='acme/tiny-7b', enforce_eager=False, kv_cache_dtype=auto, device_config=cuda"  # fmt: skip  # noqa: E501
+ENGINE = (
+    "(EngineCore_DP0 pid=8) INFO 10-25 13:08:50 [core.py:93] Initializing a V1 LLM engine (v0.12.0) with config: "
+    "model='acme/tiny-7b', enforce_eager=False, kv_cache_dtype=auto, device_config=cuda"
+)
 WEIGHTS = "(EngineCore_DP0 pid=8) INFO 10-25 13:09:10 [x.py:1] Model loading took 7.93 GiB memory and 9.3 seconds"
 CACHE = "(EngineCore_DP0 pid=8) INFO 10-25 13:09:20 [x.py:1] GPU KV cache size: 67,888 tokens"
 WARM = "(EngineCore_DP0 pid=8) INFO 10-25 13:09:21 [kernel_warmup.py:52] Warming up FlashInfer attention."
@@ -22,7 +25,10 @@ READY = "(APIServer pid=7) INFO:     Application startup complete."
 HEALTH = '(APIServer pid=7) INFO:     127.0.0.1:5 - "GET /health HTTP/1.1" 200 OK'
 POST = '(APIServer pid=7) INFO:     127.0.0.1:5 - "POST /v1/chat/completions HTTP/1.1" 200 OK'
 STOP = "(APIServer pid=7) INFO 10-25 14:00:00 [launcher.py:99] Shutting down FastAPI HTTP server."
-DEATH = "(APIServer pid=7) ERROR 10-25 14:00:00 [core_client.py:600] Engine core proc EngineCore_DP0 died unexpectedly, shutting down client."  # noqa: E501
+DEATH = (
+    "(APIServer pid=7) ERROR 10-25 14:00:00 [core_client.py:600] "
+    "Engine core proc EngineCore_DP0 died unexpectedly, shutting down client."
+)
 END = "(APIServer pid=7) INFO:     Application shutdown complete."
 FAILED = (
     "(APIServer pid=7) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"
@@ -112,7 +118,7 @@ def test_compiling_within_profiling_is_compiling() -> None:
         ([*UP[:3], FAILED, READY, POST], 2),
         (["nothing of vLLM"], 1),
     ],
-    
+)
 def test_every_server_start_is_an_incident(lines: list[str], count: int) -> None:
     """Crash loops, offline runs and second launchers are split; engines and API servers of one start are not."""
     assert count == len(diagnose(lines).incidents)

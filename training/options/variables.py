@@ -49,9 +49,11 @@ def _declared(resolver: Resolver, name: str, getter: ast.expr, place: Place) -> 
         function = resolver.find(DECLARED, getter.id)
         reads = [] if function is None else [default for read, default in _read(resolver, function.node, function.path) if read == name]
         return Variable(reads[0] if reads else UNKNOWN)
-    if isinstance(getter, ast.Call) and called(getter).startswith("env_") and len(getter.args) > 1:
-        choices = resolver.value(getter.args[2], place) if len(getter.args) > 2 else UNKNOWN
-        return Variable(plain(resolver.value(getter.args[1], place)), plain(choices))
+    # env_with_choices(name, default, choices), also inside deprecated_env(name, …)
+    for node in ast.walk(getter):
+        if isinstance(node, ast.Call) and called(node).startswith("env_") and len(node.args) > 1:
+            choices = resolver.value(node.args[2], place) if len(node.args) > 2 else UNKNOWN
+            return Variable(plain(resolver.value(node.args[1], place)), plain(choices))
     reads = [default for read, default in _read(resolver, getter, place.path) if read == name]
     return Variable(reads[0] if reads else UNKNOWN)
 

@@ -23,10 +23,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         catalogue = Catalogue()
         if options.list:
             return _list(catalogue, options.release)
-        if not options.release:
-            raise RecordError("name a release with --release, or ask for --list")
-        if options.release not in catalogue.releases:
-            raise RecordError(f"release {options.release} is not in catalogue/releases.toml; there are {', '.join(catalogue.releases)}")
         return _record(catalogue, options)
     except (RecordError, CatalogueError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -37,15 +33,31 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m vllm_triage.training.record", description="Record real failures of a real vLLM release (CPU build).")
+    parser = argparse.ArgumentParser(
+        prog="python -m vllm_triage.training.record",
+        description="Record real failures of a real vLLM release (CPU build).",
+    )
     parser.add_argument("--release", help="which one, of catalogue/releases.toml")
-    parser.add_argument("--fault", nargs="+", default=[], metavar="ID", help="only these; default: all that apply to the release, except slow ones")
+    parser.add_argument(
+        "--fault",
+        nargs="+",
+        default=[],
+        metavar="ID",
+        help="only these; default: all that apply to the release, except slow ones",
+    )
     parser.add_argument("--slow", action="store_true", help="also faults that take minutes")
     parser.add_argument("--again", action="store_true", help="record also what is recorded already")
-    parser.add_argument("--publish", action="store_true", help="record nothing: write what is recorded into the repository again")
+    parser.add_argument(
+        "--publish", action="store_true", help="record nothing: write what is recorded into the repository again"
+    )
     parser.add_argument("--list", action="store_true", help="list the faults (of --release) and exit")
     default = Path(tempfile.gettempdir()) / "vllm-triage-recording"
-    parser.add_argument("--work", type=Path, default=default, help="where environments, downloads and raw logs lie, up to 15 GB (default: %(default)s)")
+    parser.add_argument(
+        "--work",
+        type=Path,
+        default=default,
+        help="where environments, downloads and raw logs lie, up to 15 GB (default: %(default)s)",
+    )
     parser.add_argument("--drop", action="store_true", help="remove the release's environment afterwards")
     return parser
 
@@ -59,6 +71,8 @@ def _list(catalogue: Catalogue, release: str | None) -> int:
 
 
 def _record(catalogue: Catalogue, options: argparse.Namespace) -> int:
+    if options.release not in catalogue.releases:
+        raise RecordError(f"name a release of catalogue/releases.toml with --release: {', '.join(catalogue.releases)}")
     unknown = [name for name in options.fault if name not in catalogue.faults]
     if unknown:
         raise RecordError(f"no such fault: {', '.join(unknown)}; --list shows all")
@@ -67,7 +81,11 @@ def _record(catalogue: Catalogue, options: argparse.Namespace) -> int:
         raise RecordError("--work must lie outside the repository: gigabytes go there")
     work.mkdir(parents=True, exist_ok=True)
     applying = catalogue.faults_of(options.release)
-    faults = [fault for fault in applying if fault.id in options.fault or (not options.fault and (options.slow or not fault.slow))]
+    faults = [
+        fault
+        for fault in applying
+        if fault.id in options.fault or (not options.fault and (options.slow or not fault.slow))
+    ]
     publisher = Publisher(work, catalogue)
     runner = None
     missing = 0

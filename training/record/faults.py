@@ -14,8 +14,8 @@ CATALOGUE = Path(__file__).parent / "catalogue"
 READY = "Application startup complete"
 
 Stop = Literal["interrupt", "interrupt-main", "terminate", "kill", "freeze", "exit"]
-"""How a server that still runs is ended: Ctrl-C in a terminal (the whole group), SIGINT or SIGTERM to the main process as
-supervisors do, SIGKILL to it, `freeze` (the log ends here, everything is killed unseen), `exit` (it ends by itself)."""
+"""How a server that still runs is ended: Ctrl-C in a terminal (the whole group), SIGINT or SIGTERM to the main process
+as supervisors do, SIGKILL to it, `freeze` (the log ends here, everything is killed unseen), `exit` (ends by itself)."""
 
 
 class CatalogueError(Exception):
@@ -165,10 +165,16 @@ class Catalogue:
     """All of it, by id."""
 
     def __init__(self, folder: Path = CATALOGUE) -> None:
-        entries = dict(_entries(folder, [("release", Release), ("model", Model), ("adapter", Adapter), ("fault", Fault)]))
-        self.releases: dict[str, Release] = {name: entry for (kind, name), entry in entries.items() if kind == "release"}
+        entries = dict(
+            _entries(folder, [("release", Release), ("model", Model), ("adapter", Adapter), ("fault", Fault)])
+        )
+        self.releases: dict[str, Release] = {
+            name: entry for (kind, name), entry in entries.items() if kind == "release"
+        }
         self.models: dict[str, Model] = {name: entry for (kind, name), entry in entries.items() if kind == "model"}
-        self.adapters: dict[str, Adapter] = {name: entry for (kind, name), entry in entries.items() if kind == "adapter"}
+        self.adapters: dict[str, Adapter] = {
+            name: entry for (kind, name), entry in entries.items() if kind == "adapter"
+        }
         self.faults: dict[str, Fault] = {name: entry for (kind, name), entry in entries.items() if kind == "fault"}
 
     def faults_of(self, version: str) -> list[Fault]:

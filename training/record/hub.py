@@ -6,14 +6,25 @@ import json
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import ClassVar
+from typing import ClassVar, Self
 
 MODES: dict[str, tuple[int, dict[str, str], str]] = {
-    "401": (401, {"X-Error-Code": "RepoNotFound", "X-Error-Message": "Invalid username or password."}, "Invalid username or password."),
-    "403": (403, {"X-Error-Code": "GatedRepo", "X-Error-Message": "Your request to access this repository is awaiting review."}, "Forbidden"),
+    "401": (
+        401,
+        {"X-Error-Code": "RepoNotFound", "X-Error-Message": "Invalid username or password."},
+        "Invalid username or password.",
+    ),
+    "403": (
+        403,
+        {"X-Error-Code": "GatedRepo", "X-Error-Message": "Your request to access this repository is awaiting review."},
+        "Forbidden",
+    ),
     "gated": (
         401,
-        {"X-Error-Code": "GatedRepo", "X-Error-Message": "Access to this model is restricted. You must be authenticated to access it."},
+        {
+            "X-Error-Code": "GatedRepo",
+            "X-Error-Message": "Access to this model is restricted. You must be authenticated to access it.",
+        },
         "Access to this model is restricted.",
     ),
     "404": (404, {"X-Error-Code": "RepoNotFound", "X-Error-Message": "Repository not found"}, "Repository not found"),
@@ -42,7 +53,7 @@ class Hub:
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
-    def __enter__(self) -> Hub:
+    def __enter__(self) -> Self:
         threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True).start()
         return self
 

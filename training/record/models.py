@@ -1,4 +1,4 @@
-"""Tiny models, tokenizers and adapters in the form of a model hub's folders: sound ones, and ones broken as the catalogue says."""
+"""Tiny models, tokenizers and adapters in the form of a hub's folders: sound ones and broken ones."""
 
 from __future__ import annotations
 
@@ -6,15 +6,30 @@ import json
 from pathlib import Path
 from typing import Any
 
-from .faults import Adapter, Model
+from .faults import Adapter, Model, Weights
 from .weights import adapter_tensors, model_tensors, write_safetensors
 
 CONFIG: dict[str, Any] = {
-    "architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "vocab_size": 512, "hidden_size": 128, "intermediate_size": 256,
-    "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32, "max_position_embeddings": 2048,
-    "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "tie_word_embeddings": False, "bos_token_id": 0, "eos_token_id": 2,
-    "hidden_act": "silu", "torch_dtype": "bfloat16", "initializer_range": 0.02, "use_cache": True,
-}  # fmt: skip
+    "architectures": ["Qwen2ForCausalLM"],
+    "model_type": "qwen2",
+    "vocab_size": 512,
+    "hidden_size": 128,
+    "intermediate_size": 256,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 32,
+    "max_position_embeddings": 2048,
+    "rms_norm_eps": 1e-6,
+    "rope_theta": 10000.0,
+    "tie_word_embeddings": False,
+    "bos_token_id": 0,
+    "eos_token_id": 2,
+    "hidden_act": "silu",
+    "torch_dtype": "bfloat16",
+    "initializer_range": 0.02,
+    "use_cache": True,
+}
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
@@ -35,12 +50,17 @@ def make_model(folder: Path, model: Model) -> None:
     config = {name: value for name, value in {**CONFIG, **model.config}.items() if value != "absent"}
     files: dict[str, bytes] = {"config.json": _json(config)}
     if model.tokenizer != "none":
-        settings = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 100_000, "eos_token": SPECIAL[2], "pad_token": SPECIAL[0]}
+        settings = {
+            "tokenizer_class": "PreTrainedTokenizerFast",
+            "model_max_length": 100_000,
+            "eos_token": SPECIAL[2],
+            "pad_token": SPECIAL[0],
+        }
         if model.tokenizer == "full":
             settings["chat_template"] = TEMPLATE
         files |= {"tokenizer.json": _json(tokenizer()), "tokenizer_config.json": _json(settings)}
     if model.weights is not None:
-        files |= _checkpoint(model, config)
+        files |= _checkpoint(model.weights, config)
     files |= {name: text.encode() for name, text in model.write.items()}
     for name, share in model.cut.items():
         files[name] = files[name][: int(len(files[name]) * share)]
@@ -52,9 +72,15 @@ def make_model(folder: Path, model: Model) -> None:
 def make_adapter(folder: Path, adapter: Adapter) -> None:
     """Write one LoRA adapter for the tiny model."""
     config = {
-        "peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": "tiny", "r": adapter.rank, "lora_alpha": 16,
-        "target_modules": adapter.modules, "bias": "none", "lora_dropout": 0.0,
-    }  # fmt: skip
+        "peft_type": "LORA",
+        "task_type": "CAUSAL_LM",
+        "base_model_name_or_path": "tiny",
+        "r": adapter.rank,
+        "lora_alpha": 16,
+        "target_modules": adapter.modules,
+        "bias": "none",
+        "lora_dropout": 0.0,
+    }
     tensors = adapter_tensors(adapter.rank, adapter.modules, CONFIG)
     files = {"adapter_config.json": _json(config), "adapter_model.safetensors": write_safetensors(tensors)}
     _write(folder, {name: content for name, content in files.items() if name not in adapter.remove})
@@ -70,19 +96,40 @@ def tokenizer() -> dict[str, Any]:
     merges = [[first, second] for first in letters for second in letters][:room]
     words = [*SPECIAL, *_byte_letters(), *("".join(pair) for pair in merges)]
     added = [
-        {"id": number, "content": word, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+        {
+            "id": number,
+            "content": word,
+            "single_word": False,
+            "lstrip": False,
+            "rstrip": False,
+            "normalized": False,
+            "special": True,
+        }
         for number, word in enumerate(SPECIAL)
     ]
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     return {
-        "version": "1.0", "truncation": None, "padding": None, "added_tokens": added, "normalizer": None, "pre_tokenizer": level,
-        "post_processor": None, "decoder": level,
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": added,
+        "normalizer": None,
+        "pre_tokenizer": level,
+        "post_processor": None,
+        "decoder": level,
         "model": {
-            "type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None, "end_of_word_suffix": None,
-            "fuse_unk": False, "byte_fallback": False, "ignore_merges": False,
-            "vocab": {word: number for number, word in enumerate(words)}, "merges": merges,
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": False,
+            "vocab": {word: number for number, word in enumerate(words)},
+            "merges": merges,
         },
-    }  # fmt: skip
+    }
 
 
 def _byte_letters() -> list[str]:
@@ -92,15 +139,17 @@ def _byte_letters() -> list[str]:
     return [chr(byte) if byte in printable else chr(next(spare)) for byte in range(256)]
 
 
-def _checkpoint(model: Model, config: dict[str, Any]) -> dict[str, bytes]:
-    assert model.weights is not None
-    tensors = model_tensors(model.weights, config)
-    if model.weights.shards == 1:
+def _checkpoint(weights: Weights, config: dict[str, Any]) -> dict[str, bytes]:
+    tensors = model_tensors(weights, config)
+    if weights.shards == 1:
         return {"model.safetensors": write_safetensors(tensors)}
-    count = model.weights.shards
+    count = weights.shards
     names = [f"model-{number + 1:05}-of-{count:05}.safetensors" for number in range(count)]
     home = {name: names[number * count // len(tensors)] for number, name in enumerate(tensors)}
-    files = {file: write_safetensors({name: shape for name, shape in tensors.items() if home[name] == file}) for file in names}
+    files = {
+        file: write_safetensors({name: shape for name, shape in tensors.items() if home[name] == file})
+        for file in names
+    }
     return {**files, "model.safetensors.index.json": _json({"metadata": {"total_size": 1}, "weight_map": home})}
 
 

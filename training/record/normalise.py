@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 HOST = "vllm-host"
@@ -40,11 +41,15 @@ def replacements(about: Mapping[str, Any], work: str, addresses: list[str], host
 
 
 def normalise(log: bytes, known: Mapping[str, str]) -> bytes:
-    """Replace each name where it stands for itself: not inside a longer word or number."""
+    """Replace each name where it stands for itself: not inside a longer word, number or file name."""
     if not known:
         return log
-    longest_first = sorted(known, key=len, reverse=True)
-    pattern = re.compile(rb"(?<![\w.-])(?:" + b"|".join(re.escape(name.encode()) for name in longest_first) + rb")(?![\w-])")
+    # Paths may follow a word without a space: two processes that write into one pipe.
+    names = [
+        (b"" if name.startswith("/") else rb"(?<![\w.-])") + re.escape(name.encode())
+        for name in sorted(known, key=len, reverse=True)
+    ]
+    pattern = re.compile(b"(?:" + b"|".join(names) + rb")(?![\w-])")
     cut = {name.encode(): stands.encode() for name, stands in known.items()}
     return pattern.sub(lambda found: cut[found.group()], log)
 
@@ -60,8 +65,6 @@ def machine_addresses() -> list[str]:
                 found.add(probe.getsockname()[0])
         except OSError:
             continue
-    try:
+    with suppress(OSError):
         found |= {str(entry[4][0]) for entry in socket.getaddrinfo(socket.gethostname(), None)}
-    except OSError:
-        pass
     return sorted(address for address in found if not address.startswith("127.") and address not in ("::1", "0.0.0.0"))  # noqa: S104 - no binding

@@ -40,8 +40,17 @@ class Server:
         self._started = time.monotonic()
         self._shared: set[str] = set()
         self._process = subprocess.Popen(  # noqa: S603 - the catalogue's commands
-            command, env=environment, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+            command,
+            env=environment,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
+        if self._process.stdout is None:
+            raise RuntimeError("a pipe was asked for and is not there")
+        self._pipe = self._process.stdout
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -70,7 +79,11 @@ class Server:
 
     def members(self) -> list[Member]:
         """Return the session's living processes by age, and note which shared memory they use."""
-        found = [Member(int(entry.name), command) for entry in PROC.iterdir() if entry.name.isdigit() and (command := _command_in(entry, self.pid))]
+        found = [
+            Member(int(entry.name), command)
+            for entry in PROC.iterdir()
+            if entry.name.isdigit() and (command := _command_in(entry, self.pid))
+        ]
         for member in found:
             with suppress(OSError):
                 mapped = re.findall(rf"{SHARED}\S+", (PROC / str(member.pid) / "maps").read_text())
@@ -79,7 +92,11 @@ class Server:
 
     def signal(self, name: str, pattern: str, which: int = 0) -> str:
         """Send a signal to the process whose command line matches; return that command line ('' if there is none)."""
-        matching = [member for member in self.members() if re.search(pattern, member.command) and "resource_tracker" not in member.command]
+        matching = [
+            member
+            for member in self.members()
+            if re.search(pattern, member.command) and "resource_tracker" not in member.command
+        ]
         if not matching:
             return ""
         os.kill(matching[which].pid, getattr(signal, name))
@@ -141,8 +158,7 @@ class Server:
         return said
 
     def _read(self) -> None:
-        assert self._process.stdout is not None
-        pipe = self._process.stdout.fileno()
+        pipe = self._pipe.fileno()
         while chunk := os.read(pipe, 1 << 16):
             now = round((time.monotonic() - self._started) * 1000)
             self.output += chunk

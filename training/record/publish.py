@@ -1,4 +1,4 @@
-"""From raw recordings to `corpus/logs/recorded`: normalised logs, arrival times, and the index with what each must be answered."""
+"""From raw recordings to `corpus/logs/recorded`: normalised logs, arrival times, and the answer each must get."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ RECORDED = Path(__file__).parents[2] / "corpus/logs/recorded"
 INDEX = "index.jsonl"
 LARGEST = 400_000
 """Bytes of a log that are worth their place in a repository."""
+LONGEST_ANSWER = 160
 MOST_LINES = 40
 """Evidence lines that are listed; a stalled server repeats itself for hours."""
 
@@ -52,9 +53,16 @@ class Publisher:
         (folder / f"{fault.id}.log").write_bytes(log)
         (folder / f"{fault.id}.times").write_text(short_times(raw.times.read_text()))
         entry = {
-            "file": f"{release}/{fault.id}.log", "release": release, "fault": fault.id, "bucket": outcome.bucket, "also": outcome.also,
-            "evidence": text_of(log, lines[0]) if lines else "", "evidence_lines": lines, "cause": outcome.cause or fault.cause, "broken": fault.broken,
-        }  # fmt: skip
+            "file": f"{release}/{fault.id}.log",
+            "release": release,
+            "fault": fault.id,
+            "bucket": outcome.bucket,
+            "also": outcome.also,
+            "evidence": text_of(log, lines[0]) if lines else "",
+            "evidence_lines": lines,
+            "cause": outcome.cause or fault.cause,
+            "broken": fault.broken,
+        }
         self._enter(entry)
         self._describe(release, fault, about, known)
         return outcome.bucket
@@ -84,12 +92,21 @@ class Publisher:
 
     def _describe(self, release: str, fault: Fault, about: dict[str, Any], known: dict[str, str]) -> None:
         path = self.target / release / "recordings.json"
-        described = json.loads(path.read_text()) if path.is_file() else {"release": release, "recordings": {}}
+        described: dict[str, Any] = (
+            json.loads(path.read_text()) if path.is_file() else {"release": release, "recordings": {}}
+        )
         told = {
-            "command": shlex.join(about["command"]), "environment": about["environment"], "surroundings": about["surroundings"],
-            "traffic": [action.model_dump(exclude_defaults=True) for action in fault.traffic], "answers": about["notes"], "ending": about["ending"],
-            "exit_code": about["exit_code"], "ready": about["ready"], "seconds": about["seconds"], "recorded": about["recorded"],
-        }  # fmt: skip
+            "command": shlex.join(about["command"]),
+            "environment": about["environment"],
+            "surroundings": about["surroundings"],
+            "traffic": [action.model_dump(exclude_defaults=True) for action in fault.traffic],
+            "answers": [note[:LONGEST_ANSWER] for note in about["notes"]],
+            "ending": about["ending"],
+            "exit_code": about["exit_code"],
+            "ready": about["ready"],
+            "seconds": about["seconds"],
+            "recorded": about["recorded"],
+        }
         described["recordings"][fault.id] = json.loads(normalise(json.dumps(told, ensure_ascii=False).encode(), known))
         described["recordings"] = dict(sorted(described["recordings"].items()))
         path.write_text(json.dumps(described, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

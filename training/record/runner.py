@@ -62,7 +62,9 @@ class Runner:
         recording.log.parent.mkdir(parents=True, exist_ok=True)
         self._fresh_folders()
         port = _free_port()
-        output, times, about = bytearray(), [], {}
+        output = bytearray()
+        times: list[int] = []
+        about: dict[str, Any] = {}
         with ExitStack() as stack:
             venv = self._environment.venv
             if fault.remove_packages or fault.install_packages:
@@ -85,7 +87,13 @@ class Runner:
                 times += [since + at for at in server.times]
         recording.log.write_bytes(output)
         recording.times.write_text("".join(f"{at}\n" for at in times))
-        about |= {"command": command, "environment": filled(fault.environment, fill), "surroundings": _in_words(fault), "port": port, "hub": hub}
+        about |= {
+            "command": command,
+            "environment": filled(fault.environment, fill),
+            "surroundings": _in_words(fault),
+            "port": port,
+            "hub": hub,
+        }
         about |= {"venv": str(venv), "base_prefix": self._base_prefix, "recorded": time.strftime("%Y-%m-%d")}
         recording.about.write_text(json.dumps(about, indent=1))
         return recording
@@ -98,9 +106,15 @@ class Runner:
 
     def _fill(self, venv: Path, port: int, hub: str) -> dict[str, str]:
         return {
-            "models": str(self._work / "models"), "home": str(self._home), "tmp": str(self._temporary), "port": str(port), "hub": hub,
-            "python": str(venv / "bin/python"), "host": socket.gethostname(), "version": self._environment.release.version,
-        }  # fmt: skip
+            "models": str(self._work / "models"),
+            "home": str(self._home),
+            "tmp": str(self._temporary),
+            "port": str(port),
+            "hub": hub,
+            "python": str(venv / "bin/python"),
+            "host": socket.gethostname(),
+            "version": self._environment.release.version,
+        }
 
     def _command(self, fault: Fault, venv: Path, fill: dict[str, str]) -> list[str]:
         if fault.script:
@@ -108,24 +122,35 @@ class Runner:
             script.write_text(filled(fault.script, fill))
             return [str(venv / "bin/python"), str(script)]
         # As a module: the script in a copied environment would start the original's Python.
-        start = [str(venv / "bin/python"), "-m", "vllm.entrypoints.cli.main"] if venv != self._environment.venv else [str(venv / "bin/vllm")]
+        start = (
+            [str(venv / "bin/python"), "-m", "vllm.entrypoints.cli.main"]
+            if venv != self._environment.venv
+            else [str(venv / "bin/vllm")]
+        )
         if fault.command:
             return [*start, *filled(fault.command, fill)]
         command = [*start, "serve", filled(fault.model, fill), "--host", "127.0.0.1", "--port", fill["port"]]
         command += ["--load-format", "dummy"] if fault.dummy else []
         command += ["--dtype", "float32"] if fault.float32 else []
         command += ["--enforce-eager"] if fault.eager else []
-        return command + filled(fault.arguments, fill)
+        arguments: list[str] = filled(fault.arguments, fill)
+        return command + arguments
 
     def _variables(self, fault: Fault, fill: dict[str, str]) -> dict[str, str]:
         path = os.environ.get("PATH", "")
         if fault.hide_commands:
             path = str(bare_path(self._work, fault.hide_commands))
         variables = {
-            "PATH": path, "LANG": "C.UTF-8", "HOME": str(self._home), "TMPDIR": str(self._temporary),
-            "HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1",
-            **self._environment.variables(), **filled(fault.environment, fill),
-        }  # fmt: skip
+            "PATH": path,
+            "LANG": "C.UTF-8",
+            "HOME": str(self._home),
+            "TMPDIR": str(self._temporary),
+            "HF_HUB_OFFLINE": "1",
+            "VLLM_CPU_KVCACHE_SPACE": "1",
+            "VLLM_NO_USAGE_STATS": "1",
+            **self._environment.variables(),
+            **filled(fault.environment, fill),
+        }
         return {name: value for name, value in variables.items() if name not in fault.unset}
 
 
@@ -141,9 +166,14 @@ def _provoke(server: Server, fault: Fault, port: int, fill: dict[str, str]) -> d
         # Also on Ctrl-C here: nothing of a recording may go on running.
         ending = server.stop(fault.stop)
     return {
-        "reached": reached, "reached_after": seconds, "ready": READY.encode() in server.output, "ending": ending,
-        "exit_code": server.exit_code(), "seconds": round(time.monotonic() - started, 1), "notes": client.notes,
-    }  # fmt: skip
+        "reached": reached,
+        "reached_after": seconds,
+        "ready": READY.encode() in server.output,
+        "ending": ending,
+        "exit_code": server.exit_code(),
+        "seconds": round(time.monotonic() - started, 1),
+        "notes": client.notes,
+    }
 
 
 def _surroundings(fault: Fault, command: list[str], fill: dict[str, str]) -> list[str]:

@@ -57,7 +57,9 @@ class Client:
     def _send(self, path: str, content: bytes | None) -> None:
         try:
             connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=TIMEOUT)
-            connection.request("GET" if content is None else "POST", path, content, {"Content-Type": "application/json"})
+            connection.request(
+                "GET" if content is None else "POST", path, content, {"Content-Type": "application/json"}
+            )
             answer = connection.getresponse()
             self.notes.append(f"{path} {answer.status} {answer.read(400).decode(errors='replace')}")
             connection.close()
@@ -69,8 +71,9 @@ class Client:
         content = self._content(action) or b""
         for _ in range(action.times):
             with socket.create_connection(("127.0.0.1", self._port)) as connection:
-                head = f"POST {action.path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
-                connection.sendall(head.encode() + content)
+                head = [f"POST {action.path} HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
+                head += [f"Content-Length: {len(content)}", "", ""]
+                connection.sendall("\r\n".join(head).encode() + content)
                 time.sleep(action.seconds or 1)
 
     def _wait(self, seconds: float) -> None:
@@ -86,7 +89,9 @@ class Client:
         if not action.body and action.path not in BODIES:
             return None
         body = {**BODIES.get(action.path, {}), **action.body}
-        return json.dumps(filled({name: value for name, value in body.items() if value != "absent"}, self._fill)).encode()
+        return json.dumps(
+            filled({name: value for name, value in body.items() if value != "absent"}, self._fill)
+        ).encode()
 
 
 def filled(value: Any, fill: dict[str, str]) -> Any:

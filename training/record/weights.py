@@ -15,18 +15,30 @@ Shapes = dict[str, list[int]]
 
 def model_tensors(weights: Weights, config: dict[str, Any]) -> Shapes:
     """Return the tensors of a Qwen2 checkpoint that fits ``config``, then changed as the catalogue says."""
-    hidden, inner, words, head = (config[name] for name in ("hidden_size", "intermediate_size", "vocab_size", "head_dim"))
+    hidden, inner, words, head = (
+        config[name] for name in ("hidden_size", "intermediate_size", "vocab_size", "head_dim")
+    )
     queries, keys = config["num_attention_heads"] * head, config["num_key_value_heads"] * head
-    shapes: Shapes = {"model.embed_tokens.weight": [words, hidden], "model.norm.weight": [hidden], "lm_head.weight": [words, hidden]}
+    shapes: Shapes = {
+        "model.embed_tokens.weight": [words, hidden],
+        "model.norm.weight": [hidden],
+        "lm_head.weight": [words, hidden],
+    }
     for number in range(config["num_hidden_layers"]):
         layer = {
-            "self_attn.q_proj.weight": [queries, hidden], "self_attn.q_proj.bias": [queries],
-            "self_attn.k_proj.weight": [keys, hidden], "self_attn.k_proj.bias": [keys],
-            "self_attn.v_proj.weight": [keys, hidden], "self_attn.v_proj.bias": [keys],
+            "self_attn.q_proj.weight": [queries, hidden],
+            "self_attn.q_proj.bias": [queries],
+            "self_attn.k_proj.weight": [keys, hidden],
+            "self_attn.k_proj.bias": [keys],
+            "self_attn.v_proj.weight": [keys, hidden],
+            "self_attn.v_proj.bias": [keys],
             "self_attn.o_proj.weight": [hidden, queries],
-            "mlp.gate_proj.weight": [inner, hidden], "mlp.up_proj.weight": [inner, hidden], "mlp.down_proj.weight": [hidden, inner],
-            "input_layernorm.weight": [hidden], "post_attention_layernorm.weight": [hidden],
-        }  # fmt: skip
+            "mlp.gate_proj.weight": [inner, hidden],
+            "mlp.up_proj.weight": [inner, hidden],
+            "mlp.down_proj.weight": [hidden, inner],
+            "input_layernorm.weight": [hidden],
+            "post_attention_layernorm.weight": [hidden],
+        }
         shapes |= {f"model.layers.{number}.{name}": shape for name, shape in layer.items()}
     shapes |= weights.change | weights.add
     return {name: shape for name, shape in shapes.items() if name not in weights.drop}
@@ -50,7 +62,11 @@ def write_safetensors(shapes: Shapes, seed: int = 0) -> bytes:
     data = bytearray()
     for name, shape in shapes.items():
         start = len(data)
-        values = [1.0] * prod(shape) if name.endswith("norm.weight") else [dice.uniform(-0.04, 0.04) for _ in range(prod(shape))]
+        values = (
+            [1.0] * prod(shape)
+            if name.endswith("norm.weight")
+            else [dice.uniform(-0.04, 0.04) for _ in range(prod(shape))]
+        )
         data += array.array("f", values).tobytes()
         header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [start, len(data)]}
     text = json.dumps(header).encode()
