@@ -22,7 +22,7 @@ _ORPHAN_SIGNS = (b"[0;0m", b"[0m", b"[39m", b"[1;36m", b"[36m")
 _CARRIAGE = LazyPattern(rb"\r+\n")
 # A progress bar that was still being drawn when another process wrote its record. Each begins with a literal, which makes it fast.
 _GLUED = rb"(?:, [^\]\r\n]{0,80})?\]) *(?=\(\w[\w =]{0,40} pid=\d|(?:INFO|WARNING|ERROR|DEBUG|CRITICAL)[ :]|Traceback |\[rank\d)"
-_BARS = tuple((sign, LazyPattern(rb"(" + sign + _GLUED)) for sign in (b"it/s", b"s/it", b"B/s"))
+_BARS = tuple((sign, LazyPattern(rb"(" + sign + _GLUED)) for sign in (b"it/s", b"s/it"))
 _FLAT_TRACE = LazyPattern(rb'^[^\n]*\\n\s*File \\*"[^\n]*', re.M)
 _FLAT_STARTS = LazyPattern(
     rb" (?=(?:\(\w[\w =.]{0,40} pid=\d+\) )?(?:INFO|WARNING|ERROR|DEBUG|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d )"
@@ -31,7 +31,7 @@ _FLAT_STARTS = LazyPattern(
 )
 _FLAT_SIGNS = (b' File "', b" INFO ", b" ERROR ", b" WARNING ", b"Error: ")
 _REQUEST = b" Received request "
-FLAT_LINE = 600
+FLAT_LINE = 300
 """A line longer than this with several log prefixes in it has lost its newlines."""
 FLAT_PART = 1 << 20
 """Bytes of the start in which such lines are looked for: they come from clipboards and forms, not from files of a server."""
@@ -80,14 +80,17 @@ class Cleaner:
             return b""
         return self._decoder.decode(b"", True).encode("utf-8", "surrogatepass")  # type: ignore[no-any-return]
 
+    def look(self, head: bytes) -> None:
+        """Note what the first decoded bytes (``HEAD`` of them, or all) tell about the whole."""
+        from .unwrap import looks_like_json
+
+        head = head[:HEAD]
+        self._json = looks_like_json(head)
+        plain = ANSI.sub(b"", head) if b"\x1b" in head else head
+        self._orphans = any(sign in plain for sign in _ORPHAN_SIGNS)
+
     def clean(self, data: bytes) -> bytes:
         """Return ``data``, which holds whole lines, without colours, wrapped records unwrapped; as many newlines as before."""
-        if not self._seen and data:
-            from .unwrap import looks_like_json
-
-            head = data[:HEAD]
-            self._json = looks_like_json(head)
-            self._orphans = any(sign in head for sign in _ORPHAN_SIGNS)
         seen, self._seen = self._seen, self._seen + len(data)
         if self._json or b'{"' in data:
             from .unwrap import unwrap_json
@@ -108,7 +111,7 @@ class Cleaner:
         for sign, bar in _BARS:
             if sign in data:
                 data = bar.sub(rb"\1\r", data)
-        return _split_flat(data) if seen < FLAT_PART else data
+        return _split_flat(data, FLAT_PART - seen) if seen < FLAT_PART else data
 
 
 def _drop_prompts(data: bytes) -> bytes:
@@ -151,12 +154,12 @@ def _unflatten(found: re.Match[bytes]) -> bytes:
     return found.group().replace(b"\\r\\n", b"\r").replace(b"\\n", b"\r").replace(b'\\"', b'"')
 
 
-def _split_flat(data: bytes) -> bytes:
-    """Split the lines that have lost their newlines (records one after the other, separated by spaces)."""
+def _split_flat(data: bytes, limit: int) -> bytes:
+    """Split the lines that have lost their newlines (records one after the other, separated by spaces) and begin before ``limit``."""
     parts: list[bytes] = []
     done = position = 0
     size = len(data)
-    while size - position > FLAT_LINE:
+    while size - position > FLAT_LINE and position < limit:
         # Hop over what has a newline at least every so many bytes.
         end = data.rfind(b"\n", position, position + FLAT_LINE + 1)
         if end >= 0:

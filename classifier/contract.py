@@ -1,4 +1,5 @@
-"""The output contract as plain dictionaries: what JSON, HTTP, MCP and chat-ops carry (see report.py for its typed form)."""
+"""The output contract as plain dictionaries: what JSON, HTTP, MCP and chat-ops carry (typed: report.py)."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -21,7 +22,7 @@ def as_dict(answer: Diagnosis) -> dict[str, Any]:
         "cause": answer.cause,
         "confidence": answer.confidence,
         "decided_by": answer.decided_by,
-        "title": answer.title,
+        "title": mask(answer.title),
         "summary": mask(answer.summary),
         "evidence": [_evidence(item) for item in answer.evidence],
         "symptoms": [_evidence(item) for item in answer.symptoms],
@@ -31,24 +32,39 @@ def as_dict(answer: Diagnosis) -> dict[str, Any]:
         "facts": {name: mask_value(name, value) for name, value in answer.facts.items() if name != "command"},
         "fixes": [
             {
-                "rank": fix.rank, "title": fix.title, "kind": fix.kind, "option": fix.option, "value": fix.value, "change": mask(fix.change),
-                "why": fix.why, "cost": fix.cost, "safety": fix.safety, "verify": fix.verify, "versions": fix.versions, "source": fix.source,
+                "rank": fix.rank, "title": mask(fix.title), "kind": fix.kind, "option": fix.option,
+                "value": mask(fix.value), "change": mask(fix.change), "why": mask(fix.why), "cost": mask(fix.cost),
+                "safety": fix.safety, "verify": mask(fix.verify), "versions": fix.versions, "source": fix.source,
             }
             for fix in answer.fixes
         ],
         "corrected_command": mask(answer.corrected_command),
         "incidents": len(answer.incidents),
-        "confirm": answer.confirm,
-        "refute": answer.refute,
+        "confirm": mask(answer.confirm),
+        "refute": mask(answer.refute),
         "notes": [mask(note) for note in answer.notes],
         "input": {"lines": answer.lines, "bytes": answer.bytes},
     }  # fmt: skip
 
 
+def without_secrets(answer: Diagnosis) -> Diagnosis:
+    """Return a copy of an answer with everything masked that is made of the log's own words; log lines: see ``shown``."""
+    from dataclasses import replace
+
+    texts = {
+        name: mask(getattr(answer, name)) for name in ("title", "summary", "confirm", "refute", "corrected_command")
+    }
+    words = ("title", "value", "change", "why", "cost", "verify")
+    fixes = [replace(fix, **{name: mask(getattr(fix, name)) for name in words}) for fix in answer.fixes]
+    facts = {name: mask_value(name, value) for name, value in answer.facts.items()}
+    return replace(answer, **texts, fixes=fixes, facts=facts, notes=[mask(note) for note in answer.notes])
+
+
 def shown(text: str) -> str:
     """Return a log line as answers show it: no secrets, no control characters, not endless."""
-    text = "".join(character if character.isprintable() else " " for character in text[: TEXT + 1])
-    return mask(text if len(text) <= TEXT else text[:TEXT] + " …").rstrip()
+    # Masked before it is cut: half a token is no longer told as one.
+    text = mask("".join(character if character.isprintable() else " " for character in text[: 2 * TEXT]))
+    return (text if len(text) <= TEXT else text[:TEXT] + " …").rstrip()
 
 
 def _evidence(item: Evidence) -> dict[str, Any]:
@@ -58,6 +74,11 @@ def _evidence(item: Evidence) -> dict[str, Any]:
 def _stages(answer: Diagnosis) -> list[dict[str, Any]]:
     spans = sorted(answer.stages, key=lambda span: (span.line, STAGES.index(span.stage)))
     return [
-        {"stage": span.stage, "line": span.line, **({"time": span.time} if span.time else {}), **({"seconds": span.seconds} if span.seconds is not None else {})}
+        {
+            "stage": span.stage,
+            "line": span.line,
+            **({"time": span.time} if span.time else {}),
+            **({"seconds": span.seconds} if span.seconds is not None else {}),
+        }
         for span in spans
     ]

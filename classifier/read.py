@@ -244,6 +244,7 @@ def _blocks(chunks: Iterator[bytes]) -> Iterator[Block]:
     rest = b""
     gathered: list[bytes] = []
     size = raw = 0
+    looked = False
     for chunk in chunks:
         raw += len(chunk)
         text = cleaner.decode(chunk)
@@ -253,12 +254,17 @@ def _blocks(chunks: Iterator[bytes]) -> Iterator[Block]:
             continue
         rest += b"".join(gathered)
         gathered, size = [], 0
+        if not looked:
+            cleaner.look(rest)
+            looked = True
         while end := _end_of_block(rest):
             data, rest = rest[:end], rest[end:]
             yield Block(cleaner.clean(data), number, raw)
             number += data.count(b"\n")
             raw = 0
     data = rest + b"".join(gathered) + cleaner.finish()
+    if not looked:
+        cleaner.look(data)
     if data or raw:
         yield Block(cleaner.clean(data), number, raw)
 

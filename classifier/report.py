@@ -1,4 +1,5 @@
 """The typed form of the answer (pydantic), and the one call that most users need."""
+
 from __future__ import annotations
 
 import os
@@ -65,6 +66,13 @@ class RankedFix(_Model):
     source: str = ""
 
 
+class Input(_Model):
+    """How much was read."""
+
+    lines: int
+    bytes: int = Field(description="before unpacking or decoding")
+
+
 class Report(_Model):
     """The answer: root cause, proof, fixes. The same fields as ``vllm-triage --format json``."""
 
@@ -87,6 +95,7 @@ class Report(_Model):
     confirm: str = ""
     refute: str = ""
     notes: list[str] = []
+    input: Input
 
     @property
     def failed(self) -> bool:
@@ -103,7 +112,8 @@ def triage(source: str | bytes | os.PathLike[str] | IO[bytes] | IO[str] | Iterab
     """Read a vLLM log and return the root cause, the lines that prove it, and ranked fixes.
 
     Args:
-        source: The log itself (``str``, ``bytes``), a path object, an open file, or an iterable of lines. gzip and zstd are unpacked.
+        source: The log itself (``str``, ``bytes``), a path object, an open file, or an iterable of lines. gzip and zstd
+            are unpacked.
 
     Raises:
         InputError: The source cannot be read.

@@ -1,7 +1,6 @@
-"""For people who add rules: run the examples of a rule file through the real engine, and assert what a log is answered with.
+"""For people who add rules: run a rule file's examples through the real engine, assert what a log is answered with.
 
-    from vllm_triage.classifier.testing import RuleFile, assert_verdict
-
+Example:
     RULES = RuleFile("rules/acme_plugin.toml")
 
     def test_examples():
@@ -70,22 +69,25 @@ class RuleFile:
 def check_examples(bucket: Bucket, rule: Rule, triage: Triage | None = None) -> list[str]:
     """Return complaints about the examples of one rule, each run through the engine by itself.
 
-    Every ``match`` must make the rule fire. A ``reject`` must not, where the rule's own words decide; a rule that asks for
-    a stage, for other rules or for a stack is tried in that company (:func:`company`).
+    Every ``match`` must make the rule fire. A ``reject`` must not, where the rule's own words decide; a rule that asks
+    for a stage or for other rules is tried in that company (:func:`company`).
     """
     engine = triage or shared()
     name = f"{bucket.id}/{rule.id}"
     before = company(rule)
-    complaints = [f"{name}: does not fire on its example {text[:100]!r}" for text in rule.match if not fires(name, before + text, engine)]
+    silent = [text for text in rule.match if not fires(name, before + text, engine)]
+    complaints = [f"{name}: does not fire on its example {text[:100]!r}" for text in silent]
     if not (rule.requires or rule.stages or rule.unless or rule.not_frames):
-        complaints += [f"{name}: fires on its counter-example {text[:100]!r}" for text in rule.reject if fires(name, text, engine)]
+        loud = [text for text in rule.reject if fires(name, text, engine)]
+        complaints += [f"{name}: fires on its counter-example {text[:100]!r}" for text in loud]
     return complaints
 
 
 def check_confusers(bucket: Bucket, triage: Triage | None = None) -> list[str]:
     """Return complaints about excerpts that look like the bucket, are not, and are answered with it all the same."""
     engine = triage or shared()
-    return [f"{bucket.id}: its confuser is answered with it: {text[:100]!r}" for text in bucket.confusers if engine.diagnose(text).bucket == bucket.id]
+    taken = [text for text in bucket.confusers if engine.diagnose(text).bucket == bucket.id]
+    return [f"{bucket.id}: its confuser is answered with it: {text[:100]!r}" for text in taken]
 
 
 def fires(rule: str, log: Any, triage: Triage | None = None) -> bool:
@@ -111,7 +113,7 @@ def read_incidents(log: Any, triage: Triage | None = None) -> list[Incident]:
 
 
 def company(rule: Rule) -> str:
-    """Return log lines that give a rule what it asks for: one of its ``stages`` reached, one of its ``requires`` fired."""
+    """Return log lines that give a rule what it asks for: a stage of its ``stages``, a rule of its ``requires``."""
     lines = []
     if rule.stages:
         lines += [_stage_lines()[stage] for stage in rule.stages if stage in _stage_lines()][:1]
@@ -121,7 +123,12 @@ def company(rule: Rule) -> str:
 
 
 def assert_verdict(
-    log: Any, expected: str, *, line: int | None = None, facts: dict[str, Any] | None = None, rules: RuleFile | Triage | None = None
+    log: Any,
+    expected: str,
+    *,
+    line: int | None = None,
+    facts: dict[str, Any] | None = None,
+    rules: RuleFile | Triage | None = None,
 ) -> Diagnosis:
     """Assert what a log is answered with, and return the answer.
 
@@ -141,12 +148,12 @@ def assert_verdict(
     if given != expected:
         why = "\n  ".join(answer.explanation[:5] or ["no rule fired"])
         raise AssertionError(f"expected {expected}, got {answer.cause} ({answer.confidence}):\n  {why}")
-    if line is not None and (not answer.evidence or answer.evidence[0].line != line):
-        got = answer.evidence[0] if answer.evidence else None
-        raise AssertionError(f"expected line {line} as the first evidence, got {got.line if got else 'none'}: {got.text[:200] if got else ''}")
-    wrong = {name: (value, answer.facts.get(name)) for name, value in (facts or {}).items() if answer.facts.get(name) != value}
-    if wrong:
-        raise AssertionError("facts: " + "; ".join(f"{name}: expected {value!r}, got {got!r}" for name, (value, got) in wrong.items()))
+    first = [(item.line, item.text[:200]) for item in answer.evidence[:1]]
+    if line is not None and [number for number, _ in first] != [line]:
+        raise AssertionError(f"expected line {line} as the first evidence, got {first}")
+    for name, value in (facts or {}).items():
+        if answer.facts.get(name) != value:
+            raise AssertionError(f"fact {name}: expected {value!r}, got {answer.facts.get(name)!r}")
     return answer
 
 
@@ -157,7 +164,8 @@ def corpus_files() -> Iterable[Path]:
 
 @cache
 def _corpus_examples() -> dict[str, list[str]]:
-    return {f"{bucket.id}/{rule.id}": rule.match for path in corpus_files() for bucket in [read_bucket(path)] for rule in bucket.rule}
+    buckets = [read_bucket(path) for path in corpus_files()]
+    return {f"{bucket.id}/{rule.id}": rule.match for bucket in buckets for rule in bucket.rule}
 
 
 @cache

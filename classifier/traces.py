@@ -6,27 +6,47 @@ import re
 from .lazy import LazyPattern
 from .model import Frame, Line, Trace
 
-_HEAD = "Traceback (most recent call last)"
-_FRAME = LazyPattern(r'^[\s|+]*File "(?P<path>[^"\n]{1,400})", line (?P<number>\d+)(?:,? in (?P<function>[^\n(]{1,200}))?')
+_CALLS = "(most recent call "
+_FRAME = LazyPattern(r'^[\s|+]*File "(?P<path>[^"\n]{1,400})", line (?P<number>\d{1,9})(?:,? in (?P<function>[^\n(]{1,200}))?')
+# IPython: File /a/b.py:12, in f(x) … /a/b.py in f(x) … [/a/b.py](https://…) in f(x) … Input In [3], in <cell line: 1>()
 _NOTEBOOK = LazyPattern(
-    r"^\s*(?:File |\[)?(?P<path>(?:[~/.]|[A-Za-z]:\\)[^\s:\]()]{1,300}\.py|<ipython[^>]{1,80}>|Cell In\[\d+\])\]?(?:\([^)\s]{0,300}\))?(?::(?P<number>\d+))?,?(?: line \d+)?(?:,)? in (?P<function>[\w.<>]{1,120})\("
+    r"^\s*(?:File |\[)?(?P<path>(?:[~/.]|[A-Za-z]:\\)[^\s:\]()]{1,300}\.pyx?|<ipython[^>]{1,80}>|(?:Cell|Input) In ?\[\d{1,6}\])\]?(?:\([^)\s]{0,300}\))?"
+    r"(?::(?P<number>\d{1,9}))?,?(?: line \d{1,9})?,? in (?P<function>[\w.<>]{1,120}|<cell line: \d{1,6}>)(?:\(|$)"
 )
+# The same outside a function, known as a frame only within a traceback.
+_NOTEBOOK_PLACE = LazyPattern(r"^(?:File (?P<path>[^\s:\"][^:\"]{0,300}):(?P<number>\d{1,9})|(?P<cell>Cell In ?\[\d{1,6}\]), line \d{1,9}|Input In \[\d{1,6}\])(?:, in [^\n]*)?$")
 _NOTEBOOK_CODE = LazyPattern(r"^\s*(?:-+>\s*)?\d{1,6}(?:\s|$)")
+_ARROW = LazyPattern(r"^-+>\s*\d*\s*")
+# rich: │ /a/b.py:12 in f │ and │ ❱ 12 │   code │
+_BOXED = LazyPattern(r"^\s*│\s+(?P<path>\S{1,400}\.py):(?P<number>\d{1,9}) in (?P<function>[\w.<>]{1,200})")
+_BOXED_CODE = LazyPattern(r"^\s*│\s+❱\s*\d{1,7}\s*│?\s?(?P<code>[^│]{0,300})")
+_NATIVE = LazyPattern(r"^\s*frame #\d{1,4}: (?P<function>[^\n]{1,400}?)(?: \+ 0x[0-9a-f]{1,16})? \(0x[0-9a-f]{1,16} in (?P<path>[^)\n]{1,300})\)$")
+_THROWN = LazyPattern(r"terminate called after throwing an instance of '(?P<name>[^'\n]{1,200})'")
 _FINAL = LazyPattern(
     r"^(?:\[?(?:rank\d+|pid \d+)\]?:? )?(?P<name>(?:[A-Za-z_]\w*\.){0,8}[A-Za-z_]\w*)(?P<inner>\([\w.]{1,80}\))?(?::(?: |$)(?P<message>.*))?$",
     re.S,
 )
-_NAME = LazyPattern(r"(?:Error|Exception|Exit|Interrupt|Warning|Failure|Fault|Failed|Timeout|Killed|NotFound|Unavailable|Died|OutOfResources|Dead|Full|Empty|Abort|Unsupported|BackendError|Iteration|Invalid|Mismatch|Disconnected|Closed|Cancelled|Terminated|Stop)$")
+_NAME = LazyPattern(r"(?:Error|Exception|Exit|Interrupt|Warning|Failure|Fault|Failed|Timeout|Killed|NotFound|Unavailable|Died|OutOfResources|Dead|Full|Empty|Abort|Unsupported|BackendError|Iteration|Invalid|Mismatch|Disconnected|Closed|Cancelled|Terminated|Stop|Group)$")
 _LOOSE = LazyPattern(r"(?:^|[\s'\"(:])(?P<name>(?:[a-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception))(?:\([\w.]{1,80}\))?: (?P<message>\S.*)$", re.S)
+_LINKED = "above exception"
 _DIRECT = "The above exception was the direct cause of the following exception"
 _DURING = "During handling of the above exception, another exception occurred"
-_MARGIN = LazyPattern(r"^[ ]{0,8}[|+][ -]{0,3}")
+_MARGIN = LazyPattern(r"^[ ]{0,40}[|+] ?")
 _PACKAGES = LazyPattern(r"^.*(?:site-packages|dist-packages)/|^.*/python3(?:\.\d+)?/(?:lib-dynload/)?")
+
+_MARKS = ("--- Logging error ---", "Fatal Python error: ", "terminate called after throwing")
+_PLACES = ("File ", "Cell In", "Input In")
 
 MESSAGE_LINES = 12
 """Lines of a message that runs over several lines."""
+FRAMES = 200
+"""Frames kept of one stack."""
 GIVE_UP = 400
 """Lines after which a traceback that nobody continues is closed."""
+NATIVE = 60
+"""Frames kept of a C++ stack."""
+STREAMS = 2000
+"""Streams kept; those without an open traceback go first."""
 FOREIGN = 25
 """Lines of other text tolerated inside an open traceback of unprefixed lines."""
 
@@ -56,18 +76,32 @@ def looks_like_exception(text: str) -> bool:
 
 
 class _Stream:
-    __slots__ = ("closed", "foreign", "link", "logging_error", "more", "previous", "seen", "state", "trace")
+    __slots__ = ("closed", "foreign", "fresh", "link", "logging_error", "mode", "more", "outer", "previous", "seen", "state", "trace")
 
     def __init__(self) -> None:
         self.trace: Trace | None = None
         self.state = ""  # "" | "stack" | "message"
+        # What kind of stack: "" Python's | "fatal" a crash, before its stack | "crash" the stack of a crash, innermost first
+        # | "thread" the stack of a bystander | "thrown" C++
+        self.mode = ""
         self.link = ""
         self.previous: Trace | None = None
+        self.outer: Trace | None = None
         self.closed = 0
         self.seen = 0
         self.more = 0
         self.foreign = 0
+        self.fresh = False
         self.logging_error = False
+
+
+def _origin(line: Line) -> str:
+    """Return the container that printed a line, where several are shown together: their processes have the same names."""
+    raw = line.raw
+    if raw[:5] == "[pod/":
+        return raw[: raw.find("]") + 1]
+    name, bar, _ = raw[:80].partition("|")
+    return name.rstrip() if bar and name[:1].isalnum() and name[-1:] == " " and " " not in name.rstrip() else ""
 
 
 class TraceReader:
@@ -108,24 +142,29 @@ class TraceReader:
             ``("head" | "frame" | "code" | "final" | "more" | "", trace)``.
         """
         text = line.text
-        key = (line.process, f"{line.level}{line.source}" if line.logged else "")
+        kind = f"{line.level}{line.source}" if line.logged else ""
+        if len(line.raw) != len(text) and (origin := _origin(line)):
+            kind += origin
+        key = (line.process, kind)
         stream = self._streams.get(key)
         if stream is None:
+            if len(self._streams) >= STREAMS:
+                self._streams = {known: other for known, other in self._streams.items() if other.state}
             stream = self._streams[key] = _Stream()
-        if text.startswith("--- Logging error ---"):
-            stream.logging_error = True
-            return "", None
-        at = text.find(_HEAD)
-        if at >= 0:
-            return self._head(stream, line, text[:at])
-        if _DIRECT in text:
-            return self._chain(stream, "direct")
-        if _DURING in text:
-            return self._chain(stream, "during")
+        if text.startswith(_MARKS):
+            return self._mark(stream, line)
+        at = text.find(_CALLS)
+        if at >= 0 and (part := self._calls(stream, line, at)):
+            return part
+        if _LINKED in text:
+            if _DIRECT in text:
+                return self._chain(stream, "direct")
+            if _DURING in text:
+                return self._chain(stream, "during")
         if 'File "' in text and (found := _FRAME.match(text)):
             return self._frame(stream, line, found)
         if stream.state == "stack":
-            return self._inside(stream, line)
+            return self._special(stream, line) if stream.mode else self._inside(stream, line)
         if stream.state == "message":
             return self._message(stream, line)
         if ".py" in text and (found := _NOTEBOOK.match(text)):
@@ -134,12 +173,81 @@ class TraceReader:
             return self._alone(stream, line)
         return "", None
 
-    def _head(self, stream: _Stream, line: Line, before: str) -> tuple[str, Trace | None]:
-        if stream.state == "stack" and stream.trace and stream.trace.frames:
+    def _mark(self, stream: _Stream, line: Line) -> tuple[str, Trace | None]:
+        """Take a line that announces something other than a plain traceback."""
+        text = line.text
+        if text.startswith("---"):
+            stream.logging_error = True
+            return "", None
+        if stream.state == "stack":
+            self._finish(stream, None)
+        self._leave(stream)
+        trace = self._start(stream, line)
+        trace.text, trace.raw, trace.last = text, line.raw, line.number
+        found = _THROWN.match(text)
+        if found:
+            stream.mode = "thrown"
+            trace.kind = found.group("name").rpartition(":")[2]
+        else:
+            stream.mode = "fatal"
+            trace.kind, _, trace.message = text.partition(": ")
+        return "head", trace
+
+    def _calls(self, stream: _Stream, line: Line, at: int) -> tuple[str, Trace | None] | None:
+        """Take a line that says in which order calls follow; None for one that belongs to a message."""
+        text = line.text
+        if text.startswith("last", at + len(_CALLS)):
+            before = text[:at].rstrip()
+            if before.endswith("Traceback"):
+                return self._head(stream, line, before[:-9])
+            if not before.endswith("Stack"):
+                return None
+        elif "hread" not in text[:at] and not text.startswith("Stack"):
+            return None
+        if stream.mode in ("fatal", "crash", "thread") and stream.state == "stack" and stream.trace is not None and stream.trace.kind:
+            stream.mode = "crash" if text.startswith("Current thread") and not stream.trace.frames else "fatal"
+            return "head", stream.trace
+        # A stack that nothing was raised from: another thread's, or one that a program printed for information.
+        if stream.state == "stack":
             self._finish(stream, None)
         trace = self._start(stream, line)
+        stream.mode = "thread"
+        return "head", trace
+
+    def _special(self, stream: _Stream, line: Line) -> tuple[str, Trace | None]:
+        """Take a line within the dump of a crash, or after C++ threw."""
+        trace, text = stream.trace, line.text
+        assert trace is not None
+        stream.seen = line.number
+        stream.foreign += 1
+        if stream.mode == "thrown":
+            bare = text.strip()
+            if bare.startswith("what():"):
+                trace.message = bare[7:].strip()
+                trace.text, trace.raw, trace.number, trace.last = f"{trace.kind}: {trace.message}", line.raw, line.number, line.number
+                kept = self._keep(trace)
+                self._await_message(stream, line, kept, trace)
+                return "final", kept
+            if stream.foreign > 2:
+                self._finish(stream, None)
+            return "", None
+        if not text.strip():
+            if stream.mode == "crash" and trace.frames:
+                self._finish(stream, None)
+            return "code", trace
+        if stream.mode == "fatal" and stream.foreign <= MESSAGE_LINES:
+            return "code", trace
+        self._finish(stream, None)
+        return "", None
+
+    def _head(self, stream: _Stream, line: Line, before: str) -> tuple[str, Trace | None]:
+        if stream.state == "stack" and stream.trace and (stream.trace.frames or stream.mode):
+            self._finish(stream, None)
+        if stream.outer is not None and not stream.outer.kind.endswith("Group"):
+            stream.outer = None
+        trace = self._start(stream, line)
         before = before.strip(" |+")
-        if before and looks_like_exception(before.split(" ")[0]):
+        if before and not before.endswith("Group") and looks_like_exception(before.split(" ")[0]):
             trace.kind = before.split(" ")[0].rpartition(".")[2]
         return "head", trace
 
@@ -162,6 +270,7 @@ class TraceReader:
         stream.logging_error = False
         stream.trace = trace
         stream.state = "stack"
+        stream.mode = ""
         stream.seen = line.number
         stream.foreign = 0
         return trace
@@ -169,13 +278,15 @@ class TraceReader:
     def _frame(self, stream: _Stream, line: Line, found: re.Match[str]) -> tuple[str, Trace | None]:
         if stream.state == "message":
             self._leave(stream)
+        if stream.mode == "thrown":
+            self._finish(stream, None)
         if stream.state != "stack":
             self._start(stream, line)
         trace = stream.trace
         assert trace is not None
         stream.seen = line.number
         stream.foreign = 0
-        if len(trace.frames) < 200:
+        if len(trace.frames) < FRAMES and stream.mode in ("", "crash"):
             number = found.group("number")
             trace.frames.append(Frame(short_path(found.group("path")), (found.group("function") or "").strip(), "", int(number) if number else 0, line.number, line.raw))
         return "frame", trace
@@ -185,18 +296,24 @@ class TraceReader:
         assert trace is not None
         text = line.text
         stream.seen = line.number
-        bare = _MARGIN.sub("", text) if text[:8].lstrip()[:1] in ("|", "+") else text
-        if not bare.strip():
+        if "│" in text[:12] or text.lstrip()[:1] in ("╭", "╰"):
+            return self._boxed(stream, line)
+        if line.level and not line.logged and line.level not in ("ERROR", "CRITICAL"):
+            return self._foreign(stream)
+        bare = _MARGIN.sub("", text) if text[:40].lstrip()[:1] in ("|", "+") else text
+        if not bare.strip("+- \t"):
             return "code", trace
         if ".py" in bare and (found := _NOTEBOOK.match(bare)):
             return self._frame(stream, line, found)
-        if bare[0] in " \t" or _NOTEBOOK_CODE.match(bare) or bare.startswith(("^", "---->")):
+        if bare.startswith(_PLACES) and (found := _NOTEBOOK.match(bare) or _NOTEBOOK_PLACE.match(bare)):
+            return self._frame(stream, line, found)
+        if bare[0] in " \t" or _NOTEBOOK_CODE.match(bare) or bare.startswith(("^", "~", "---->")):
             code = bare.strip()
             if trace.frames and code.strip("^~ "):
                 frame = trace.frames[-1]
                 pointed = code.startswith("--")
                 if not frame.code or pointed:
-                    frame.code = re.sub(r"^-+>\s*\d*\s*", "", code)[:200]
+                    frame.code = _ARROW.sub("", code)[:200]
                     frame.code_line, frame.code_raw = line.number, line.raw
             # An indented exception line: an issue's quoting may have moved the whole traceback to the right, never the code alone.
             if not (trace.frames and looks_like_exception(code) and trace.frames[-1].code and trace.frames[-1].code != code and _NAME.search(code.partition(":")[0]) and " " not in code.partition(":")[0]):
@@ -204,15 +321,41 @@ class TraceReader:
             bare = code
         if looks_like_exception(bare.strip()):
             return self._finish(stream, line, bare.strip())
+        return self._foreign(stream)
+
+    def _foreign(self, stream: _Stream) -> tuple[str, Trace | None]:
+        """Count a line of somebody else's within a traceback."""
+        trace = stream.trace
         stream.foreign += 1
         if stream.foreign > FOREIGN:
             self._finish(stream, None)
-            self._leave(stream)
         return "", trace
+
+    def _boxed(self, stream: _Stream, line: Line) -> tuple[str, Trace | None]:
+        """Take a line of a traceback that rich has drawn a box around."""
+        found = _BOXED.match(line.text)
+        if found:
+            return self._frame(stream, line, found)
+        trace = stream.trace
+        found = _BOXED_CODE.match(line.text)
+        if found and trace is not None and trace.frames:
+            frame = trace.frames[-1]
+            frame.code, frame.code_line, frame.code_raw = found.group("code").strip(), line.number, line.raw
+        return "code", trace
 
     def _finish(self, stream: _Stream, line: Line | None, text: str = "") -> tuple[str, Trace | None]:
         trace = stream.trace
         assert trace is not None
+        mode, stream.mode = stream.mode, ""
+        if mode == "thread":
+            self._leave(stream)
+            return "", None
+        if mode == "crash":
+            trace.frames.reverse()
+        if mode:
+            stream.previous = self._keep(trace)
+            self._leave(stream)
+            return "", stream.previous
         stream.trace = None
         if line is not None:
             found = _FINAL.match(text)
@@ -226,15 +369,27 @@ class TraceReader:
         else:
             trace.number = trace.last = stream.seen or trace.first
         kept = self._keep(trace)
-        stream.previous = kept
         if line is None:
+            stream.previous = kept
             self._leave(stream)
             return "", kept
-        stream.state = "message"
-        stream.more = MESSAGE_LINES
-        stream.closed = line.number
-        stream.trace = kept
+        self._await_message(stream, line, kept, trace)
         return "final", kept
+
+    def _await_message(self, stream: _Stream, line: Line, kept: Trace, trace: Trace) -> None:
+        """Note an exception whose message may go on over the next lines, and what it is linked with."""
+        if not stream.state:
+            self.open += 1
+        stream.state, stream.mode, stream.trace, stream.previous = "message", "", kept, kept
+        stream.more, stream.closed, stream.seen = MESSAGE_LINES, line.number, line.number
+        # A repetition adds nothing to the message of the first.
+        stream.fresh = kept is trace
+        if stream.outer is not None and stream.outer is not kept:
+            _link(stream.outer, kept)
+            stream.outer = None
+        # What follows is the cause: Ray prints the remote stack, an exception group its members.
+        if kept.kind.endswith("Group") or "ray::" in kept.message:
+            stream.outer = kept
 
     def _keep(self, trace: Trace) -> Trace:
         """Collapse equal exceptions into the first one printed."""
@@ -244,6 +399,7 @@ class TraceReader:
         known = self._known.get(key)
         if known is not None:
             known.count += 1
+            known.last = max(known.last, trace.last)
             if trace.process and trace.process not in known.processes and len(known.processes) < 64:
                 known.processes.append(trace.process)
             return known
@@ -261,7 +417,13 @@ class TraceReader:
         text = line.text.strip()
         stream.seen = line.number
         stream.more -= 1
-        if not text or stream.more <= 0 or trace is None or line.number - stream.closed > MESSAGE_LINES + 2:
+        if trace is not None and text.startswith("frame #") and (found := _NATIVE.match(text)):
+            if stream.fresh and len(trace.frames) < NATIVE and all(not frame.number for frame in trace.frames):
+                trace.frames.insert(0, Frame(found.group("path").rpartition("/")[2], found.group("function"), "", 0, line.number, line.raw))
+            return "more", trace
+        if text[:1] in ("|", "+"):
+            text = _MARGIN.sub("", text)
+        if not text.strip("+- ") or stream.more <= 0 or trace is None or line.number - stream.closed > MESSAGE_LINES + 2:
             self._leave(stream)
             return "", None
         if line.level and not line.logged:
@@ -271,7 +433,7 @@ class TraceReader:
             # Another exception line: printed bare by somebody else.
             self._leave(stream)
             return self._alone(stream, line)
-        if len(trace.message) < 4000:
+        if stream.fresh and len(trace.message) < 4000:
             trace.message += "\n" + line.text[:500]
         trace.last = max(trace.last, line.number)
         return "more", trace
@@ -291,13 +453,25 @@ class TraceReader:
         kept = self._keep(trace)
         stream.previous = kept
         if found:
-            if not stream.state:
-                self.open += 1
-            stream.state, stream.more, stream.closed, stream.trace, stream.seen = "message", MESSAGE_LINES, line.number, kept, line.number
+            self._await_message(stream, line, kept, trace)
         return "final", kept
 
     def _leave(self, stream: _Stream) -> None:
         if stream.state:
             self.open -= 1
-        stream.state = ""
+        stream.state = stream.mode = ""
         stream.trace = None
+
+
+def _link(outer: Trace, cause: Trace) -> None:
+    """Note that ``cause`` is why ``outer`` was raised, unless that would make a ring."""
+    if outer.raised_from is not None:
+        return
+    link: Trace | None = cause
+    for _ in range(64):
+        if link is outer:
+            return
+        if link is None:
+            break
+        link = link.raised_from
+    outer.raised_from, outer.direct, cause.cause_of = cause, True, outer

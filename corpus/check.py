@@ -2,11 +2,13 @@
 
 Run as ``python -m vllm_triage.corpus.check [FILE…]``; exit code 1 when anything is wrong.
 """
+
 from __future__ import annotations
 
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import regex
 
@@ -15,6 +17,14 @@ from .literals import MINIMUM, required_literals
 from .schema import Bucket, CorpusError, Rule, parse_bucket
 
 HERE = Path(__file__).parent
+
+DECIDED_BY_STAGE = frozenset(
+    {
+        "nccl_hang/silent_distributed_init", "no_failure/benign_warnings", "no_failure/healthy",
+        "no_failure/nothing_found", "no_failure/still_starting", "no_failure/stopped_from_outside", "unknown/unrecognised_failure",
+    }
+)  # fmt: skip
+"""Causes that no rule names: the engine concludes them from how far the log got."""
 
 
 def check_file(path: Path) -> list[str]:
@@ -38,7 +48,7 @@ def check_bucket(bucket: Bucket, where: str) -> list[str]:
     for cause in bucket.cause:
         if not cause.fix and bucket.id not in ("no_failure", "unknown"):
             complaints.append(f"{where}: cause {cause.id}: needs at least one fix")
-        if cause.id not in used and not cause.id.startswith(("silent_", "nothing_", "healthy", "still_", "stopped", "benign", "unrecognised")):
+        if cause.id not in used and f"{bucket.id}/{cause.id}" not in DECIDED_BY_STAGE:
             complaints.append(f"{where}: cause {cause.id}: no rule leads to it")
     if bucket.id != "facts" and len(bucket.confusers) < 2:
         complaints.append(f"{where}: needs at least 2 confusers")
@@ -61,7 +71,7 @@ def _check_rule(rule: Rule) -> list[str]:
         return complaints
     literals = rule.literals or required_literals(rule.pattern)
     if not literals:
-        return [f"no literal of {MINIMUM} characters or more that every match contains; give 'literals' or rewrite the pattern"]
+        return [f"no literal of {MINIMUM} characters that every match contains; give 'literals' or rewrite the pattern"]
     compiled = regex.compile(rule.pattern)
     for example in rule.match:
         lines = [line for line in map(_peeled, example.splitlines()) if compiled.search(line)]
@@ -70,11 +80,13 @@ def _check_rule(rule: Rule) -> list[str]:
         elif not any(literal in line for line in lines for literal in literals):
             complaints.append(f"literals {literals} are not in the matching line of {example[:90]!r}")
     if not (rule.frames or rule.not_frames or rule.stages or rule.requires or rule.unless):
-        complaints += [
-            f"matches its own counter-example {example[:90]!r}" for example in rule.reject
-            if any(compiled.search(_peeled(line)) and (not rule.levels or _level(line) in rule.levels) for line in example.splitlines())
-        ]  # fmt: skip
+        rejects = [text for text in rule.reject if any(_matches(rule, compiled, line) for line in text.splitlines())]
+        complaints += [f"matches its own counter-example {text[:90]!r}" for text in rejects]
     return complaints
+
+
+def _matches(rule: Rule, compiled: Any, line: str) -> bool:
+    return bool(compiled.search(_peeled(line))) and (not rule.levels or _level(line) in rule.levels)
 
 
 _LEVEL = regex.compile(r"^(?:\([^)]*\) )?(DEBUG|INFO|WARNING|ERROR|CRITICAL)\b")

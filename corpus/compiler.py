@@ -1,7 +1,7 @@
 """Turns the TOML files into what is loaded at run time: an index of rules for the scanner, texts by bucket.
 
-TOML takes a third of a second to read; the compiled form a few milliseconds. A wheel holds it; a checkout makes it when a
-TOML file is newer (store.py).
+TOML takes a third of a second to read; the compiled form a few milliseconds. A wheel holds it; a checkout makes it when
+a TOML file is newer (store.py).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from .literals import all_strings, required_literals
-from .store import FORMAT, regex_build
 from .schema import Bucket, CorpusError, Rule, parse_bucket
+from .store import FORMAT, regex_build
 
 EXPRESSIONS = ("pattern", "exception", "message", "frames", "innermost", "not_frames")
 """The fields of a rule that are regular expressions."""
@@ -24,7 +24,8 @@ EXPRESSIONS = ("pattern", "exception", "message", "frames", "innermost", "not_fr
 # What the engine needs of a rule, in this order (short keys would save nothing: the file is read once).
 RULE_KEYS = (
     "id", "role", "cause", "strength", "pattern", "literals", "exception", "message", "frames", "innermost",
-    "not_frames", "levels", "stages", "requires", "unless", "scope", "stage", "start", "frequent", "source", "versions", "needs",
+    "not_frames", "levels", "stages", "requires", "unless", "scope", "stage", "start", "frequent", "source", "versions",
+    "needs",
 )  # fmt: skip
 
 
@@ -61,7 +62,7 @@ def _row(bucket: str, rule: Rule) -> list[Any]:
 
 
 def _needs(rule: Rule) -> dict[str, list[str]]:
-    """Return for each expression on exceptions the strings of which it needs one: it is compiled only where one is there."""
+    """Return for each expression on exceptions the strings of which it needs one: without, it is never compiled."""
     found = {
         name: required_literals(getattr(rule, name), 3)
         for name in ("exception", "message", "frames", "innermost")
@@ -110,15 +111,15 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
         _write(target / f"{bucket.id}.json", _json(texts(bucket)))
     names = sorted(bucket.id for bucket in buckets)
     index = {"format": FORMAT, "rules": rows, "buckets": names, "problems": problems, **_expressions(rows)}
-    # Pickle loads three times as fast as JSON; the file is our own package's, and nothing that a user gives is unpickled.
+    # Pickle loads three times as fast as JSON; the file is our own package's, nothing that a user gives is unpickled.
     _write(target / "index.pickle", pickle.dumps(index, 4))
 
 
 def _expressions(rows: list[list[Any]]) -> dict[str, Any]:
     """Return all expressions of the rules in compiled form.
 
-    Compiling one takes half a millisecond, loading it a fortieth of that. The form belongs to one version of ``regex``; where
-    another is installed at run time, expressions are compiled as they are needed.
+    Compiling one takes half a millisecond, loading it a fortieth of that. The form belongs to one version of ``regex``;
+    where another is installed at run time, expressions are compiled as they are needed.
     """
     try:
         import regex

@@ -1,10 +1,12 @@
 """Refuses patterns whose cost can explode on hostile input, before they get into the corpus."""
+
 from __future__ import annotations
 
 import re
 from re import _constants as op  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
+
+from .literals import parse
 
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT)
 _OPEN = 64
@@ -14,14 +16,14 @@ _OPEN = 64
 def lint_pattern(pattern: str) -> list[str]:
     """Return complaints about ``pattern`` (none: it is fine)."""
     try:
-        tree = parser.parse(pattern)
+        tree = parse(pattern)
     except re.error as error:
         return [f"does not parse: {error}"]
     complaints: list[str] = []
     _walk(list(tree), False, complaints)
     wide = _count_wide(list(tree))
     if wide > 3:
-        complaints.append(f"{wide} open-ended '.*' in one pattern: at most 3 (bound them: '.{{0,200}}', or use '[^x]*')")
+        complaints.append(f"{wide} open-ended '.*' in one pattern: at most 3 (bound them: '.{{0,200}}' or '[^x]*')")
     return complaints
 
 
@@ -29,7 +31,7 @@ def _walk(items: list[Any], repeated: bool, complaints: list[str]) -> None:
     previous_wide = False
     for code, value in items:
         if code in _REPEATS:
-            low, high, body = value
+            _, high, body = value
             unbounded = high is op.MAXREPEAT or high > _OPEN
             if unbounded and repeated:
                 complaints.append("an open-ended repeat inside an open-ended repeat")
@@ -44,7 +46,7 @@ def _walk(items: list[Any], repeated: bool, complaints: list[str]) -> None:
         elif code is op.BRANCH:
             for branch in value[1]:
                 _walk(list(branch), repeated, complaints)
-        if code not in (op.AT,):
+        if code is not op.AT:
             previous_wide = False
 
 

@@ -1,7 +1,8 @@
 """vLLM's options by release: which flag, environment variable, engine argument or metric exists in which version.
 
-The table (``vllm/options.json``) is mined from the released packages; ``vllm/known.json`` adds by hand what no release
-says: which option took over from which, and whose the variables are that people set for vLLM but vLLM does not own.
+The table (``vllm/options.json``) is mined from the released packages; ``vllm/known.json`` adds by hand what no
+Python file of a release says: which option took over from which, what its build reads, and whose the variables are
+that people set for vLLM but vLLM does not own.
 Both are read when first asked for.
 """
 
@@ -94,7 +95,7 @@ def nearest(name: str, version: str) -> str | None:
     if exists(name, version):
         return name
     bare = _bare(name)
-    if _runs(bare):
+    if _runs(bare) or bare in _known()["successors"]:
         return _successor(bare, place) or _predecessor(bare, place)
     meant = _meant(bare, place) or _meant(bare, None)
     if meant is None or _at(meant, place):
@@ -147,6 +148,9 @@ def _table() -> tuple[tuple[str, ...], list[Key], dict[str, Any]]:
     with open(TABLE, encoding="utf-8") as file:
         table = json.load(file)
     versions = tuple(table["releases"])
+    for name, entry in _known()["build"].items():
+        # What only vLLM's build reads is told by no Python file.
+        table["variables"].setdefault(name, {"on": [[versions.index(entry["first"]), versions.index(entry["last"])]]})
     return versions, [version_key(version) or () for version in versions], table
 
 

@@ -1,4 +1,5 @@
 """What a bucket file may say, as slotted classes; parsing refuses what docs/rules.md does not allow."""
+
 from __future__ import annotations
 
 import re
@@ -93,7 +94,9 @@ class Bucket:
     rule: list[Rule] = field(default_factory=list)
 
 
-_VERSIONS = re.compile(r"^(?:[<>]=?|==|!=)\s*\d+(?:\.\d+)*(?:\.?(?:post|rc|dev)\d+)?(?:\s*,\s*(?:[<>]=?|==|!=)\s*\d+(?:\.\d+)*(?:\.?(?:post|rc|dev)\d+)?)*$")
+_VERSIONS = re.compile(
+    r"^(?:[<>]=?|==|!=)\s*\d+(?:\.\d+)*(?:\.?(?:post|rc|dev)\d+)?(?:\s*,\s*(?:[<>]=?|==|!=)\s*\d+(?:\.\d+)*(?:\.?(?:post|rc|dev)\d+)?)*$"
+)
 _WHEN = re.compile(r"^[\w:\-\.]+ (?:present|absent|(?:==|!=|<=|>=|<|>|in) .+)$")
 _SLUG = re.compile(r"^[a-z0-9][a-z0-9_.\-]*$")
 
@@ -124,11 +127,11 @@ def _parse_cause(data: dict[str, Any], where: str) -> Cause:
         _one_of(fix.kind, KINDS, f"{spot}: kind")
         _one_of(fix.safety, SAFETY, f"{spot}: safety")
         if not fix.cost.strip():
-            raise CorpusError(f"{spot}: cost is empty (\"none\" where there is none)")
+            raise CorpusError(f'{spot}: cost is empty ("none" where there is none)')
         if fix.kind in ("flag", "env") and not fix.option:
             raise CorpusError(f"{spot}: a {fix.kind} needs 'option'")
         if fix.option and fix.kind == "flag" and not fix.option.startswith("-"):
-            raise CorpusError(f"{spot}: option {fix.option!r} is no flag (kind = \"env\" for a variable)")
+            raise CorpusError(f'{spot}: option {fix.option!r} is no flag (kind = "env" for a variable)')
         if fix.versions and not _VERSIONS.match(fix.versions):
             raise CorpusError(f"{spot}: versions {fix.versions!r} is no range such as '>=0.8,<0.11'")
         for condition in fix.when:

@@ -68,10 +68,9 @@ def _run(files: list[str], options: Any) -> int:
         if not os.path.exists(path):  # noqa: PTH110 - pathlib takes longer to import than all this to run
             return _complain(f"--rules {path}: no such file or folder")
     engine = Triage(options.rules, options.only, options.ignore)
-    known = _names(engine.corpus) if options.only or options.ignore else set()
-    for name in [*options.only, *options.ignore]:
-        if name not in known:
-            return _complain(f"{name!r} is no bucket, cause or rule (vllm-triage rules lists them)")
+    asked = [*options.only, *options.ignore]
+    if asked and (strange := [name for name in asked if name not in _names(engine.corpus)]):
+        return _complain(f"{strange[0]!r} is no bucket, cause or rule (vllm-triage rules lists them)")
     for problem in engine.corpus.problems:
         print(f"vllm-triage: rule file left out: {problem}", file=sys.stderr)
     results, unread = [], False

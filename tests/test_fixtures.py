@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - lines of logs are as long as they are
 """Whole logs: each must be answered as it is marked, however it comes wrapped."""
 
 from __future__ import annotations
@@ -99,7 +100,10 @@ def flood(requests: int = 93, errors: int = 41_000) -> str:
     path = "/usr/local/lib/python3.12/dist-packages/vllm"
     worker = "(Worker_TP2 pid=4202) ERROR 11-04 11:20:07 [multiproc_executor.py:671]"
     fault = "torch.AcceleratorError: CUDA error: an illegal memory access was encountered"
-    stack = [f'  File "{path}/model_executor/models/llama.py", line {300 + depth}, in forward\n    hidden_states = self.layer_{depth}(hidden_states)' for depth in range(140)]
+    stack = [
+        f'  File "{path}/model_executor/models/llama.py", line {300 + depth}, in forward\n    hidden_states = self.layer_{depth}(hidden_states)'
+        for depth in range(140)
+    ]
     cause = [
         "WorkerProc hit an exception.", "Traceback (most recent call last):",
         f'  File "{path}/v1/executor/multiproc_executor.py", line 666, in worker_busy_loop', "    output = func(*args, **kwargs)",
@@ -109,9 +113,17 @@ def flood(requests: int = 93, errors: int = 41_000) -> str:
     cascade = []
     for request in range(requests):
         source = f"(APIServer pid=4127) ERROR 11-04 11:20:07 [serving_chat.py:{1000 + request % 7}]"
-        frames = [f'  File "{path}/entrypoints/openai/serving_chat.py", line {500 + depth}, in step_{depth}\n    await self.next_{depth}()' for depth in range(218)]
+        frames = [
+            f'  File "{path}/entrypoints/openai/serving_chat.py", line {500 + depth}, in step_{depth}\n    await self.next_{depth}()'
+            for depth in range(218)
+        ]
         end = "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the root cause."
-        text = ["Error in chat completion stream generator.", "Traceback (most recent call last):", *"\n".join(frames).split("\n"), end]
+        text = [
+            "Error in chat completion stream generator.",
+            "Traceback (most recent call last):",
+            *"\n".join(frames).split("\n"),
+            end,
+        ]
         cascade.append([f"{source} {line}" for line in text])
     before, after = cascade[: requests // 3], cascade[requests // 3 :]
     lines = [
@@ -147,8 +159,14 @@ def test_marks_are_taken_out(tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (MARKED.replace("kv_cache_oom/no_cache_blocks", "nccl_hang/p2p_check"), "expected nccl_hang/p2p_check, got kv_cache_oom"),
-        (MARKED.replace(" ⟦kv_cache_oom/no_cache_blocks⟧", "").replace("bye", "bye ⟦kv_cache_oom/no_cache_blocks⟧"), "expected line 3"),
+        (
+            MARKED.replace("kv_cache_oom/no_cache_blocks", "nccl_hang/p2p_check"),
+            "expected nccl_hang/p2p_check, got kv_cache_oom",
+        ),
+        (
+            MARKED.replace(" ⟦kv_cache_oom/no_cache_blocks⟧", "").replace("bye", "bye ⟦kv_cache_oom/no_cache_blocks⟧"),
+            "expected line 3",
+        ),
         (MARKED, "gib: expected '5.1', got None"),
     ],
 )
@@ -167,7 +185,10 @@ def test_blessing_writes_what_is_answered_now(tmp_path, triage):
     path.write_text("ValueError: No available memory for the cache blocks (⟦gib=⟧5.1⟦/⟧).\nbye ⟦nccl_hang/p2p_check⟧\n")
     bless(path, triage)
 
-    assert path.read_text() == "ValueError: No available memory for the cache blocks (5.1). ⟦kv_cache_oom/no_cache_blocks⟧\nbye\n"
+    assert (
+        path.read_text()
+        == "ValueError: No available memory for the cache blocks (5.1). ⟦kv_cache_oom/no_cache_blocks⟧\nbye\n"
+    )
 
 
 @pytest.mark.parametrize("text", ["no mark\n", "one ⟦a/b⟧\ntwo ⟦c/d⟧\n"])

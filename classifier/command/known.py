@@ -62,7 +62,8 @@ def flag(name: str) -> Flag:
 @lru_cache(1)
 def _table() -> tuple[str, str]:
     """Return the table's lines of flags, and those of engine arguments."""
-    text = TABLE.read_text("utf-8")
+    with open(TABLE, encoding="utf-8") as file:
+        text = file.read()
     flags = text.partition('\n"flags":{')[2].partition("\n},")[0]
     arguments = text.partition('\n"arguments":{')[2].partition("\n},")[0]
     return flags, arguments

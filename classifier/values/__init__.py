@@ -1,8 +1,8 @@
 """Values worked out from a log's own numbers: small pure functions that fix texts name.
 
-``COMPUTED[name](facts)`` gives text to paste, or "" where a number is missing; ``WORKED[name](facts)`` gives the same with
-the arithmetic and the inputs. What needs a model's config.json (``architecture``, ``parameters``, ``kv_cache``,
-``planning``) is imported only by who asks for it: a log does not hold that file.
+``COMPUTED[name](facts)`` gives text to paste, or "" where a number is missing; ``WORKED[name](facts)`` gives the same
+with the arithmetic and the inputs. What needs a model's config.json (``architecture``, ``parameters``, ``weights``,
+``kv_cache``, ``placement``, ``planning``) is imported only by who asks for it: a log does not hold that file.
 """
 
 from __future__ import annotations

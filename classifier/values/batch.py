@@ -59,7 +59,10 @@ def fit_max_num_seqs(facts: Mapping[str, Any]) -> Worked:
             absent = {"kv_cache_tokens": tokens, "max_model_len": length}
             return needs(*(name for name, known in absent.items() if not known))
         count = tokens // length
-        text, inputs = f"{tokens} tokens of KV cache ÷ {length} tokens", {"kv_cache_tokens": tokens, "max_model_len": length}
+        text, inputs = (
+            f"{tokens} tokens of KV cache ÷ {length} tokens",
+            {"kv_cache_tokens": tokens, "max_model_len": length},
+        )
     if count < 1:
         return Worked("", f"{text}: not one request of the full context fits", inputs)
     return Worked(str(count), f"{text} → {count}", inputs)

@@ -16,9 +16,9 @@ ROUNDING = 0.005
 def fit_max_model_len(facts: Mapping[str, Any]) -> Worked:
     """Return the longest context (tokens) that fits: vLLM's own estimate first, else worked out from the KV cache.
 
-    vLLM searches the longest length whose blocks fit the available memory (vllm/v1/core/kv_cache_planning.py, before 0.22
-    kv_cache_utils.py: estimate_max_model_len) and prints it from 0.8.5 on. Where it is not in the log: in proportion to
-    the memory needed; else by the tokens that the cache holds; else by the bytes that a token takes.
+    vLLM searches the longest length whose blocks fit the available memory (vllm/v1/core/kv_cache_planning.py, before
+    0.22 kv_cache_utils.py: estimate_max_model_len) and prints it from 0.8.5 on. Where it is not in the log: in
+    proportion to the memory needed; else by the tokens that the cache holds; else by the bytes that a token takes.
     """
     estimate = whole(facts, "max_len_that_fits")
     if estimate:

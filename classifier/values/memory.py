@@ -19,7 +19,7 @@ LOWEST = 0.05
 
 
 def default_utilization(facts: Mapping[str, Any]) -> float:
-    """Return what vLLM takes where gpu_memory_utilization is not given: 0.9, from 0.20 on 0.92 (vllm/config/cache.py)."""
+    """Return vLLM's default of gpu_memory_utilization: 0.9, from 0.20 on 0.92 (vllm/config/cache.py)."""
     return 0.9 if release_at_least(facts.get("vllm_version"), 0, 20) is False else 0.92
 
 
@@ -44,14 +44,19 @@ def fit_gpu_memory_utilization(facts: Mapping[str, Any]) -> Worked:
     weights = number(facts, "weights_gib")
     if weights and share * total <= weights:
         inputs["weights_gib"] = weights
-        return Worked("", f"{text} → {share:.2f}, which is {share * total:.1f} GiB: less than the weights' {weights:g} GiB; free the GPU first", inputs)
+        return Worked(
+            "",
+            f"{text} → {share:.2f}, which is {share * total:.1f} GiB, less than the weights ({weights:g} GiB): "
+            "free the GPU first",
+            inputs,
+        )
     return Worked(f"{share:.2f}", f"{text} → {share:.2f}", inputs)
 
 
 def raise_gpu_memory_utilization(facts: Mapping[str, Any]) -> Worked:
     """Return a higher share: what the missing KV cache needs where the log tells it, else one step.
 
-    The KV cache gets ``total × gpu_memory_utilization − weights − activations`` (vllm/v1/worker/gpu_worker.py,
+    The KV cache gets ``total × gpu_memory_utilization - weights - activations`` (vllm/v1/worker/gpu_worker.py,
     determine_available_memory), so each 0.01 adds a hundredth of the GPU's memory to it.
     """
     given = number(facts, "gpu_memory_utilization")
@@ -71,7 +76,7 @@ def raise_gpu_memory_utilization(facts: Mapping[str, Any]) -> Worked:
     if needed is not None and left is not None and total and needed > left:
         inputs |= {"kv_cache_needed_gib": needed, "kv_cache_available_gib": left, "gpu_memory_total_gib": total}
         target = math.ceil((now + (needed - left) / total) * 100 - 1e-9) / 100 + 0.01
-        how = f"{said} + ({needed:g} − {left:g}) GiB missing ÷ {total:g} GiB, plus 0.01 margin → {target:.2f}"
+        how = f"{said} + ({needed:g} - {left:g}) GiB missing ÷ {total:g} GiB, plus 0.01 margin → {target:.2f}"
         enough = target <= ceiling
     share = math.floor(min(ceiling, target) * 100 + 1e-9) / 100
     if share <= now + 0.004:
@@ -92,7 +97,7 @@ def lower_gpu_memory_utilization(facts: Mapping[str, Any]) -> Worked:
     now = given if given is not None else default_utilization(facts)
     inputs: dict[str, Any] = {"gpu_memory_utilization": now}
     said = f"{now:g}" if given is not None else f"{now:g} (vLLM's default)"
-    down, how = 0.05, f"{said} − 0.05"
+    down, how = 0.05, f"{said} - 0.05"
     tried, free = (parse_bytes(str(facts.get(name) or "")) for name in ("oom_tried", "oom_free"))
     total = number(facts, "gpu_memory_total_gib") or (parse_bytes(str(facts.get("oom_total") or "")) or 0) / GIB
     if tried and total:
@@ -100,7 +105,7 @@ def lower_gpu_memory_utilization(facts: Mapping[str, Any]) -> Worked:
         inputs |= {"oom_tried": facts["oom_tried"], "gpu_memory_total_gib": round(total, 2)}
         if lacking / total + MARGIN > down:
             down = lacking / total + MARGIN
-            how = f"{said} − {lacking:.2f} GiB that were lacking ÷ {total:.4g} GiB − {MARGIN} margin"
+            how = f"{said} - {lacking:.2f} GiB that were lacking ÷ {total:.4g} GiB - {MARGIN} margin"
     share = max(0.1, math.floor((now - down) * 100 + 1e-9) / 100)
     if share >= now:
         return Worked("", f"{said} is as low as it goes", inputs)

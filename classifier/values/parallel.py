@@ -61,14 +61,20 @@ def raise_tensor_parallel_size(facts: Mapping[str, Any]) -> Worked:
     larger = [size for size in sizes_that_divide(gpus, facts) if size > asked]
     if not larger:
         return Worked("", f"no size above {asked} fits {_count(gpus)}{_reason(facts)}", inputs)
-    return Worked(str(larger[0]), f"the next size above {asked} on {_count(gpus)}{_reason(facts)} → {larger[0]}", inputs)
+    return Worked(
+        str(larger[0]), f"the next size above {asked} on {_count(gpus)}{_reason(facts)} → {larger[0]}", inputs
+    )
 
 
 def lower_tensor_parallel_size(facts: Mapping[str, Any]) -> Worked:
     """Return the largest size that divides the model, is smaller than what was asked for, and fits the GPUs seen."""
     asked, gpus = _asked(facts), _gpus(facts)
     if asked <= 1:
-        return Worked("", "1 is the smallest size", {"tensor_parallel_size": asked}) if _given(facts) else needs("tensor_parallel_size")
+        return (
+            Worked("", "1 is the smallest size", {"tensor_parallel_size": asked})
+            if _given(facts)
+            else needs("tensor_parallel_size")
+        )
     most = min(asked - 1, gpus or asked - 1)
     size = sizes_that_divide(most, facts)[-1]
     inputs = {"tensor_parallel_size": asked} | ({"gpu_count": gpus} if gpus else {}) | _model(facts)
@@ -101,7 +107,12 @@ def _reason(facts: Mapping[str, Any]) -> str:
     model = _model(facts)
     if not model.keys() & {"num_attention_heads", "num_heads"}:
         return " (heads not known: a power of two)"
-    words = {"num_attention_heads": "heads", "num_heads": "heads", "num_key_value_heads": "KV heads", "vocab_size": "tokens of vocabulary"}
+    words = {
+        "num_attention_heads": "heads",
+        "num_heads": "heads",
+        "num_key_value_heads": "KV heads",
+        "vocab_size": "tokens of vocabulary",
+    }
     return " that divides " + ", ".join(f"{value} {words[name]}" for name, value in model.items())
 
 

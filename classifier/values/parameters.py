@@ -1,24 +1,54 @@
-"""How many parameters a model has, counted from its config.json, and how many bytes they take on a GPU."""
+"""How many parameters a model has, counted from its config.json."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from .architecture import FULL, NONE, STATE, Architecture
-from .worked import GIB, Worked
+from .architecture import Architecture
+from .layers import NONE, STATE, first_integer
 
 # Models whose MLP has two matrices (up, down); all others have three (gate, up, down).
 _PLAIN_MLP = frozenset(
-    """falcon RefinedWeb RefinedWebModel gpt2 gpt_bigcode gpt_neox gptj gpt_neo phi phi-msft opt bloom mpt starcoder2 nemotron nemotron_h
-    persimmon codegen stablelm_epoch""".split()
+    [
+        "falcon",
+        "RefinedWeb",
+        "RefinedWebModel",
+        "gpt2",
+        "gpt_bigcode",
+        "gpt_neox",
+        "gptj",
+        "gpt_neo",
+        "phi",
+        "phi-msft",
+        "opt",
+        "bloom",
+        "mpt",
+        "starcoder2",
+        "nemotron",
+        "nemotron_h",
+        "persimmon",
+        "codegen",
+        "stablelm_epoch",
+    ]
 )
 # Models that tie output and input embeddings unless their config says otherwise.
-_TIED = frozenset("gemma gemma2 gemma3 gemma3_text gpt2 gpt_bigcode falcon RefinedWeb RefinedWebModel bloom mpt opt".split())
-_METHOD_BITS = {
-    "fp8": 8.0, "fbgemm_fp8": 8.0, "ptpc_fp8": 8.0, "modelopt": 8.0, "experts_int8": 8.0, "tpu_int8": 8.0, "mxfp4": 4.25, "gpt_oss_mxfp4": 4.25,
-    "modelopt_fp4": 4.5, "nvfp4": 4.5, "petit_nvfp4": 4.5,
-}  # fmt: skip
+_TIED = frozenset(
+    [
+        "gemma",
+        "gemma2",
+        "gemma3",
+        "gemma3_text",
+        "gpt2",
+        "gpt_bigcode",
+        "falcon",
+        "RefinedWeb",
+        "RefinedWebModel",
+        "bloom",
+        "mpt",
+        "opt",
+    ]
+)
 
 
 class Parameters:
@@ -70,38 +100,48 @@ def count_parameters(model: Architecture) -> Parameters:
 def _add_attention(found: Parameters, model: Architecture) -> None:
     config, hidden, heads = model.config, model.hidden, model.heads
     if model.mla:
-        latent, rope = _integer(config, "kv_lora_rank"), _integer(config, "qk_rope_head_dim")
-        nope, value = _integer(config, "qk_nope_head_dim"), _integer(config, "v_head_dim")
-        rank = _integer(config, "q_lora_rank")
+        latent, rope = first_integer(config, "kv_lora_rank"), first_integer(config, "qk_rope_head_dim")
+        nope, value = first_integer(config, "qk_nope_head_dim"), first_integer(config, "v_head_dim")
+        rank = first_integer(config, "q_lora_rank")
         query = hidden * rank + rank * heads * (nope + rope) if rank else hidden * heads * (nope + rope)
         found.attention += query + hidden * (latent + rope) + latent * heads * (nope + value) + heads * value * hidden
-        if indexer := _integer(config, "index_n_heads") * _integer(config, "index_head_dim"):
-            found.attention += rank * indexer + hidden * (_integer(config, "index_head_dim") + _integer(config, "index_n_heads"))
+        if indexer := first_integer(config, "index_n_heads") * first_integer(config, "index_head_dim"):
+            found.attention += rank * indexer + hidden * (
+                first_integer(config, "index_head_dim") + first_integer(config, "index_n_heads")
+            )
         return
-    gate = heads * model.head_dim * hidden if model.model_type in ("qwen3_next", "qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text") else 0
+    gate = (
+        heads * model.head_dim * hidden
+        if model.model_type in ("qwen3_next", "qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text")
+        else 0
+    )
     found.attention += 2 * hidden * heads * model.head_dim + gate
     found.kv += hidden * model.kv_heads * (model.head_dim + (model.head_dim_v or model.head_dim))
 
 
 def _add_state(found: Parameters, model: Architecture) -> None:
     config, hidden = model.config, model.hidden
-    if values := _integer(config, "linear_num_value_heads"):  # gated delta net
-        keys = _integer(config, "linear_num_key_heads") * _integer(config, "linear_key_head_dim")
-        wide = values * _integer(config, "linear_value_head_dim")
+    if values := first_integer(config, "linear_num_value_heads"):  # gated delta net
+        keys = first_integer(config, "linear_num_key_heads") * first_integer(config, "linear_key_head_dim")
+        wide = values * first_integer(config, "linear_value_head_dim")
         found.attention += hidden * (2 * keys + 2 * wide + 2 * values) + wide * hidden
-        found.other += (2 * keys + wide) * _integer(config, "linear_conv_kernel_dim")
+        found.other += (2 * keys + wide) * first_integer(config, "linear_conv_kernel_dim")
         return
-    state = _integer(config, "ssm_state_size", "mamba_d_state", "state_size")
-    if heads := _integer(config, "mamba_num_heads", "mamba_n_heads"):  # Mamba 2
-        inner = heads * _integer(config, "mamba_head_dim", "mamba_d_head", "head_dim")
-        groups = _integer(config, "n_groups", "mamba_n_groups", "mamba_ngroups") or 1
+    state = first_integer(config, "ssm_state_size", "mamba_d_state", "state_size")
+    if heads := first_integer(config, "mamba_num_heads", "mamba_n_heads"):  # Mamba 2
+        inner = heads * first_integer(config, "mamba_head_dim", "mamba_d_head", "head_dim")
+        groups = first_integer(config, "n_groups", "mamba_n_groups", "mamba_ngroups") or 1
         found.attention += hidden * (2 * inner + 2 * groups * state + heads) + inner * hidden
-        found.other += (inner + 2 * groups * state) * (_integer(config, "conv_kernel", "mamba_d_conv") or 4)
+        found.other += (inner + 2 * groups * state) * (first_integer(config, "conv_kernel", "mamba_d_conv") or 4)
         return
-    inner = _integer(config, "intermediate_size") if model.model_type == "mamba" else (_integer(config, "mamba_expand", "expand") or 2) * hidden
-    rank = _integer(config, "mamba_dt_rank", "time_step_rank") or hidden // 16
+    inner = (
+        first_integer(config, "intermediate_size")
+        if model.model_type == "mamba"
+        else (first_integer(config, "mamba_expand", "expand") or 2) * hidden
+    )
+    rank = first_integer(config, "mamba_dt_rank", "time_step_rank") or hidden // 16
     found.attention += 2 * hidden * inner + inner * (rank + 2 * state) + rank * inner + inner * hidden
-    found.other += inner * ((_integer(config, "mamba_d_conv", "conv_kernel") or 4) + state)
+    found.other += inner * ((first_integer(config, "mamba_d_conv", "conv_kernel") or 4) + state)
 
 
 def _has_mlp(model: Architecture, layer: int, kind: str) -> bool:
@@ -121,11 +161,13 @@ def _add_mlp(found: Parameters, model: Architecture, layer: int) -> None:
     if not experts or not _is_sparse(model, layer):
         found.mlp += matrices * hidden * wide
         return
-    each = _integer(config, "moe_intermediate_size") or _integer(config, "intermediate_size", "ffn_hidden_size")
+    each = first_integer(config, "moe_intermediate_size") or first_integer(config, "intermediate_size", "ffn_hidden_size")
     found.experts += experts * matrices * hidden * each
     found.other += experts * hidden
-    shared = _integer(config, "n_shared_experts", "moe_num_shared_experts", "num_shared_experts")
-    shared_width = _integer(config, "shared_expert_intermediate_size", "moe_shared_expert_intermediate_size") or shared * each
+    shared = first_integer(config, "n_shared_experts", "moe_num_shared_experts", "num_shared_experts")
+    shared_width = (
+        first_integer(config, "shared_expert_intermediate_size", "moe_shared_expert_intermediate_size") or shared * each
+    )
     found.mlp += matrices * hidden * shared_width
 
 
@@ -141,123 +183,33 @@ def _width(model: Architecture, layer: int) -> int:
     value = config.get("intermediate_size")
     if isinstance(value, list) and value:
         return int(value[min(layer, len(value) - 1)])
-    return _integer(config, "intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim") or 4 * model.hidden
+    return first_integer(config, "intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim") or 4 * model.hidden
 
 
 def number_of_experts(config: Mapping[str, Any]) -> int:
     """Return how many experts a sparse layer has; 0 in dense models."""
-    return _integer(config, "num_experts", "moe_num_experts", "n_routed_experts", "num_local_experts")
+    return first_integer(config, "num_experts", "moe_num_experts", "n_routed_experts", "num_local_experts")
 
 
 def _is_sparse(model: Architecture, layer: int) -> bool:
     config = model.config
     if model.config.get("hybrid_override_pattern"):
         return str(config["hybrid_override_pattern"])[layer] == "E"
-    if layer < _integer(config, "first_k_dense_replace"):
+    if layer < first_integer(config, "first_k_dense_replace"):
         return False
     if isinstance(dense := config.get("mlp_only_layers"), list) and layer in dense:
         return False
-    if period := _integer(config, "expert_layer_period"):  # Jamba
-        return layer % period == _integer(config, "expert_layer_offset")
-    if step := _integer(config, "interleave_moe_layer_step"):  # Llama 4
+    if period := first_integer(config, "expert_layer_period"):  # Jamba
+        return layer % period == first_integer(config, "expert_layer_offset")
+    if step := first_integer(config, "interleave_moe_layer_step"):  # Llama 4
         return (layer + 1) % step == 0
-    step = _integer(config, "decoder_sparse_step", "moe_layer_freq") or 1
+    step = first_integer(config, "decoder_sparse_step", "moe_layer_freq") or 1
     return (layer + 1) % step == 0 if "decoder_sparse_step" in config else layer % step == 0
 
 
 def _vision(config: Any) -> int:
     if not isinstance(config, Mapping):
         return 0
-    width = _integer(config, "hidden_size", "embed_dim", "width")
-    wide = _integer(config, "intermediate_size") or 4 * width
-    return _integer(config, "num_hidden_layers", "depth", "layers") * (4 * width * width + 3 * width * wide)
-
-
-def weight_bits(model: Architecture, quantization: str = "") -> tuple[float, str] | None:
-    """Return the bits of a quantised weight with its scales, and by what; 16 where nothing is quantised; None where unknown.
-
-    ``quantization`` is what is given to vLLM; without it the checkpoint's quantization_config speaks. Bits are those of
-    the format: a scale per group (and a zero point, AWQ and GPTQ) comes on top of the weight's own.
-    """
-    config = model.quantization
-    method = (quantization or str(config.get("quant_method") or config.get("quant_algo") or "")).lower().replace("_", "-")
-    if not method or method == "none":
-        return 16.0, "16 bits"
-    plain = method.replace("-", "_")
-    if plain in _METHOD_BITS:
-        return _METHOD_BITS[plain], method
-    group = _integer(config, "group_size", "q_group_size") or 128
-    if method.startswith(("awq", "gptq", "moe-wna16", "auto-round", "intel/auto-round", "inc")):
-        bits = _integer(config, "bits", "w_bit") or 4
-        return bits + (16 + bits) / group, method
-    if method in ("bitsandbytes", "bnb"):
-        return (8.0, method) if config.get("load_in_8bit") else (4.5, method)
-    if method == "compressed-tensors":
-        return _compressed_bits(config)
-    return None
-
-
-def _compressed_bits(config: Mapping[str, Any]) -> tuple[float, str] | None:
-    groups = config.get("config_groups")
-    for group in groups.values() if isinstance(groups, Mapping) else ():
-        weights = group.get("weights") if isinstance(group, Mapping) else None
-        if isinstance(weights, Mapping) and (bits := _integer(weights, "num_bits")):
-            size = _integer(weights, "group_size")
-            scale = 8 if weights.get("type") == "float" and bits == 4 else 16
-            return bits + (scale / size if size else 0), f"compressed-tensors, {bits} bits"
-    return None
-
-
-def weights_per_rank(model: Architecture, tensor: int = 1, pipeline: int = 1, quantization: str = "") -> Worked:
-    """Return the bytes of weights on the fullest GPU.
-
-    Linear layers and embeddings are divided among tensor ranks, norms and routers are copied, key and value projections are
-    copied where ranks outnumber KV heads; a pipeline stage holds its layers, and the first or last the embeddings.
-    Embeddings, output head, norms and routers stay at 16 bits; MXFP4 checkpoints quantise experts alone.
-    """
-    found = count_parameters(model)
-    bits = weight_bits(model, quantization)
-    if bits is None:
-        return Worked("", f"the width of {model.quantization.get('quant_method') or quantization} weights is not in the config", missing=("weights",))
-    small = bits[0] / 16
-    only_experts = "mxfp4" in bits[1] or (number_of_experts(model.config) > 0 and _attention_kept(model.quantization))
-    dense = 1.0 if only_experts else small
-    copies = max(1.0, tensor / model.kv_heads) if model.kv_heads else 1.0
-    layers = (found.attention + found.mlp) * dense + found.kv * dense * copies + found.experts * small
-    stage = max(stage_layers(model.layers, pipeline)) / model.layers
-    ends = max(found.embedding, found.head) if pipeline > 1 else found.embedding + found.head
-    numbers = (layers * stage + ends + found.vision) / tensor + found.other * stage
-    size = int(2 * numbers)
-    text = f"{found.total / 1e9:.3g} billion parameters, {bits[1]}"
-    if tensor * pipeline > 1:
-        text += f", over {tensor * pipeline} GPUs"
-    return Worked(f"{size / GIB:.2f}", f"{text} → {size / GIB:.2f} GiB on a GPU", {"parameters": found.total, "bytes": size})
-
-
-def _attention_kept(config: Mapping[str, Any]) -> bool:
-    """Tell whether attention is left at 16 bits: named as a whole in the list of what is not converted."""
-    named = config.get("modules_to_not_convert") or config.get("ignore") or config.get("ignored_layers") or ()
-    return any("self_attn" in str(item) and not any(letter.isdigit() for letter in str(item)) for item in named)
-
-
-def stage_layers(layers: int, stages: int) -> list[int]:
-    """Return how many layers each pipeline stage holds (vllm/distributed/utils.py, get_pp_indices)."""
-    each = [layers // stages] * stages
-    for place in range(2, layers % stages + 2):
-        each[-place] += 1
-    return each
-
-
-def has_attention(model: Architecture) -> bool:
-    """Tell whether any layer keeps tokens."""
-    return any(kind not in (STATE, NONE) for kind in model.kinds) or FULL in model.kinds
-
-
-def _integer(config: Mapping[str, Any], *names: str) -> int:
-    for name in names:
-        value = config.get(name)
-        if isinstance(value, list) and value:
-            value = value[0]
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e12:
-            return int(value)
-    return 0
+    width = first_integer(config, "hidden_size", "embed_dim", "width")
+    wide = first_integer(config, "intermediate_size") or 4 * width
+    return first_integer(config, "num_hidden_layers", "depth", "layers") * (4 * width * width + 3 * width * wide)

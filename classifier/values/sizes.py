@@ -12,7 +12,16 @@ from .worked import GIB, Worked, needs, number, whole
 
 RESERVE_GIB = 1.5
 """What activations, CUDA context and a minimal KV cache take beside the weights: below that no server starts."""
-_DTYPE_BITS = {"float32": 32, "fp32": 32, "float": 32, "float16": 16, "half": 16, "fp16": 16, "bfloat16": 16, "bf16": 16}
+_DTYPE_BITS = {
+    "float32": 32,
+    "fp32": 32,
+    "float": 32,
+    "float16": 16,
+    "half": 16,
+    "fp16": 16,
+    "bfloat16": 16,
+    "bf16": 16,
+}
 # Bits of a quantised weight with its scales and zero points (groups of 128, bitsandbytes 64, MXFP4 32, NVFP4 16).
 _QUANT_BITS = {
     "fp8": 8.0, "ptpc_fp8": 8.0, "fbgemm_fp8": 8.0, "modelopt": 8.0, "experts_int8": 8.0, "tpu_int8": 8.0, "w8a8": 8.0, "int8": 8.0,
@@ -67,7 +76,9 @@ def total_weights_gib(facts: Mapping[str, Any]) -> Worked:
         if ranks == 1:
             return Worked(f"{measured:g}", f"{measured:g} GiB were loaded", inputs)
         inputs["ranks"] = ranks
-        return Worked(f"{measured * ranks:.4g}", f"{measured:g} GiB on each of {ranks} ranks → {measured * ranks:.4g} GiB", inputs)
+        return Worked(
+            f"{measured * ranks:.4g}", f"{measured:g} GiB on each of {ranks} ranks → {measured * ranks:.4g} GiB", inputs
+        )
     model = str(facts.get("model") or "")
     billions = parameters_by_name(model)
     bits = bits_per_weight(facts)
@@ -89,7 +100,11 @@ def no_flag_fixes(facts: Mapping[str, Any]) -> Worked:
     room = gpus * total
     if weights < room:
         return Worked("", f"{formula}; {_gpus(gpus, total)} hold {room:.4g} GiB", inputs)
-    return Worked(f"No flag fixes this: weights {weights:.3g} GiB, {_gpus(gpus, total)}.", f"{formula}; {gpus} × {total:g} GiB = {room:.4g} GiB", inputs)
+    return Worked(
+        f"No flag fixes this: weights {weights:.3g} GiB, {_gpus(gpus, total)}.",
+        f"{formula}; {gpus} × {total:g} GiB = {room:.4g} GiB",
+        inputs,
+    )
 
 
 def smallest_change_that_fits(facts: Mapping[str, Any]) -> Worked:
@@ -99,7 +114,7 @@ def smallest_change_that_fits(facts: Mapping[str, Any]) -> Worked:
         return sizes
     weights, total, gpus, share, formula, inputs = sizes
     room = total * share - RESERVE_GIB
-    text = f"{formula}; a GPU has {total:g} × {share:g} − {RESERVE_GIB} = {room:.3g} GiB for them"
+    text = f"{formula}; a GPU has {total:g} × {share:g} - {RESERVE_GIB} = {room:.3g} GiB for them"
     if room <= 0:
         return Worked("", f"{text}: none", inputs)
     now = whole(facts, "tensor_parallel_size") or 1
@@ -116,7 +131,11 @@ def smallest_change_that_fits(facts: Mapping[str, Any]) -> Worked:
             return Worked(f"{words} of the same model{parallel}", f"{text}; at {width:g} bits {small:.3g} GiB", inputs)
     for size in sizes_that_divide(64, facts):
         if weights / size <= room:
-            return Worked(f"{_gpus(size, total)}: --tensor-parallel-size {size}", f"{text}; ÷ {size} = {weights / size:.3g} GiB", inputs)
+            return Worked(
+                f"{_gpus(size, total)}: --tensor-parallel-size {size}",
+                f"{text}; ÷ {size} = {weights / size:.3g} GiB",
+                inputs,
+            )
     return Worked("", f"{text}: not with 64 of them either", inputs)
 
 

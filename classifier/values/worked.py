@@ -11,9 +11,9 @@ GIB = 1 << 30
 class Worked:
     """What a computation gave.
 
-    ``value`` is text to paste, "" where there is none; ``formula`` is the arithmetic with the numbers in it, or the reason
-    why no value helps; ``inputs`` are the numbers used, by fact name; ``missing`` names the facts without which nothing
-    can be worked out.
+    ``value`` is text to paste, "" where there is none; ``formula`` is the arithmetic with the numbers in it, or the
+    reason why no value helps; ``inputs`` are the numbers used, by fact name; ``missing`` names the facts without which
+    nothing can be worked out.
     """
 
     __slots__ = ("formula", "inputs", "missing", "value")
@@ -68,7 +68,7 @@ _UNITS = {"b": 1, "": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 
 
 def parse_bytes(text: str) -> int | None:
-    """Return the bytes that ``24GiB``, ``24 GB`` or ``512MiB`` say; None where it says none. A bare number means GiB."""
+    """Return the bytes that ``24GiB``, ``24 GB`` or ``24`` (GiB) say; None where the text is no size."""
     text = text.strip().lower().replace(",", "").replace(" ", "")
     digits = text.rstrip("bikmgt")
     unit = text[len(digits) :]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...classifier.contract import shown
+from ...classifier.contract import shown, without_secrets
 from ...classifier.model import Advice, Evidence
 from .interface import Options, Result
 from .words import headline, percent, timeline, verdict_mark
@@ -16,18 +16,15 @@ def render(results: Sequence[Result], options: Options) -> str:
 
 
 def _one(result: Result, options: Options, named: bool) -> str:
-    answer = result.diagnosis
+    answer = without_secrets(result.diagnosis)
     parts = [f"## {verdict_mark(answer)} {_plain(answer.title)}", ""]
     if named:
         parts += [f"File: `{result.name}`", ""]
-    parts += [
-        f"`{answer.cause}` · {percent(answer.confidence)}"
-        + (f" · {_plain(headline(answer.facts))}" if headline(answer.facts) else ""),
-        "",
-    ]
+    facts = f" · {_plain(headline(answer.facts))}" if headline(answer.facts) else ""
+    parts += [f"`{answer.cause}` · {percent(answer.confidence)}{facts}", ""]
     if answer.summary:
         parts += [_plain(answer.summary), ""]
-    lines = [*answer.evidence, *answer.chain, *(answer.symptoms if options.verbose else answer.symptoms[:1])]
+    lines = [*answer.evidence, *answer.chain, *(answer.symptoms if options.verbose else answer.symptoms[-1:])]
     if lines := [item for item in lines if item.role != "mark"]:
         parts += ["### Evidence", "", *_block(lines), ""]
     states = timeline(answer)

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ...classifier.contract import shown
+from ...classifier.contract import shown, without_secrets
 from ...classifier.model import Advice, Diagnosis, Evidence
 from .interface import Options, Result
 from .words import headline, percent, seconds_between, timeline, verdict_mark
@@ -41,7 +41,7 @@ def render(results: Sequence[Result], options: Options) -> str:
             console.print()
         if len(results) > 1:
             console.print(Text(result.name, "bold underline"))
-        for line in _Page(result.diagnosis, options, console).lines():
+        for line in _Page(without_secrets(result.diagnosis), options, console).lines():
             console.print(line, overflow="ignore", no_wrap=True, crop=False)
     return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
 

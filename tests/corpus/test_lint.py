@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +20,9 @@ def test_patterns_that_explode_are_refused(pattern):
     assert lint_pattern(pattern) != []
 
 
-@pytest.mark.parametrize("pattern", [r"error (?P<code>\d+)", "a.{0,80}b.*c", r"(?:one|two){1,4} \w+", r"[^\n]*", "plain text"])
+@pytest.mark.parametrize(
+    "pattern", [r"error (?P<code>\d+)", "a.{0,80}b.*c", r"(?:one|two){1,4} \w+", r"[^\n]*", "plain text"]
+)
 def test_plain_patterns_pass(pattern):
     """What rules are made of."""
     assert lint_pattern(pattern) == []
@@ -29,7 +30,12 @@ def test_plain_patterns_pass(pattern):
 
 def test_every_expression_of_the_corpus_passes():
     """Also those on exceptions, messages and stacks."""
-    found = [(rule.id, name, text) for rule in load().rules for name in EXPRESSIONS if (text := getattr(rule, name)) and lint_pattern(text)]
+    found = [
+        (rule.id, name, text)
+        for rule in load().rules
+        for name in EXPRESSIONS
+        if (text := getattr(rule, name)) and lint_pattern(text)
+    ]
 
     assert found == []
 

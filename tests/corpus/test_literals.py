@@ -27,10 +27,20 @@ def _is_python(pattern: str) -> bool:
     return True
 
 
-PATTERNS = sorted({rule.pattern for rule in load().rules if rule.pattern and required_literals(rule.pattern) and _is_python(rule.pattern)})
+PATTERNS = sorted(
+    {
+        rule.pattern
+        for rule in load().rules
+        if rule.pattern and required_literals(rule.pattern) and _is_python(rule.pattern)
+    }
+)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large], deadline=None, max_examples=150)
+@settings(
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+    deadline=None,
+    max_examples=150,
+)
 @given(st.data())
 def test_every_match_holds_a_required_literal(data):
     """Whatever a pattern of the corpus matches, the scanner has found a literal in it."""
@@ -40,7 +50,14 @@ def test_every_match_holds_a_required_literal(data):
     assert any(literal in text for literal in required_literals(pattern) or [])
 
 
-@given(st.lists(st.sampled_from(["abcdef", "ghijkl", "(?:mnopqr|stuvwx)", r"\d+", ".{0,9}", "x?", "(?P<name>[a-z]+)"]), min_size=1, max_size=6), st.data())
+@given(
+    st.lists(
+        st.sampled_from(["abcdef", "ghijkl", "(?:mnopqr|stuvwx)", r"\d+", ".{0,9}", "x?", "(?P<name>[a-z]+)"]),
+        min_size=1,
+        max_size=6,
+    ),
+    st.data(),
+)
 def test_literals_of_patterns_built_from_pieces(pieces, data):
     """The same for patterns of all shapes, not only those that somebody wrote."""
     pattern = "".join(piece.replace("name", f"n{index}") for index, piece in enumerate(pieces))

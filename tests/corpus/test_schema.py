@@ -11,18 +11,21 @@ from hypothesis import strategies as st
 
 from vllm_triage.corpus.schema import CorpusError, parse_bucket
 
+_FIX = {"title": "Make room", "kind": "step", "change": "Delete what is old.", "why": "Room.", "cost": "none"}
+_RULE = {
+    "id": "no-space",
+    "role": "cause",
+    "cause": "full",
+    "pattern": "No space on acme",
+    "match": ["No space on acme"],
+}
 GOOD: dict[str, Any] = {
     "id": "acme_disk",
     "title": "The disk is full",
     "meaning": "Nothing can be written.",
-    "cause": [
-        {
-            "id": "full", "title": "Full", "summary": "No space.",
-            "fix": [{"title": "Make room", "kind": "step", "change": "Delete what is old.", "why": "Room.", "cost": "none"}],
-        }
-    ],
-    "rule": [{"id": "no-space", "role": "cause", "cause": "full", "pattern": "No space left on acme", "match": ["No space left on acme"]}],
-}  # fmt: skip
+    "cause": [{"id": "full", "title": "Full", "summary": "No space.", "fix": [_FIX]}],
+    "rule": [_RULE],
+}
 
 
 def _with(path: str, value: Any) -> dict[str, Any]:
@@ -42,8 +45,8 @@ def test_a_good_file_is_read():
     """All that stands in it arrives."""
     bucket = parse_bucket(GOOD, "x.toml")
 
-    assert ("acme_disk", "full", "no-space") == (bucket.id, bucket.cause[0].id, bucket.rule[0].id)
-    assert ["", "ERROR", "CRITICAL"] == bucket.rule[0].levels
+    assert (bucket.id, bucket.cause[0].id, bucket.rule[0].id) == ("acme_disk", "full", "no-space")
+    assert bucket.rule[0].levels == ["", "ERROR", "CRITICAL"]
 
 
 @pytest.mark.parametrize(
@@ -86,15 +89,27 @@ def test_the_message_names_file_and_rule():
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "rule", "cause", "fix", "title", "match", "role", "pattern"]), inner, max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["id", "rule", "cause", "fix", "title", "match", "role", "pattern"]), inner, max_size=5
+        )
+    ),
     max_leaves=12,
 )
 
 
-@given(st.dictionaries(st.sampled_from(["id", "title", "meaning", "confusers", "cause", "rule", "other"]), _JSON, max_size=6))
+@given(
+    st.dictionaries(
+        st.sampled_from(["id", "title", "meaning", "confusers", "cause", "rule", "other"]), _JSON, max_size=6
+    )
+)
 def test_any_document_is_read_or_refused(data):
     """No document makes the parser fail in any other way."""
+    error = ""
     try:
         parse_bucket(data, "x.toml")
-    except CorpusError as error:
-        assert str(error).startswith("x.toml")
+    except CorpusError as refusal:
+        error = str(refusal)
+
+    assert error == "" or error.startswith("x.toml")

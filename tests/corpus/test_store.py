@@ -50,7 +50,11 @@ def test_rules_of_a_folder_are_added(folder):
     """A rule of one's own answers; its texts are filled as those of the corpus."""
     answer = Triage([folder]).diagnose(LOG)
 
-    assert ("acme_plugin/bad_cache", "Entry k7 cannot be read.", "rm -r ~/.cache/acme") == (answer.cause, answer.summary, answer.fixes[0].change)
+    assert (answer.cause, answer.summary, answer.fixes[0].change) == (
+        "acme_plugin/bad_cache",
+        "Entry k7 cannot be read.",
+        "rm -r ~/.cache/acme",
+    )
 
 
 def test_a_single_file_may_be_named(folder):
@@ -93,7 +97,7 @@ def test_a_broken_file_is_reported_and_the_others_work(folder, text, words):
     if words is None:
         assert engine.corpus.problems == []
     else:
-        assert [True] == [words in problem for problem in engine.corpus.problems]
+        assert [words in problem for problem in engine.corpus.problems] == [True]
 
 
 def test_bytes_that_are_no_text_are_reported(folder):
@@ -105,9 +109,13 @@ def test_bytes_that_are_no_text_are_reported(folder):
 
 def test_an_id_that_is_taken_is_reported(folder):
     """Rules of the corpus are not replaced by accident."""
-    (folder / "own.toml").write_text(RULES.replace('"acme_plugin"', '"kv_cache_oom"').replace('"bad-cache"', '"max-seq-len-v1"'))
+    (folder / "own.toml").write_text(
+        RULES.replace('"acme_plugin"', '"kv_cache_oom"').replace('"bad-cache"', '"max-seq-len-v1"')
+    )
 
-    assert ["kv_cache_oom/max-seq-len-v1 stands in the corpus already" in problem for problem in load([folder]).problems] == [True]
+    assert [
+        "kv_cache_oom/max-seq-len-v1 stands in the corpus already" in problem for problem in load([folder]).problems
+    ] == [True]
 
 
 def test_a_folder_that_is_not_there_is_reported(tmp_path):
@@ -133,7 +141,9 @@ def _install(site, distribution: str, entry: str) -> None:
     (site / "acme_rules" / "__init__.py").write_text("raise RuntimeError('rule packages are not imported')")
     (site / "acme_rules" / "acme_plugin.toml").write_text(RULES)
     (site / distribution).mkdir()
-    (site / distribution / "entry_points.txt").write_text(f"[console_scripts]\nx = y:z\n\n[vllm_triage.rules]\nacme = {entry}\n")
+    (site / distribution / "entry_points.txt").write_text(
+        f"[console_scripts]\nx = y:z\n\n[vllm_triage.rules]\nacme = {entry}\n"
+    )
 
 
 def test_rules_of_an_installed_package(tmp_path, monkeypatch):
@@ -151,7 +161,9 @@ def test_a_package_that_is_gone_is_reported(tmp_path, monkeypatch):
     _install(tmp_path, "vllm_triage_acme-1.0.dist-info", "acme_ruined")
     monkeypatch.syspath_prepend(tmp_path)
 
-    assert ["acme_ruined (offered by vllm_triage_acme-1.0.dist-info): no such folder"] == load(plugin_folders()).problems
+    assert load(plugin_folders()).problems == [
+        "acme_ruined (offered by vllm_triage_acme-1.0.dist-info): no such folder"
+    ]
 
 
 def test_packages_of_other_names_are_not_looked_into(tmp_path, monkeypatch):
@@ -198,7 +210,7 @@ def test_a_checkout_with_a_broken_file_still_works(tmp_path, monkeypatch):
     monkeypatch.setattr(store, "HERE", str(home))
     corpus = load()
 
-    assert (["acme_plugin"], 1) == (corpus.buckets(), len(corpus.problems))
+    assert (corpus.buckets(), len(corpus.problems)) == (["acme_plugin"], 1)
 
 
 def test_a_bucket_that_is_not_there():

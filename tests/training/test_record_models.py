@@ -14,7 +14,9 @@ from vllm_triage.training.record.faults import Adapter, Catalogue, Model, Weight
 from vllm_triage.training.record.models import make_adapter, make_model, tokenizer
 from vllm_triage.training.record.weights import write_safetensors
 
-SHAPES = st.dictionaries(st.text(st.characters(categories=["Ll"]), min_size=1), st.lists(st.integers(1, 5), max_size=3), max_size=6)
+SHAPES = st.dictionaries(
+    st.text(st.characters(categories=["Ll"]), min_size=1), st.lists(st.integers(1, 5), max_size=3), max_size=6
+)
 
 
 def header_of(content: bytes) -> dict[str, dict]:
@@ -34,7 +36,7 @@ def test_a_checkpoint_holds_exactly_the_bytes_that_its_header_promises(shapes: d
         assert header[name] == {"dtype": "F32", "shape": shape, "data_offsets": [start, start + 4 * prod(shape)]}
         start += 4 * prod(shape)
     assert len(content) == 8 + int.from_bytes(content[:8], "little") + start
-    assert 0 == int.from_bytes(content[:8], "little") % 8
+    assert int.from_bytes(content[:8], "little") % 8 == 0
 
 
 def test_the_tokenizer_knows_every_byte_once():
@@ -50,7 +52,10 @@ def test_weights_differ_from_the_config_only_where_asked(tmp_path: Path):
     make_model(tmp_path / "sound", Model(id="sound", weights=Weights()))
     make_model(tmp_path / "broken", Model(id="broken", weights=changed))
     sound, broken = (
-        {name: entry.get("shape") for name, entry in header_of((tmp_path / name / "model.safetensors").read_bytes()).items()}
+        {
+            name: entry.get("shape")
+            for name, entry in header_of((tmp_path / name / "model.safetensors").read_bytes()).items()
+        }
         for name in ("sound", "broken")
     )
     expected = {**sound, "model.norm.weight": [7], "odd": [2, 2]}
@@ -62,7 +67,7 @@ def test_shards_share_the_tensors_and_the_index_names_all(tmp_path: Path):
     """Each tensor lies in the file that the index says."""
     make_model(tmp_path, Model(id="m", weights=Weights(shards=3)))
     index = json.loads((tmp_path / "model.safetensors.index.json").read_text())["weight_map"]
-    assert 3 == len(set(index.values()))
+    assert len(set(index.values())) == 3
     for file in set(index.values()):
         inside = set(header_of((tmp_path / file).read_bytes())) - {"__metadata__"}
         assert {name for name, home in index.items() if home == file} == inside
@@ -71,10 +76,12 @@ def test_shards_share_the_tensors_and_the_index_names_all(tmp_path: Path):
 def test_files_are_written_then_cut_then_removed(tmp_path: Path):
     """What a model is broken with, and nothing of an earlier one is left."""
     (tmp_path / "left.txt").write_text("of an earlier recording")
-    broken = Model(id="m", tokenizer="no-template", write={"a.txt": "x" * 100}, cut={"a.txt": 0.25}, remove=["config.json"])
+    broken = Model(
+        id="m", tokenizer="no-template", write={"a.txt": "x" * 100}, cut={"a.txt": 0.25}, remove=["config.json"]
+    )
     make_model(tmp_path, broken)
     assert {"a.txt", "tokenizer.json", "tokenizer_config.json"} == {path.name for path in tmp_path.iterdir()}
-    assert "x" * 25 == (tmp_path / "a.txt").read_text()
+    assert (tmp_path / "a.txt").read_text() == "x" * 25
     assert "chat_template" not in json.loads((tmp_path / "tokenizer_config.json").read_text())
 
 
@@ -87,10 +94,10 @@ def test_a_model_that_names_a_file_which_it_does_not_have_is_refused(tmp_path: P
 def test_an_adapter_has_its_rank_in_config_and_matrices(tmp_path: Path):
     """The loader compares the two."""
     make_adapter(tmp_path, Adapter(id="a", rank=128, modules=["q_proj", "v_proj"]))
-    assert 128 == json.loads((tmp_path / "adapter_config.json").read_text())["r"]
+    assert json.loads((tmp_path / "adapter_config.json").read_text())["r"] == 128
     header = header_of((tmp_path / "adapter_model.safetensors").read_bytes())
     assert {(128, 128)} == {tuple(entry["shape"]) for name, entry in header.items() if "lora_A" in name}
-    assert 8 == len(header) - 1
+    assert len(header) - 1 == 8
 
 
 def test_every_model_of_the_catalogue_can_be_made(tmp_path: Path):
@@ -99,4 +106,6 @@ def test_every_model_of_the_catalogue_can_be_made(tmp_path: Path):
     for model in catalogue.models.values():
         if model.weights is None:
             make_model(tmp_path / model.id, model)
-            assert (tmp_path / model.id / "tokenizer.json").exists() == (model.tokenizer != "none" and "tokenizer.json" not in model.remove)
+            assert (tmp_path / model.id / "tokenizer.json").exists() == (
+                model.tokenizer != "none" and "tokenizer.json" not in model.remove
+            )

@@ -58,7 +58,16 @@ class FlagMiner(Resolver):
             for node in ast.walk(self.tree.module(path) or ast.Module([], [])):
                 if isinstance(node, ast.Call) and ast.unparse(node.func) == "serve_parser.add_argument":
                     self._add(node, Place(path, {}))
+        self._add_unwritten()
         return self.flags
+
+    def _add_unwritten(self) -> None:
+        """Add what no ``add_argument`` says: argparse's own option, and the short form that vLLM's parser rewrites."""
+        self.flags.append(Flag(["--help", "-h"], Option("switch")))
+        if any(path.startswith("vllm/utils") for path in self.tree.containing(b'"--optimization-level"')):
+            for flag in self.flags:
+                if flag.names[0] == "--optimization-level":
+                    flag.names.append("-O")
 
     # Statements
 
@@ -258,6 +267,9 @@ class FlagMiner(Resolver):
         for word in expression.keywords:
             if word.arg is not None:
                 self._tell(option, word.arg, word.value, self.value(word.value, place), place)
+        if option.kind == "str" and "JSON string" in option.help:
+            # Parsed later than by argparse; for the person who gives it that is no difference.
+            option.kind = "json"
         option.deprecated = option.deprecated or bool(_DEPRECATED.search(option.help))
         names = [name.replace("_", "-") if name.startswith("--") else name for name in names if name.startswith("-")]
         if names:
@@ -302,7 +314,8 @@ class FlagMiner(Resolver):
             return _KINDS[name]
         if name == "check_port" or "int" in name.split("_"):
             return "int"
-        return "json" if "dict" in name.split("_") else "str"
+        # KVTransferConfig.from_cli, union_dict_and_str
+        return "json" if {"dict", "json", "cli"} & set(name.split("_")) else "str"
 
 
 def _is_options(value: Any) -> bool:

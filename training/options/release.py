@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from .fields import fields_of
 from .metrics import metrics_of
 from .parser import ARGUMENTS, Flag, FlagMiner
-from .resolve import UNKNOWN
+from .resolve import UNKNOWN, Resolver
 from .source import Tree
 from .variables import Variable, variables_of
 
@@ -40,12 +41,29 @@ def mine(tree: Tree) -> Release:
     engine = miner.find(ARGUMENTS, "AsyncEngineArgs")
     if engine is None:
         raise MiningError(f"{ARGUMENTS}: no AsyncEngineArgs")
+    backends = attention_backends(miner)
+    for flag in flags:
+        if flag.names[0] == "--attention-backend":
+            flag.option.choices = backends
+    if "VLLM_ATTENTION_BACKEND" in variables:
+        variables["VLLM_ATTENTION_BACKEND"].choices = backends
     return {
         "flags": dict(sorted(_flag(flag) for flag in flags)),
         "variables": {name: _variable(found) for name, found in sorted(variables.items())},
         "arguments": {name: {} for name in sorted(fields_of(miner, engine)) if not name.startswith("_")},
         "metrics": {name: {"kind": kind} if kind else {} for name, kind in sorted(metrics_of(miner).items())},
     }
+
+
+def attention_backends(resolver: Resolver) -> list[str]:
+    """Return the attention backends that may be asked for; they are an enumeration, which argparse is not told of."""
+    for path in resolver.tree.containing(b"class AttentionBackendEnum", b"class _Backend"):
+        for name in ("AttentionBackendEnum", "_Backend"):
+            found = resolver.find(path, name)
+            if found is not None and isinstance(found.node, ast.ClassDef):
+                names = [member.name for member in resolver.members(found)]
+                return [name for name in names if name.isupper() and name not in ("NO_ATTENTION", "CUSTOM")]
+    raise MiningError("no enumeration of attention backends")
 
 
 def _flag(flag: Flag) -> tuple[str, Attributes]:

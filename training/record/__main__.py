@@ -88,7 +88,7 @@ def _record(catalogue: Catalogue, options: argparse.Namespace) -> int:
     ]
     publisher = Publisher(work, catalogue)
     runner = None
-    missing = 0
+    recorded = 0
     for number, fault in enumerate(faults, 1):
         place = f"[{number}/{len(faults)}] {options.release} {fault.id}"
         there = Recording.at(work, options.release, fault.id).exists()
@@ -100,11 +100,11 @@ def _record(catalogue: Catalogue, options: argparse.Namespace) -> int:
             place += f" {time.monotonic() - started:.0f} s"
         elif options.publish and not there:
             continue
-        missing += not _published(publisher, options.release, fault, place)
+        recorded += _published(publisher, options.release, fault, place)
     if options.drop:
         Environment(work, catalogue.releases[options.release]).drop()
-    print(f"{len(faults) - missing} of {len(faults)} faults of {options.release} are recorded")
-    return 1 if missing else 0
+    print(f"{recorded} of {len(faults)} faults of {options.release} are recorded")
+    return 0 if recorded == len(faults) else 1
 
 
 def _published(publisher: Publisher, release: str, fault: Fault, place: str) -> bool:

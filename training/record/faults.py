@@ -100,7 +100,10 @@ class Outcome(_Entry):
     @classmethod
     def _compile(cls, patterns: list[str]) -> list[str]:
         for pattern in patterns:
-            re.compile(pattern)
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
         return patterns
 
     @model_validator(mode="after")
@@ -120,7 +123,7 @@ class Variant(Outcome):
 class Fault(Outcome):
     """One case: what is broken, how it is provoked, in which releases."""
 
-    id: str = Field(pattern=r"[a-z0-9]+(-[a-z0-9]+)*")
+    id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
     broken: str
     since: str = "0"
     until: str = "999"

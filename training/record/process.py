@@ -121,9 +121,11 @@ class Server:
             time.sleep(0.2)
         self._process.wait()
         self._reader.join(5)
+        if not self._reader.is_alive():
+            self._pipe.close()
         for path in self._shared:
             with suppress(OSError):
-                Path(path.removesuffix("(deleted)")).unlink()
+                Path(path).unlink()
         return ending
 
     def _ask(self, how: str) -> str:

@@ -21,6 +21,12 @@ LARGEST = 400_000
 LONGEST_ANSWER = 160
 MOST_LINES = 40
 """Evidence lines that are listed; a stalled server repeats itself for hours."""
+PREFIX = r"^(\([^)]*\) )?((DEBUG|INFO|WARNING|ERROR) [^\]]*\])?"
+ECHO = re.compile(
+    rf"non-default args: |Initializing a V\d|^usage: |█|Found ulimit of|{PREFIX} (  File \"|    \S)|^  File \"|^    \S"
+)
+"""What repeats the arguments, stands in every start, or is code in a traceback: it proves nothing, whatever
+words stand in it."""
 
 
 class NotProvokedError(Exception):
@@ -132,9 +138,13 @@ def judged(outcome: Outcome, about: dict[str, Any], log: bytes) -> tuple[Outcome
 
 def find_evidence(log: bytes, patterns: list[str]) -> list[int]:
     """Return the numbers of the lines that match the first pattern that any line matches."""
-    lines = log.decode("utf-8", "replace").split("\n")
+    lines = [
+        (number, line)
+        for number, line in enumerate(log.decode("utf-8", "replace").split("\n"), 1)
+        if not ECHO.search(line)
+    ]
     for pattern in patterns:
-        if found := [number for number, line in enumerate(lines, 1) if re.search(pattern, line)]:
+        if found := [number for number, line in lines if re.search(pattern, line)]:
             return found[:MOST_LINES]
     return []
 

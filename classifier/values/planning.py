@@ -1,0 +1,339 @@
+"""The arithmetic without a log: does a model fit, what context, how many requests, what to change.
+
+Weights and KV cache follow the model's config; what activations, CUDA graphs and contexts take is an allowance, because vLLM
+itself only knows it after a profiling run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .architecture import Architecture, ConfigError
+from .batch import default_max_num_batched_tokens, default_max_num_seqs
+from .kv_cache import Layout, kv_heads_per_rank, layer_token_bytes, layout
+from .memory import HIGHEST, default_utilization
+from .parallel import divides, sizes_that_divide
+from .parameters import number_of_experts, weight_bits, weights_per_rank
+from .worked import GIB, Worked, gib, release_at_least
+
+LEAST_CONTEXT = 2048
+"""A smallest change must leave room for a context of this length, or for the length asked for."""
+RAISED = 0.95
+"""gpu_memory_utilization up to which a change is proposed."""
+_MOST_GPUS = 64
+
+
+class Setup:
+    """What a server would be started with. Memory is in bytes; what is left out takes vLLM's default."""
+
+    __slots__ = (
+        "enforce_eager", "gpu_memory", "gpus", "kv_dtype", "max_model_len", "max_num_batched_tokens", "max_num_seqs", "overhead",
+        "pipeline", "quantization", "tensor", "utilization", "version", "weights",
+    )  # fmt: skip
+
+    def __init__(self, gpu_memory: int, gpus: int = 1, version: str = "") -> None:
+        self.gpu_memory = gpu_memory
+        self.gpus = gpus
+        self.version = version
+        facts = self.facts()
+        self.utilization = default_utilization(facts)
+        self.max_num_seqs = default_max_num_seqs(facts)
+        self.max_num_batched_tokens = 0
+        self.max_model_len = 0
+        self.tensor = 0
+        self.pipeline = 1
+        self.kv_dtype = "auto"
+        self.quantization = ""
+        self.weights = 0
+        self.overhead = 0
+        self.enforce_eager = False
+
+    def facts(self) -> dict[str, Any]:
+        """Return the setup in the words of a log's facts."""
+        return {"gpu_memory_total_gib": self.gpu_memory / GIB, "vllm_version": self.version}
+
+    def changed(self, **values: Any) -> Setup:
+        """Return a copy with other values."""
+        other = Setup(self.gpu_memory, self.gpus, self.version)
+        for name in self.__slots__:
+            setattr(other, name, values.get(name, getattr(self, name)))
+        return other
+
+
+class Fit:
+    """One way to place the model: the memory of the fullest GPU."""
+
+    __slots__ = ("batched", "kv_memory", "layout", "longest", "overhead", "tensor", "wanted", "weights", "worked")
+
+    def __init__(self, model: Architecture, setup: Setup, tensor: int) -> None:
+        self.tensor = tensor
+        self.wanted = setup.max_model_len or model.longest(setup.version)
+        self.batched = setup.max_num_batched_tokens or default_max_num_batched_tokens(
+            setup.facts() | {"max_model_len": self.wanted}
+        )
+        self.worked = _weights(model, setup, tensor)
+        self.weights = int(self.worked.inputs.get("bytes", 0))
+        self.overhead = setup.overhead or allowance(model, setup, tensor, self.batched)
+        self.layout = layout(model, tensor, setup.pipeline, setup.kv_dtype, setup.version)
+        self.kv_memory = int(setup.gpu_memory * setup.utilization) - self.weights - self.overhead
+        in_flight = _in_flight(self.batched, setup)
+        self.longest = self.layout.longest(self.kv_memory, self.wanted, in_flight) if self.kv_memory > 0 else 0
+        self.batched = in_flight
+
+    @property
+    def fits(self) -> bool:
+        """Whether one request of the context wanted fits: vLLM starts."""
+        return self.longest >= self.wanted
+
+    def concurrency(self, length: int) -> float:
+        """Return how many requests of ``length`` tokens fit at a time."""
+        return self.layout.concurrency(self.kv_memory, length, self.batched) if self.kv_memory > 0 and length else 0.0
+
+
+def _in_flight(batched: int, setup: Setup) -> int:
+    """Return the tokens in flight that windowed layers keep: from 0.26 on those of all concurrent batches (vllm/config/vllm.py)."""
+    return batched if release_at_least(setup.version, 0, 26) is False else batched * (setup.pipeline + 1)
+
+
+def _weights(model: Architecture, setup: Setup, tensor: int) -> Worked:
+    if not setup.weights:
+        return weights_per_rank(model, tensor, setup.pipeline, setup.quantization)
+    ranks = tensor * setup.pipeline
+    each = setup.weights // ranks
+    text = f"{gib(setup.weights)} as given" + (f" ÷ {ranks} GPUs → {gib(each)}" if ranks > 1 else "")
+    return Worked(f"{each / GIB:.2f}", text, {"bytes": each})
+
+
+def allowance(model: Architecture, setup: Setup, tensor: int, batched: int) -> int:
+    """Return an allowance for what is neither weights nor KV cache, in bytes.
+
+    Hidden states and the MLP's intermediate results of one step (three of each, 16 bits), twice the logits of all sequences
+    in 32 bits, 0.25 GiB of CUDA context, 0.75 GiB for communication between GPUs, and from 0.20 on 0.5 GiB for CUDA
+    graphs, which the budget then includes.
+    """
+    config = model.config
+    width = (
+        int(config.get("intermediate_size") or 4 * model.hidden)
+        if not isinstance(config.get("intermediate_size"), list)
+        else 4 * model.hidden
+    )
+    if number_of_experts(config):
+        chosen = int(config.get("num_experts_per_tok") or config.get("num_experts_per_token") or 2)
+        width = max(width, chosen * int(config.get("moe_intermediate_size") or width))
+    step = 2 * batched * 3 * (model.hidden + width // tensor)
+    logits = 2 * 4 * setup.max_num_seqs * model.vocab
+    fixed = 0.25 * GIB + (0.75 * GIB if tensor * setup.pipeline > 1 else 0)
+    graphs = 0 if setup.enforce_eager or release_at_least(setup.version, 0, 20) is False else 0.5 * GIB
+    return int(step + logits + fixed + graphs)
+
+
+class Plan:
+    """The answer: the placement chosen, the verdict, and what to change."""
+
+    __slots__ = ("changes", "fit", "model", "notes", "problem", "setup", "verdict")
+
+    def __init__(self, model: Architecture, setup: Setup) -> None:
+        self.model = model
+        self.setup = setup
+        self.fit: Fit | None = None
+        self.verdict = "unknown"
+        """fits, fits_shorter (with a shorter context), does_not_fit, or unknown (a number is missing)."""
+        self.problem = ""
+        self.changes: list[tuple[str, str]] = []
+        """What would help, smallest change first: the change, and what it gives."""
+        self.notes: list[str] = []
+
+    @property
+    def context(self) -> int:
+        """The context to start with."""
+        return self.fit.longest if self.fit else 0
+
+    def flags(self) -> list[tuple[str, str]]:
+        """Return the options to start with: those that differ from vLLM's defaults."""
+        setup, fit = self.setup, self.fit
+        if fit is None or self.verdict not in ("fits", "fits_shorter"):
+            return []
+        found = [("--tensor-parallel-size", str(fit.tensor))] if fit.tensor > 1 else []
+        found += [("--pipeline-parallel-size", str(setup.pipeline))] if setup.pipeline > 1 else []
+        shortened = self.context // 16 * 16 or self.context
+        if self.verdict == "fits_shorter":
+            found.append(("--max-model-len", str(shortened)))
+        elif setup.max_model_len:
+            found.append(("--max-model-len", str(setup.max_model_len)))
+        facts = setup.facts()
+        if setup.utilization != default_utilization(facts):
+            found.append(("--gpu-memory-utilization", f"{setup.utilization:g}"))
+        found += [("--kv-cache-dtype", setup.kv_dtype)] if setup.kv_dtype != "auto" else []
+        found += [("--quantization", setup.quantization)] if setup.quantization else []
+        if setup.max_num_seqs != default_max_num_seqs(facts):
+            found.append(("--max-num-seqs", str(setup.max_num_seqs)))
+        if setup.max_num_batched_tokens:
+            found.append(("--max-num-batched-tokens", str(setup.max_num_batched_tokens)))
+        return [*found, ("--enforce-eager", "")] if setup.enforce_eager else found
+
+
+def make_plan(config: Mapping[str, Any], setup: Setup) -> Plan:
+    """Return whether the model of ``config`` fits ``setup``, with the smallest tensor-parallel size that does."""
+    model = Architecture(config)
+    plan = Plan(model, setup)
+    sizes = _sizes(model, setup)
+    if setup.tensor and not _divides(model, setup.tensor):
+        plan.verdict = "does_not_fit"
+        plan.problem = f"{setup.tensor} ranks do not divide {_shape(model)}."
+        plan.changes = [
+            (f"--tensor-parallel-size {size}", "divides the model")
+            for size in sizes_that_divide(setup.gpus, _facts(model))[-1:]
+        ]
+        return plan
+    if (setup.tensor or 1) * setup.pipeline > setup.gpus:
+        raise ConfigError(
+            f"{(setup.tensor or 1) * setup.pipeline} ranks need as many GPUs; there are {setup.gpus} (--gpus)"
+        )
+    fits = [Fit(model, setup, size) for size in sizes]
+    plan.fit = next((fit for fit in fits if fit.fits), None) or max(fits, key=lambda fit: (fit.longest, fit.kv_memory))
+    if not plan.fit.weights:
+        plan.problem = f"{plan.fit.worked.formula}: give --weights SIZE (the sum of the checkpoint's files)."
+        return plan
+    if plan.fit.fits:
+        plan.verdict = "fits"
+    elif plan.fit.longest and not (setup.max_model_len and plan.fit.longest < min(LEAST_CONTEXT, setup.max_model_len)):
+        plan.verdict = "fits_shorter"
+        plan.problem = (
+            f"One request of {plan.fit.wanted} tokens needs {gib(plan.fit.layout.request_bytes(plan.fit.wanted, plan.fit.batched))} "
+            f"of KV cache; {gib(plan.fit.kv_memory)} are left."
+        )
+        plan.changes = _for_context(model, setup, plan.fit)
+    else:
+        plan.verdict = "does_not_fit"
+        plan.problem = _why_not(setup, plan.fit)
+        plan.changes = _for_weights(model, setup)
+    _add_notes(plan)
+    return plan
+
+
+def _facts(model: Architecture) -> dict[str, int]:
+    """Return the model's shape in the words of a log's facts; MLA has no KV heads to divide."""
+    shape = {"num_attention_heads": model.heads, "vocab_size": model.vocab}
+    return shape if model.mla else shape | {"num_key_value_heads": model.kv_heads}
+
+
+def _divides(model: Architecture, size: int) -> bool:
+    return divides(size, model.heads or None, None if model.mla else model.kv_heads or None, model.vocab or None)
+
+
+def _shape(model: Architecture) -> str:
+    return f"{model.heads} attention heads, {model.kv_heads} KV heads and a vocabulary of {model.vocab}"
+
+
+def _sizes(model: Architecture, setup: Setup, gpus: int = 0) -> list[int]:
+    if setup.tensor:
+        return [setup.tensor]
+    return sizes_that_divide(max(1, (gpus or setup.gpus) // setup.pipeline), _facts(model)) or [1]
+
+
+def _why_not(setup: Setup, fit: Fit) -> str:
+    ranks = fit.tensor * setup.pipeline
+    whole, gpus = fit.weights * ranks, f"{setup.gpus} × {gib(setup.gpu_memory)}"
+    if whole >= setup.gpu_memory * setup.gpus:
+        return f"No flag fixes this: weights {gib(whole)}, GPUs {gpus}."
+    budget = setup.gpu_memory * setup.utilization
+    return (
+        f"On each GPU {gib(budget)} ({setup.utilization:g} of {gib(setup.gpu_memory)}) are too little: "
+        f"weights {gib(fit.weights)}, activations and contexts about {gib(fit.overhead)}."
+    )
+
+
+def _for_context(model: Architecture, setup: Setup, fit: Fit) -> list[tuple[str, str]]:
+    """Return what would lengthen the context, each alone."""
+    tried: list[tuple[str, Setup]] = []
+    if setup.utilization < RAISED:
+        tried.append((f"--gpu-memory-utilization {RAISED}", setup.changed(utilization=RAISED)))
+    if setup.kv_dtype == "auto":
+        tried.append(("--kv-cache-dtype fp8", setup.changed(kv_dtype="fp8")))
+    changes = []
+    for change, other in tried:
+        longest = Fit(model, other, fit.tensor).longest
+        if longest > fit.longest:
+            changes.append((change, _gives(longest, fit.wanted)))
+    return changes + _more_gpus(model, setup, fit.wanted)
+
+
+def _for_weights(model: Architecture, setup: Setup) -> list[tuple[str, str]]:
+    """Return what makes a model fit that does not, smallest change first."""
+    wanted = setup.max_model_len or min(LEAST_CONTEXT, model.longest(setup.version))
+    need = setup.changed(max_model_len=wanted)
+    changes: list[tuple[str, str]] = []
+    if setup.utilization < RAISED and _first(model, need.changed(utilization=RAISED)):
+        changes.append((f"--gpu-memory-utilization {RAISED}", f"leaves room for {wanted} tokens"))
+    bits = None if setup.weights else weight_bits(model, setup.quantization)
+    for method, width, words in (
+        ("fp8", 8, "an FP8 checkpoint of the model"),
+        ("awq", 5, "a 4-bit checkpoint of the model (AWQ, GPTQ, w4a16)"),
+    ):
+        if bits and bits[0] > width + 1 and (fit := _first(model, need.changed(quantization=method))):
+            parallel = f" with --tensor-parallel-size {fit.tensor}" if fit.tensor > 1 else ""
+            changes.append((words + parallel, f"weights {gib(fit.weights)} on a GPU"))
+            break
+    return changes + _more_gpus(model, setup, wanted)
+
+
+def _first(model: Architecture, setup: Setup, gpus: int = 0) -> Fit | None:
+    fits = (Fit(model, setup, size) for size in _sizes(model, setup, gpus))
+    return next((fit for fit in fits if fit.fits), None)
+
+
+def _more_gpus(model: Architecture, setup: Setup, wanted: int) -> list[tuple[str, str]]:
+    need = setup.changed(max_model_len=wanted, tensor=0)
+    fit = _first(model, need, _MOST_GPUS * setup.pipeline)
+    if fit is None:
+        return []
+    change = f"--tensor-parallel-size {fit.tensor}"
+    ranks = fit.tensor * setup.pipeline
+    if ranks > setup.gpus:
+        change = f"{ranks} GPUs of {gib(setup.gpu_memory)}: {change}"
+    return [(change, f"weights {gib(fit.weights)} on a GPU, room for {wanted} tokens")]
+
+
+def _gives(longest: int, wanted: int) -> str:
+    return f"the full {wanted} tokens fit" if longest >= wanted else f"{longest} tokens fit"
+
+
+def _add_notes(plan: Plan) -> None:
+    setup, fit = plan.setup, plan.fit
+    if fit is None:
+        return
+    used = fit.tensor * setup.pipeline
+    if plan.verdict == "fits" and setup.gpus // used > 1:
+        plan.notes.append(
+            f"{used} of {setup.gpus} GPUs are enough; --data-parallel-size {setup.gpus // used} uses all of them."
+        )
+    if setup.utilization > HIGHEST:
+        plan.notes.append(
+            f"gpu_memory_utilization {setup.utilization:g} leaves no room for the driver; {HIGHEST} is about the most."
+        )
+    if "vision_config" in plan.model.whole or "audio_config" in plan.model.whole:
+        plan.notes.append("Activations of the vision or audio encoder are not counted.")
+    if not setup.overhead:
+        plan.notes.append(
+            "Activations, CUDA graphs and contexts are an allowance; vLLM measures them at start-up (--overhead sets them)."
+        )
+
+
+def token_formula(model: Architecture, layout_: Layout, tensor: int, kv_dtype: str) -> str:
+    """Return how the bytes per token come about, in words."""
+    each = layer_token_bytes(model, tensor, kv_dtype)
+    kept = [kind for kind in model.kinds if kind not in ("state", "none")]
+    total = f"{layout_.bytes_per_token / 1024:g} KiB"
+    if not kept:
+        return "no layer keeps tokens"
+    if model.mla:
+        text = f"{len(kept)} layers × {model.head_dim} numbers (MLA) = {each} bytes each"
+    else:
+        heads = kv_heads_per_rank(model, tensor)
+        text = f"{len(kept)} layers × {heads} KV heads × ({model.head_dim} + {model.head_dim_v}) = {each} bytes each"
+    if (windowed := len([kind for kind in kept if kind != "full"])) and len(layout_.groups) > 1:
+        text += f", {windowed} of them only within a window of {model.window}"
+    if "state" in model.kinds:
+        text += f", beside {model.kinds.count('state')} layers with a state of fixed size"
+    return f"{text}; {total}"
