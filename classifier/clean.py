@@ -23,11 +23,11 @@ _CARRIAGE = LazyPattern(rb"\r+\n")
 # A progress bar that was still being drawn when another process wrote its record. Each begins with a literal, which makes it fast.
 _GLUED = rb"(?:, [^\]\r\n]{0,80})?\]) *(?=\(\w[\w =]{0,40} pid=\d|(?:INFO|WARNING|ERROR|DEBUG|CRITICAL)[ :]|Traceback |\[rank\d)"
 _BARS = tuple((sign, LazyPattern(rb"(" + sign + _GLUED)) for sign in (b"it/s", b"s/it"))
-_FLAT_TRACE = LazyPattern(rb'^[^\n]*\\n\s*File \\*"[^\n]*', re.M)
+_FLAT_TRACE = LazyPattern(rb'^[^\n]*\\n\s*File \\*"[^\n]*', re.MULTILINE)
 _FLAT_STARTS = LazyPattern(
     rb" (?=(?:\(\w[\w =.]{0,40} pid=\d+\) )?(?:INFO|WARNING|ERROR|DEBUG|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d )"
     rb'|\s(?=Traceback \(most recent call last\))|\s(?=\s{0,3}File "[^"\n]{1,200}", line \d+, in )'
-    rb"|(?<=[)\w'\"\]]) (?=(?:\w+\.){0,4}[A-Z]\w*(?:Error|Exception): )"
+    rb"|(?<=[)\w'\"\]])(?<!\d\]) (?=(?:\w+\.){0,4}[A-Z]\w*(?:Error|Exception): )"
 )
 _FLAT_SIGNS = (b' File "', b" INFO ", b" ERROR ", b" WARNING ", b"Error: ")
 _REQUEST = b" Received request "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .command import corrected
 from .mask import mask, mask_value
 from .model import STAGES, Diagnosis, Evidence
 
@@ -39,6 +40,7 @@ def as_dict(answer: Diagnosis) -> dict[str, Any]:
             for fix in answer.fixes
         ],
         "corrected_command": mask(answer.corrected_command),
+        "corrected": corrected(answer),
         "incidents": len(answer.incidents),
         "confirm": mask(answer.confirm),
         "refute": mask(answer.refute),
@@ -48,12 +50,12 @@ def as_dict(answer: Diagnosis) -> dict[str, Any]:
 
 
 def without_secrets(answer: Diagnosis) -> Diagnosis:
-    """Return a copy of an answer with everything masked that is made of the log's own words; log lines: see ``shown``."""
+    """Return a copy of an answer, masked where it holds the log's own words (log lines: ``shown``)."""
     from dataclasses import replace
 
-    texts = {
-        name: mask(getattr(answer, name)) for name in ("title", "summary", "confirm", "refute", "corrected_command")
-    }
+    texts = {name: mask(getattr(answer, name)) for name in ("title", "summary", "confirm", "refute")}
+    # Line by line: in YAML the name of a secret may end one line, and the next begin with a key.
+    texts["corrected_command"] = "\n".join(mask(line) for line in answer.corrected_command.split("\n"))
     words = ("title", "value", "change", "why", "cost", "verify")
     fixes = [replace(fix, **{name: mask(getattr(fix, name)) for name in words}) for fix in answer.fixes]
     facts = {name: mask_value(name, value) for name, value in answer.facts.items()}

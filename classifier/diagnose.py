@@ -198,8 +198,11 @@ class _Context:
 def stop_line(incident: Incident) -> int:
     """Return the line on which a stop from outside shows (signal, Ctrl-C, the server's own shutdown); 0 where none does."""
     lines = [span.line for span in incident.stages if span.stage == "shutdown"]
+    # A signal that a child process received may have come from its own parent, which failed.
     lines += [
-        hit.line.number for hit in incident.hits if hit.rule.role == "teardown" and hit.rule.cause and not hit.quoted
+        hit.line.number
+        for hit in incident.hits
+        if hit.rule.role == "teardown" and hit.rule.cause and not hit.quoted and not (_depth(hit.line.process) and "received signal" in hit.line.text)
     ]
     return min(lines, default=0)
 

@@ -15,6 +15,9 @@ WRAPPERS = 8
 NAMED = ("EngineCore", "APIServer", "ApiServer", "Worker_", "VllmWorker ", "DPSupervisor", "DPCoordinator")
 """Processes whose names are unique within a server; others of one name are told apart by their process ids."""
 
+MAIN = "MainProcess"
+"""What vLLM calls a process that it gave no name: as good as none."""
+
 _DATE = r"\d{4}[-/]\d\d[-/]\d\d"
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d+)?"
 _ZONE = r"(?:Z|UTC|GMT|C?E?[SD]T|[CEJKMPIBS][EDS]?[SD]?T|[+-]\d\d:?\d\d(?: UTC)?)?(?![A-Za-z])"
@@ -83,7 +86,7 @@ _WORKER = LazyPattern(r"\[(?P<name>(?:[A-Za-z]\w*)?(?:Worker|Engine|APIServer|wo
 _OUT = LazyPattern(r"\[(?:stdout|stderr)\] ?")
 _HASHES = LazyPattern(r"##\[(?P<level>error|warning|debug|group|command|section)\]")
 
-_MONTHS = frozenset("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec Mon Tue Wed Thu Fri Sat Sun".split())
+_MONTHS = frozenset(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"])
 
 
 class _State:
@@ -104,7 +107,7 @@ def split_line(number: int, raw: str) -> Line:
     if raw[:1] in _USUAL_STARTS:
         found = _USUAL.match(raw)
         name, pid, level, time, source = found.groups()
-        if name and name != "MainProcess":
+        if name and name != MAIN:
             state.process = process_name(name, pid)
         text = raw[found.end() :] if name or level else raw
         if level and (name or text[:1] != "("):
@@ -139,9 +142,10 @@ def _peel_process(state: _State) -> bool:
         return False
     state.text = state.text[found.end() :]
     name, pid, ip, daemon = found.group("name", "pid", "ip", "daemon")
-    if name and name.startswith("MainProcess"):
-        name = ""
-    state.process = daemon or process_name((name or "").strip(), pid, ip)
+    if daemon:
+        state.process = daemon
+    elif name != MAIN:
+        state.process = process_name((name or "").strip(), pid, ip)
     if "across cluster]" in state.text:
         state.text = _REPEATED.sub("", state.text)
     return True

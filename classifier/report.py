@@ -66,6 +66,20 @@ class RankedFix(_Model):
     source: str = ""
 
 
+class Corrected(_Model):
+    """The start command with the first fix that can be pasted, in several forms."""
+
+    shell: str
+    docker: str
+    compose: str
+    kubernetes: str
+    helm: str
+    python: str
+    diff: str = Field(description="unified diff against what was run, one option a line")
+    fix: int = Field(description="rank of the fix that was applied")
+    basis: Literal["command", "arguments", "configuration"] = Field(description="what the command was made of")
+
+
 class Input(_Model):
     """How much was read."""
 
@@ -91,6 +105,7 @@ class Report(_Model):
     facts: dict[str, Any] = {}
     fixes: list[RankedFix] = []
     corrected_command: str = ""
+    corrected: Corrected | None = None
     incidents: int = 1
     confirm: str = ""
     refute: str = ""

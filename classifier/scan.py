@@ -15,7 +15,7 @@ NEAR = 1 << 14
 
 STRUCTURE = (
     "Traceback (most recent call last)", 'File "', "The above exception was the direct cause", "During handling of the above exception",
-    "--- Logging error ---", "Error: ", "Exception: ", "ERROR ", "CRITICAL ", ".py in ", ".py](", "-> ",
+    "--- Logging error ---", "Error: ", "Exception: ", "ERROR ", "CRITICAL ", ".py in ", ".py](", "-> ", "Fatal Python error: ", "terminate called after throwing",
 )  # fmt: skip
 """Strings that make a line worth reading although no rule knows it: they build tracebacks."""
 

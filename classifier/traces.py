@@ -3,39 +3,31 @@ from __future__ import annotations
 
 import re
 
-from .lazy import LazyPattern
+from .frames import (
+    ARROW,
+    BOXED,
+    BOXED_CODE,
+    CALLS,
+    DIRECT,
+    DURING,
+    FINAL,
+    FRAME,
+    LINKED,
+    LOOSE,
+    MARGIN,
+    NAME,
+    NATIVE,
+    NOTEBOOK,
+    NOTEBOOK_CODE,
+    NOTEBOOK_PLACE,
+    THROWN,
+    looks_like_exception,
+    short_path,
+)
 from .model import Frame, Line, Trace
 
-_CALLS = "(most recent call "
-_FRAME = LazyPattern(r'^[\s|+]*File "(?P<path>[^"\n]{1,400})", line (?P<number>\d{1,9})(?:,? in (?P<function>[^\n(]{1,200}))?')
-# IPython: File /a/b.py:12, in f(x) … /a/b.py in f(x) … [/a/b.py](https://…) in f(x) … Input In [3], in <cell line: 1>()
-_NOTEBOOK = LazyPattern(
-    r"^\s*(?:File |\[)?(?P<path>(?:[~/.]|[A-Za-z]:\\)[^\s:\]()]{1,300}\.pyx?|<ipython[^>]{1,80}>|(?:Cell|Input) In ?\[\d{1,6}\])\]?(?:\([^)\s]{0,300}\))?"
-    r"(?::(?P<number>\d{1,9}))?,?(?: line \d{1,9})?,? in (?P<function>[\w.<>]{1,120}|<cell line: \d{1,6}>)(?:\(|$)"
-)
-# The same outside a function, known as a frame only within a traceback.
-_NOTEBOOK_PLACE = LazyPattern(r"^(?:File (?P<path>[^\s:\"][^:\"]{0,300}):(?P<number>\d{1,9})|(?P<cell>Cell In ?\[\d{1,6}\]), line \d{1,9}|Input In \[\d{1,6}\])(?:, in [^\n]*)?$")
-_NOTEBOOK_CODE = LazyPattern(r"^\s*(?:-+>\s*)?\d{1,6}(?:\s|$)")
-_ARROW = LazyPattern(r"^-+>\s*\d*\s*")
-# rich: │ /a/b.py:12 in f │ and │ ❱ 12 │   code │
-_BOXED = LazyPattern(r"^\s*│\s+(?P<path>\S{1,400}\.py):(?P<number>\d{1,9}) in (?P<function>[\w.<>]{1,200})")
-_BOXED_CODE = LazyPattern(r"^\s*│\s+❱\s*\d{1,7}\s*│?\s?(?P<code>[^│]{0,300})")
-_NATIVE = LazyPattern(r"^\s*frame #\d{1,4}: (?P<function>[^\n]{1,400}?)(?: \+ 0x[0-9a-f]{1,16})? \(0x[0-9a-f]{1,16} in (?P<path>[^)\n]{1,300})\)$")
-_THROWN = LazyPattern(r"terminate called after throwing an instance of '(?P<name>[^'\n]{1,200})'")
-_FINAL = LazyPattern(
-    r"^(?:\[?(?:rank\d+|pid \d+)\]?:? )?(?P<name>(?:[A-Za-z_]\w*\.){0,8}[A-Za-z_]\w*)(?P<inner>\([\w.]{1,80}\))?(?::(?: |$)(?P<message>.*))?$",
-    re.S,
-)
-_NAME = LazyPattern(r"(?:Error|Exception|Exit|Interrupt|Warning|Failure|Fault|Failed|Timeout|Killed|NotFound|Unavailable|Died|OutOfResources|Dead|Full|Empty|Abort|Unsupported|BackendError|Iteration|Invalid|Mismatch|Disconnected|Closed|Cancelled|Terminated|Stop|Group)$")
-_LOOSE = LazyPattern(r"(?:^|[\s'\"(:])(?P<name>(?:[a-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception))(?:\([\w.]{1,80}\))?: (?P<message>\S.*)$", re.S)
-_LINKED = "above exception"
-_DIRECT = "The above exception was the direct cause of the following exception"
-_DURING = "During handling of the above exception, another exception occurred"
-_MARGIN = LazyPattern(r"^[ ]{0,40}[|+] ?")
-_PACKAGES = LazyPattern(r"^.*(?:site-packages|dist-packages)/|^.*/python3(?:\.\d+)?/(?:lib-dynload/)?")
-
 _MARKS = ("--- Logging error ---", "Fatal Python error: ", "terminate called after throwing")
-_PLACES = ("File ", "Cell In", "Input In")
+_PLACES = ("File ", "Cell In", "Input In", "<ipython")
 
 MESSAGE_LINES = 12
 """Lines of a message that runs over several lines."""
@@ -43,36 +35,12 @@ FRAMES = 200
 """Frames kept of one stack."""
 GIVE_UP = 400
 """Lines after which a traceback that nobody continues is closed."""
-NATIVE = 60
+NATIVE_FRAMES = 60
 """Frames kept of a C++ stack."""
 STREAMS = 2000
 """Streams kept; those without an open traceback go first."""
 FOREIGN = 25
 """Lines of other text tolerated inside an open traceback of unprefixed lines."""
-
-
-def short_path(path: str) -> str:
-    """Return a frame's path from the package's folder on: ``vllm/v1/engine/core.py``."""
-    path = path.replace("\\", "/")
-    found = _PACKAGES.match(path)
-    if found and found.end() < len(path):
-        return path[found.end() :]
-    at = path.rfind("/vllm/")
-    return path[at + 1 :] if at >= 0 else path
-
-
-def looks_like_exception(text: str) -> bool:
-    """Tell whether a line without indentation can be an exception's own line."""
-    found = _FINAL.match(text)
-    if not found:
-        return False
-    name = found.group("name").rpartition(".")[2]
-    if name[:1].islower() and not found.group("name").startswith(("torch.", "zmq.", "concurrent.", "asyncio.")):
-        return False
-    if _NAME.search(name):
-        return True
-    # An exception of a package, whatever its name: dotted, or alone on its line.
-    return "." in found.group("name") and name[:1].isupper() and found.group("message") is not None
 
 
 class _Stream:
@@ -153,21 +121,21 @@ class TraceReader:
             stream = self._streams[key] = _Stream()
         if text.startswith(_MARKS):
             return self._mark(stream, line)
-        at = text.find(_CALLS)
+        at = text.find(CALLS)
         if at >= 0 and (part := self._calls(stream, line, at)):
             return part
-        if _LINKED in text:
-            if _DIRECT in text:
+        if LINKED in text:
+            if DIRECT in text:
                 return self._chain(stream, "direct")
-            if _DURING in text:
+            if DURING in text:
                 return self._chain(stream, "during")
-        if 'File "' in text and (found := _FRAME.match(text)):
+        if 'File "' in text and (found := FRAME.match(text)):
             return self._frame(stream, line, found)
         if stream.state == "stack":
             return self._special(stream, line) if stream.mode else self._inside(stream, line)
         if stream.state == "message":
             return self._message(stream, line)
-        if ".py" in text and (found := _NOTEBOOK.match(text)):
+        if ".py" in text and (found := NOTEBOOK.match(text)):
             return self._frame(stream, line, found)
         if not stream.state and line.level in ("", "ERROR", "CRITICAL"):
             return self._alone(stream, line)
@@ -184,7 +152,7 @@ class TraceReader:
         self._leave(stream)
         trace = self._start(stream, line)
         trace.text, trace.raw, trace.last = text, line.raw, line.number
-        found = _THROWN.match(text)
+        found = THROWN.match(text)
         if found:
             stream.mode = "thrown"
             trace.kind = found.group("name").rpartition(":")[2]
@@ -196,7 +164,7 @@ class TraceReader:
     def _calls(self, stream: _Stream, line: Line, at: int) -> tuple[str, Trace | None] | None:
         """Take a line that says in which order calls follow; None for one that belongs to a message."""
         text = line.text
-        if text.startswith("last", at + len(_CALLS)):
+        if text.startswith("last", at + len(CALLS)):
             before = text[:at].rstrip()
             if before.endswith("Traceback"):
                 return self._head(stream, line, before[:-9])
@@ -300,23 +268,23 @@ class TraceReader:
             return self._boxed(stream, line)
         if line.level and not line.logged and line.level not in ("ERROR", "CRITICAL"):
             return self._foreign(stream)
-        bare = _MARGIN.sub("", text) if text[:40].lstrip()[:1] in ("|", "+") else text
+        bare = MARGIN.sub("", text) if text[:40].lstrip()[:1] in ("|", "+") else text
         if not bare.strip("+- \t"):
             return "code", trace
-        if ".py" in bare and (found := _NOTEBOOK.match(bare)):
+        if ".py" in bare and (found := NOTEBOOK.match(bare)):
             return self._frame(stream, line, found)
-        if bare.startswith(_PLACES) and (found := _NOTEBOOK.match(bare) or _NOTEBOOK_PLACE.match(bare)):
+        if bare.startswith(_PLACES) and (found := NOTEBOOK.match(bare) or NOTEBOOK_PLACE.match(bare)):
             return self._frame(stream, line, found)
-        if bare[0] in " \t" or _NOTEBOOK_CODE.match(bare) or bare.startswith(("^", "~", "---->")):
+        if bare[0] in " \t" or NOTEBOOK_CODE.match(bare) or bare.startswith(("^", "~", "---->")):
             code = bare.strip()
             if trace.frames and code.strip("^~ "):
                 frame = trace.frames[-1]
                 pointed = code.startswith("--")
                 if not frame.code or pointed:
-                    frame.code = _ARROW.sub("", code)[:200]
+                    frame.code = ARROW.sub("", code)[:200]
                     frame.code_line, frame.code_raw = line.number, line.raw
             # An indented exception line: an issue's quoting may have moved the whole traceback to the right, never the code alone.
-            if not (trace.frames and looks_like_exception(code) and trace.frames[-1].code and trace.frames[-1].code != code and _NAME.search(code.partition(":")[0]) and " " not in code.partition(":")[0]):
+            if not (trace.frames and looks_like_exception(code) and trace.frames[-1].code and trace.frames[-1].code != code and NAME.search(code.partition(":")[0]) and " " not in code.partition(":")[0]):
                 return "code", trace
             bare = code
         if looks_like_exception(bare.strip()):
@@ -333,11 +301,11 @@ class TraceReader:
 
     def _boxed(self, stream: _Stream, line: Line) -> tuple[str, Trace | None]:
         """Take a line of a traceback that rich has drawn a box around."""
-        found = _BOXED.match(line.text)
+        found = BOXED.match(line.text)
         if found:
             return self._frame(stream, line, found)
         trace = stream.trace
-        found = _BOXED_CODE.match(line.text)
+        found = BOXED_CODE.match(line.text)
         if found and trace is not None and trace.frames:
             frame = trace.frames[-1]
             frame.code, frame.code_line, frame.code_raw = found.group("code").strip(), line.number, line.raw
@@ -358,7 +326,7 @@ class TraceReader:
             return "", stream.previous
         stream.trace = None
         if line is not None:
-            found = _FINAL.match(text)
+            found = FINAL.match(text)
             assert found is not None
             trace.kind = found.group("name").rpartition(".")[2]
             if found.group("inner"):
@@ -417,13 +385,14 @@ class TraceReader:
         text = line.text.strip()
         stream.seen = line.number
         stream.more -= 1
-        if trace is not None and text.startswith("frame #") and (found := _NATIVE.match(text)):
-            if stream.fresh and len(trace.frames) < NATIVE and all(not frame.number for frame in trace.frames):
+        if trace is not None and text.startswith("frame #") and (found := NATIVE.match(text)):
+            if stream.fresh and len(trace.frames) < NATIVE_FRAMES and all(not frame.number for frame in trace.frames):
                 trace.frames.insert(0, Frame(found.group("path").rpartition("/")[2], found.group("function"), "", 0, line.number, line.raw))
             return "more", trace
         if text[:1] in ("|", "+"):
-            text = _MARGIN.sub("", text)
-        if not text.strip("+- ") or stream.more <= 0 or trace is None or line.number - stream.closed > MESSAGE_LINES + 2:
+            # The rules between an exception group's members are numbered.
+            text = MARGIN.sub("", text).strip("+-0123456789. ")
+        if not text or stream.more <= 0 or trace is None or line.number - stream.closed > MESSAGE_LINES + 2:
             self._leave(stream)
             return "", None
         if line.level and not line.logged:
@@ -441,8 +410,8 @@ class TraceReader:
     def _alone(self, stream: _Stream, line: Line) -> tuple[str, Trace | None]:
         """Keep an exception that stands on a line without its stack."""
         text = line.text.strip()
-        found = _FINAL.match(text) if looks_like_exception(text) else None
-        loose = None if found else _LOOSE.search(text[:2000])
+        found = FINAL.match(text) if looks_like_exception(text) else None
+        loose = None if found else LOOSE.search(text[:2000])
         match = found or loose
         if match is None or not match.group("message"):
             return "", None

@@ -21,7 +21,8 @@ HERE = Path(__file__).parent
 DECIDED_BY_STAGE = frozenset(
     {
         "nccl_hang/silent_distributed_init", "no_failure/benign_warnings", "no_failure/healthy",
-        "no_failure/nothing_found", "no_failure/still_starting", "no_failure/stopped_from_outside", "unknown/unrecognised_failure",
+        "no_failure/nothing_found", "no_failure/still_starting", "no_failure/stopped_from_outside",
+        "unknown/unrecognised_failure",
     }
 )  # fmt: skip
 """Causes that no rule names: the engine concludes them from how far the log got."""

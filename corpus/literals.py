@@ -21,15 +21,15 @@ VARIANTS = 8
 
 # A literal made of these alone would stop the scanner at every other line of a healthy log.
 _COMMON = frozenset(
-    """error errors failed fail failure model models vllm token tokens cache cuda memory request requests device not found
-    support supported is are was must be cannot can could value valueerror runtimeerror typeerror keyerror attributeerror
-    assertionerror importerror driver server kv available loading safetensors checkpoint shards capturing reqs gpu usage avg
-    prompt throughput http post get ok info warning by the to a an of in on at for from with and or has have been due
-    preempted parameters parameter sampling overridden falling back flashinfer reasoning use your you pipeline quantization size type config
-    configuration file path name no none true false invalid unexpected expected object attribute module method function
-    argument got does exist when during while this that it please set using try int str tensor shape dtype engine worker
-    process llm v1 v0 backend attention kernel layer layers weights weight torch python version installed install
-    out 0 1 2 3 4 5 6 7 8 9""".split()  # noqa: SIM905 - one word a line would fill a page
+    """error errors failed fail failure model models vllm token tokens cache cuda memory request requests device not
+    found support supported is are was must be cannot can could value valueerror runtimeerror typeerror keyerror
+    attributeerror assertionerror importerror driver server kv available loading safetensors checkpoint shards
+    capturing reqs gpu usage avg prompt throughput http post get ok info warning by the to a an of in on at for from
+    with and or has have been due preempted parameters parameter sampling overridden falling back flashinfer
+    reasoning use your you pipeline quantization size type config configuration file path name no none true false
+    invalid unexpected expected object attribute module method function argument got does exist when during while
+    this that it please set using try int str tensor shape dtype engine worker process llm v1 v0 backend attention
+    kernel layer layers weights weight torch python version installed install out 0 1 2 3 4 5 6 7 8 9""".split()  # noqa: SIM905 - one word a line would fill a page
 )
 
 

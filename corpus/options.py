@@ -94,7 +94,7 @@ def nearest(name: str, version: str) -> str | None:
         return None
     if exists(name, version):
         return name
-    bare = _bare(name)
+    bare = _spelt(_bare(name))
     if _runs(bare) or bare in _known()["successors"]:
         return _successor(bare, place) or _predecessor(bare, place)
     meant = _meant(bare, place) or _meant(bare, None)
@@ -105,7 +105,7 @@ def nearest(name: str, version: str) -> str | None:
 
 def note(name: str) -> str:
     """Return what a person has to know who used ``name`` until a release dropped it; empty where nothing is known."""
-    entry = _known()["successors"].get(_bare(name))
+    entry = _known()["successors"].get(_spelt(_bare(name)))
     return str(entry["note"]) if entry else ""
 
 
@@ -217,9 +217,7 @@ def _entry(bare: str, place: int) -> tuple[str, dict[str, Any]] | None:
     section = _section(bare)
     names: dict[str, Any] = _table()[2][section]
     if section == "metrics":
-        stem = _METRIC.fullmatch(bare)
-        spellings = [bare, *(f"vllm:{stem[1]}{ending}" for ending in ("", "_total", "_info"))] if stem else [bare]
-        return next(((each, names[each]) for each in spellings if each in names and _on(names[each], place)), None)
+        return next(((each, names[each]) for each in _spellings(bare) if each in names and _on(names[each], place)), None)
     if bare in names and _on(names[bare], place):
         return bare, names[bare]
     if section != "flags":
@@ -232,6 +230,19 @@ def _entry(bare: str, place: int) -> tuple[str, dict[str, Any]] | None:
         if found is not None and _as_of(found[1], "negated", place):
             return found
     return None
+
+
+def _spellings(metric: str) -> list[str]:
+    """Return the names under which the table may hold a metric: a page shows one histogram as three."""
+    stem = _METRIC.fullmatch(metric)
+    return [metric, *(f"vllm:{stem[1]}{ending}" for ending in ("", "_total", "_info"))] if stem else [metric]
+
+
+def _spelt(name: str) -> str:
+    """Return a metric as the table spells it, anything else as it is."""
+    if _section(name) != "metrics":
+        return name
+    return next((each for each in _spellings(name) if each in _table()[2]["metrics"]), name)
 
 
 def _on(entry: dict[str, Any], place: int) -> bool:

@@ -1,4 +1,5 @@
-# ruff: noqa: PTH - pathlib takes longer to import than the corpus to load
+# pathlib takes longer to import than the corpus to load:
+# ruff: noqa: PTH100, PTH112, PTH118, PTH119, PTH120, PTH123, PTH208
 """Loads the corpus: compiled where that is fresh, from TOML otherwise, users' own rule folders on top."""
 
 from __future__ import annotations
@@ -190,9 +191,9 @@ def _stamp() -> str:
 def plugin_folders() -> list[str]:
     """Return the rule folders that the environment names and that installed packages offer.
 
-    ``VLLM_TRIAGE_RULES`` holds folders, parted like ``PATH``. A distribution offers the folder of one of its packages by an
-    entry point of the group ``vllm_triage.rules``; its name must begin with ``vllm-triage-``: listing names costs a quarter
-    of a millisecond, reading the entry points of everything that is installed ten and more.
+    ``VLLM_TRIAGE_RULES`` holds folders, parted like ``PATH``. A distribution offers the folder of one of its packages
+    by an entry point of the group ``vllm_triage.rules``; its name must begin with ``vllm-triage-``: listing names costs a
+    quarter of a millisecond, reading the entry points of everything that is installed ten and more.
     """
     folders = [folder for folder in os.environ.get("VLLM_TRIAGE_RULES", "").split(os.pathsep) if folder]
     for place in sys.path:

@@ -8,6 +8,7 @@ import os
 COMMANDS = {
     "explain": ("explain", "say what a bucket or a cause is, and how it is fixed"),
     "rules": ("rules", "list the rules"),
+    "plan": ("plan", "work out whether a model fits some GPUs, and with which options"),
     "completion": ("completion", "print a completion script for a shell"),
 }
 """Sub-command to its module in service/commands and its help line."""
@@ -47,6 +48,11 @@ def parser() -> argparse.ArgumentParser:
     below = "answer 'unknown' below this confidence (0 to 1)"
     add("--min-confidence", type=_share, default=0.0, metavar="P", help=below)
     add_rules(made)
+    start = "the start command, where the log does not tell it: vllm serve, docker run, a compose file or a manifest"
+    add("--command", default="", metavar="TEXT", help=start)
+    forms = ("shell", "docker", "compose", "kubernetes", "helm", "python", "diff")
+    shape = "form of the corrected start command in the text (default: shell)"
+    add("--as", dest="form", choices=forms, default="shell", help=shape)
     add("--exit-zero", action="store_true", help="exit with 0 when a failure was found, too")
     colors = "colours (default: on a terminal; NO_COLOR, FORCE_COLOR)"
     add("--color", choices=("auto", "always", "never"), default="auto", help=colors)

@@ -86,6 +86,7 @@ def _run(files: list[str], options: Any) -> int:
             continue
         if options.min_confidence and diagnosis.failed and diagnosis.confidence < options.min_confidence:
             _withhold(diagnosis, options.min_confidence)
+        _set_command(diagnosis, options)
         results.append(Result(" + ".join(group), diagnosis))
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     if results:
@@ -130,6 +131,16 @@ def _withhold(diagnosis: Any, least: float) -> None:
     diagnosis.bucket, diagnosis.cause, diagnosis.decided_by = "unknown", "unknown/below_threshold", "none"
     diagnosis.title, diagnosis.fixes, diagnosis.corrected_command = "No answer with the confidence asked for", [], ""
     diagnosis.summary = diagnosis.confirm = diagnosis.refute = ""
+
+
+def _set_command(diagnosis: Any, options: Any) -> None:
+    """Correct the start command that the user gave, where one was given; choose the form that the text shows."""
+    from ..classifier.command import corrected_form, given_command
+
+    if options.command:
+        given_command(diagnosis, options.command)
+    if options.form != "shell" and options.format == "text":
+        diagnosis.corrected_command = corrected_form(diagnosis, options.form)
 
 
 def version() -> str:

@@ -16,11 +16,11 @@ FORMS = ("shell", "docker", "compose", "kubernetes", "helm", "python", "diff")
 
 
 def corrected_command(facts: Mapping[str, Any], fixes: Sequence[Advice]) -> str:
-    """Return the start command that the log tells of, with the first fix that can be pasted as it is; "" where there is none.
+    """Return the start command that the log tells of, with the first fix that can be pasted; "" where there is none.
 
     Args:
-        facts: Facts of the log: ``command`` (a command line seen), ``arguments`` (as vLLM lists those that were given), or
-            what the engine's configuration line says.
+        facts: Facts of the log: ``command`` (a command line seen), ``arguments`` (as vLLM lists those that were given),
+            or what the engine's configuration line says.
         fixes: The fixes in their order; only flags and variables whose values are all known count.
     """
     if not any(fix.exact and fix.kind in ("flag", "env") for fix in fixes):
@@ -35,9 +35,11 @@ def corrected_command(facts: Mapping[str, Any], fixes: Sequence[Advice]) -> str:
 
 
 def corrected(answer: Diagnosis) -> dict[str, Any] | None:
-    """Return the corrected command in all forms, with ``fix`` (the rank of the fix applied) and ``basis`` (what the command was
-    made of: ``command``, ``arguments`` or ``configuration``); None where there is none.
-    """  # noqa: D205
+    """Return the corrected command in all forms; None where there is none.
+
+    ``fix`` is the rank of the fix applied, ``basis`` what the command was made of: ``command``, ``arguments`` or
+    ``configuration``.
+    """
     if not answer.corrected_command:
         return None
     from .change import best
@@ -64,7 +66,9 @@ def given_command(answer: Diagnosis, command: str) -> None:
     from .source import read_text
 
     if read_text(command) is None:
-        answer.notes.append("--command starts no vLLM: expected a `vllm serve`, `docker run`, compose or Kubernetes command. It was left out.")
+        answer.notes.append(
+            "--command was left out: it starts no vLLM. Give a `vllm serve` or `docker run` command, or a manifest."
+        )
         return
     answer.facts["command"] = command
     if answer.failed:

@@ -59,7 +59,7 @@ def read_change(text: str) -> tuple[list[tuple[str, Word]], list[Part]] | None:
 
 def apply(start: Start, variables: Sequence[tuple[str, Word]], parts: Sequence[Part]) -> Start:
     """Return the command with variables and options set."""
-    for name, value in reversed(variables):
+    for name, value in variables:
         start = start.with_variable(name, value)
     for part in parts:
         start = start.with_option(part)

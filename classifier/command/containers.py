@@ -1,6 +1,7 @@
 """The corrected command for containers: ``docker run``, compose, Kubernetes, and the values of vLLM's Helm chart.
 
-The chart is the one in vLLM's own sources (``chart-helm``): ``image.command`` is the whole command, ``image.env`` its variables.
+The chart is the one in vLLM's own sources (``chart-helm``): ``image.command`` is the whole command, ``image.env`` its
+variables.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..lazy import LazyPattern
-from .scalars import scalar
+from .scalars import quoted, scalar
 from .shell import shell_words
 from .start import Start, takes_no_word
 from .words import Word, join
@@ -24,7 +25,12 @@ def docker(start: Start, facts: Mapping[str, Any]) -> str:
     if start.kind == "docker":
         return join(start.words())
     words = [Word("docker"), Word("run")]
-    words += [Word(value) for value in {"rocm": ["--device=/dev/kfd", "--device=/dev/dri", "--group-add=video"], "cpu": []}.get(_platform(facts), ["--gpus", "all"])]
+    words += [
+        Word(value)
+        for value in {"rocm": ["--device=/dev/kfd", "--device=/dev/dri", "--group-add=video"], "cpu": []}.get(
+            _platform(facts), ["--gpus", "all"]
+        )
+    ]
     words += [Word("--ipc=host"), Word("-p"), Word(f"{_port(start)}:{_port(start)}")]
     for mount in _mounts(start):
         words += [Word("-v"), Word(mount, mount) if mount == _CACHE else Word(mount)]
@@ -43,9 +49,12 @@ def compose(start: Start, facts: Mapping[str, Any]) -> str:
         lines.append(f"    entrypoint: [{scalar(entry[0])}]")
     lines += ["    command:", *(f"      - {scalar(_in_compose(word))}" for word in _arguments(start))]
     if variables := start.variables():
-        lines += ["    environment:", *(f"      {scalar(name)}: {_text_scalar(_in_compose(value))}" for name, value in variables)]
+        lines += [
+            "    environment:",
+            *(f"      {scalar(name)}: {quoted(_in_compose(value))}" for name, value in variables),
+        ]
     ports = given.get("-p") or ([] if start.kind == "docker" else [f"{_port(start)}:{_port(start)}"])
-    lines += ["    ports:", *(f"      - {_text_scalar(port)}" for port in ports)] if ports else []
+    lines += ["    ports:", *(f"      - {quoted(port)}" for port in ports)] if ports else []
     mounts = given.get("-v") or ([] if start.kind == "docker" else _mounts(start))
     lines += ["    volumes:", *(f"      - {scalar(mount)}" for mount in mounts)] if mounts else []
     if size := given.get("--shm-size"):
@@ -53,8 +62,8 @@ def compose(start: Start, facts: Mapping[str, Any]) -> str:
     if start.kind != "docker" or "--ipc" in given:
         lines.append(f"    ipc: {scalar(given.get('--ipc', ['host'])[0])}")
     if _platform(facts) == "cuda":
-        lines += ["    deploy:", "      resources:", "        reservations:", "          devices:", "            - driver: nvidia",
-                  "              count: all", "              capabilities: [gpu]"]  # fmt: skip
+        lines += ["    deploy:", "      resources:", "        reservations:", "          devices:"]
+        lines += ["            - driver: nvidia", "              count: all", "              capabilities: [gpu]"]
     elif _platform(facts) == "rocm":
         lines += ["    devices: [/dev/kfd, /dev/dri]", "    group_add: [video]"]
     return "\n".join(lines) + "\n"
@@ -86,7 +95,12 @@ def helm(start: Start, facts: Mapping[str, Any]) -> str:
     repository, colon, tag = _image(start, facts).rpartition(":")
     if not colon or "/" in tag:
         repository, tag = _image(start, facts), "latest"
-    lines = ["# values.yaml of chart-helm, the chart in vLLM's own examples", "image:", f"  repository: {scalar(repository)}", f"  tag: {scalar(tag)}"]
+    lines = [
+        "# values.yaml of chart-helm, the chart in vLLM's own examples",
+        "image:",
+        f"  repository: {scalar(repository)}",
+        f"  tag: {scalar(tag)}",
+    ]
     lines += ["  command:", *(f"    - {scalar(_in_pod(word))}" for word in _served(start))]
     lines += _env(start, "  ")
     if _port(start) != "8000":
@@ -109,7 +123,7 @@ def _served(start: Start) -> list[Word]:
 
 
 def _arguments(start: Start) -> list[Word]:
-    """Return what follows the image's name; vLLM's image takes ``--model`` in every release, a bare model only since 0.12."""
+    """Return what follows the image's name: vLLM's takes ``--model`` in every release, a bare model since 0.12 only."""
     if start.kind == "docker":
         words = start.words()
         return words[start.image + 1 : len(words) - len(start.after)]
@@ -121,14 +135,13 @@ def _arguments(start: Start) -> list[Word]:
 def _env(start: Start, indent: str) -> list[str]:
     lines = []
     for name, value in start.variables():
-        lines += [f"{indent}  - name: {scalar(name)}", f"{indent}    value: {_text_scalar(_in_pod(value))}"]
+        # A pod's variable cannot be made of the variable of the same name outside of it.
+        own = value.expands and value.value in (f"${name}", f"${{{name}}}")
+        lines += [
+            f"{indent}  - name: {scalar(name)}",
+            f"{indent}    value: {quoted(f'<{name}>' if own else _in_pod(value))}",
+        ]
     return [f"{indent}env:", *lines] if lines else []
-
-
-def _text_scalar(value: str) -> str:
-    """Return a variable's value, which must be text, always in quotes."""
-    made = scalar(value)
-    return made if made.startswith('"') else f'"{made}"'
 
 
 def _in_compose(word: Word) -> str:
@@ -139,7 +152,7 @@ def _in_compose(word: Word) -> str:
 def _in_pod(word: Word) -> str:
     """Return a word with a pod's own meaning of the dollar sign: ``$(NAME)`` is a variable's value."""
     if word.expands:
-        return _REFERENCE.sub(lambda found: f"$({found['braced'] or found['plain']})", word.value)
+        return str(_REFERENCE.sub(lambda found: f"$({found['braced'] or found['plain']})", word.value))
     return word.value.replace("$(", "$$(")
 
 
@@ -176,7 +189,11 @@ def _gpu_resource(facts: Mapping[str, Any]) -> str:
 def _gpus(start: Start) -> int:
     count = 1
     for part in start.others():
-        if part.name in ("--tensor-parallel-size", "--pipeline-parallel-size", "--data-parallel-size") and part.values and part.values[0].value.isdigit():
+        if (
+            part.name in ("--tensor-parallel-size", "--pipeline-parallel-size", "--data-parallel-size")
+            and part.values
+            and part.values[0].value.isdigit()
+        ):
             count *= max(1, int(part.values[0].value))
     return count
 

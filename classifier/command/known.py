@@ -1,15 +1,18 @@
 """What vLLM's table of options says about a flag: takes it a value, or many, and does ``LLM(...)`` know it?
 
-The table is read as text and only the lines of the flags in question are parsed: that costs a tenth of parsing all of it.
+The table is read as text, and only the lines of the flags in question are parsed: a tenth of the cost of all of it.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from functools import lru_cache
 from typing import Any
 
-from ...corpus.options import TABLE
+from ...corpus.store import HERE
+
+_TABLE = os.path.join(HERE, "vllm", "options.json")  # noqa: PTH118 - see below
 
 # Fields of AsyncEngineArgs alone; the mined engine arguments hold them, LLM(...) refuses them.
 _SERVER_ONLY = frozenset({"disable_log_requests", "enable_log_requests", "engine_use_ray", "max_log_len"})
@@ -44,7 +47,7 @@ class Flag:
 
 @lru_cache(512)
 def flag(name: str) -> Flag:
-    """Return what is known about a flag, given by its long form or an alias, without a value and without a dotted key."""
+    """Return what is known about a flag: its long form or an alias, without a value, without a dotted key."""
     flags = _table()[0]
     if not name.startswith("--"):
         place = flags.find(f'"{name}"')
@@ -62,7 +65,7 @@ def flag(name: str) -> Flag:
 @lru_cache(1)
 def _table() -> tuple[str, str]:
     """Return the table's lines of flags, and those of engine arguments."""
-    with open(TABLE, encoding="utf-8") as file:
+    with open(_TABLE, encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes longer to import than this to run
         text = file.read()
     flags = text.partition('\n"flags":{')[2].partition("\n},")[0]
     arguments = text.partition('\n"arguments":{')[2].partition("\n},")[0]

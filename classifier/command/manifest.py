@@ -1,6 +1,7 @@
 """A compose file, a Kubernetes manifest or Helm values: the command within it read, and changed where it stands.
 
-No YAML library is needed: only the lines of ``command``, ``args`` and the variables are read, all others stay as they are.
+No YAML library is needed: only the lines of ``command``, ``args`` and the variables are read, all others stay as they
+are.
 """
 
 from __future__ import annotations
@@ -10,16 +11,19 @@ from typing import NamedTuple
 
 from ..lazy import LazyPattern
 from ..mask import mask
-from .scalars import read_flow, read_scalar, scalar
+from .scalars import quoted, read_flow, read_scalar, scalar
 from .start import Start, read_words
 from .words import SECRET, Word, is_secret, quote, split
 
-_KEY = LazyPattern(r"(?P<indent>[ \t]*(?:-[ \t]+)?)[\"']?(?P<key>command|args|entrypoint|environment|env)[\"']?[ \t]*:(?:[ \t]+(?P<rest>.*))?$")
+_KEY = LazyPattern(
+    r"(?P<indent>[ \t]*(?:-[ \t]+)?)[\"']?(?P<key>command|args|entrypoint|environment|env)[\"']?[ \t]*:"
+    r"(?:[ \t]+(?P<rest>.*))?$"
+)
 _ITEM = LazyPattern(r"(?P<indent>[ \t]*)-(?:[ \t]+(?P<rest>.*))?$")
 _PAIR = LazyPattern(r"[ \t]*(?:-[ \t]+)?[\"']?(?P<name>[A-Za-z_]\w*)[\"']?[ \t]*(?P<sign>:[ \t]*|=)(?P<value>.*)$")
 _BLOCK = LazyPattern(r"[|>][+-]?\d?$")
 _REFERENCE = LazyPattern(r"\$\((\w+)\)")
-_IMAGE = LazyPattern(r"(?m)^[ \t]*(?:-[ \t]+)?image[ \t]*:[ \t]*(\S.*)$")
+_IMAGE = LazyPattern(r"[ \t]*(?:-[ \t]+)?image[ \t]*:[ \t]*(\S.*)$")
 _REPOSITORY = LazyPattern(r"(?m)^[ \t]*repository[ \t]*:[ \t]*(\S.*)$")
 _TAG = LazyPattern(r"(?m)^[ \t]*tag[ \t]*:[ \t]*(\S.*)$")
 
@@ -66,8 +70,15 @@ class Manifest:
         if self._kind == "helm" and (repository := _REPOSITORY.search(text)):
             tag = _TAG.search(text)
             return f"{read_scalar(repository[1])}:{read_scalar(tag[1])}" if tag else read_scalar(repository[1])
-        found = _IMAGE.search(text)
-        return read_scalar(found[1]) if found else ""
+        block = self._blocks[-1]
+        for place, line in enumerate(self._lines):
+            if (
+                (found := _IMAGE.match(line))
+                and found.start(1)
+                and _same_table(self._lines, (place, block.first), block.column)
+            ):
+                return read_scalar(found[1])
+        return ""
 
     def variables(self) -> list[tuple[str, Word]]:
         """Return the variables with plain values, changes included."""
@@ -92,7 +103,10 @@ class Manifest:
         """Return the text with the words of ``start`` in their place."""
         words = start.words()
         shares = [words[self._skip :]] if len(self._blocks) == 1 else [words[: self._skip], words[self._skip :]]
-        edits = [(block.first, block.end, self._written(block, share)) for block, share in zip(self._blocks, shares, strict=True)]
+        edits = [
+            (block.first, block.end, self._written(block, share))
+            for block, share in zip(self._blocks, shares, strict=True)
+        ]
         edits += self._variable_edits()
         lines = list(self._lines)
         for first, end, new in sorted(edits, key=lambda edit: edit[:2], reverse=True):
@@ -108,7 +122,10 @@ class Manifest:
             return [f"{block.head}: {scalar(' '.join(_shell(word) for word in words))}"]
         if block.style == "flow":
             return [f"{block.head}: [{', '.join(_quoted(value) for value in new)}]"]
-        same = next((place for place, (left, right) in enumerate(zip(old, new, strict=False)) if left != right), min(len(old), len(new)))
+        same = next(
+            (place for place, (left, right) in enumerate(zip(old, new, strict=False)) if left != right),
+            min(len(old), len(new)),
+        )
         rest = min(len(old), len(new)) - same
         tail = next((count for count in range(rest) if old[-count - 1] != new[-count - 1]), rest)
         kept = [line for item in block.items[:same] for line in item.lines]
@@ -127,8 +144,12 @@ class Manifest:
         if self._env is None or self._env.style == "flow":
             return found
         place = self._env.first + 1
+        depth = _depth(self._lines[place])
         while place < self._env.end:
             line = self._lines[place]
+            if _depth(line) > depth:
+                place += 1
+                continue
             pair = _PAIR.match(read_scalar(line.strip()[1:]) if line.strip().startswith(("- '", '- "')) else line)
             if pair and pair["name"] == "name" and pair["sign"] != "=":
                 name = read_scalar(pair["value"])
@@ -154,18 +175,33 @@ class Manifest:
                 edits.append((first, end, [_assigned(self._lines[first], name, value)]))
         if not added:
             return edits
-        if self._env is not None and self._env.style != "flow":
-            sample = self._lines[self._env.first + 1]
-            end = self._env.end
-            return [*edits, (end, end, [line for name, value in added for line in _entry(sample, name, value)])]
-        block = self._blocks[-1]
+        if self._env is None:
+            block = self._blocks[-1]
+            return [*edits, (block.end, block.end, self._new_table(block, added))]
+        end = self._env.end
+        if self._env.style == "flow":
+            return [*edits, self._flow_edit(self._env, added)]
+        sample = self._lines[self._env.first + 1]
+        return [*edits, (end, end, [line for name, value in added for line in _entry(sample, name, value)])]
+
+    def _new_table(self, block: Block, added: Sequence[tuple[str, str]]) -> list[str]:
         indent = " " * block.column
-        key = "environment" if self._kind == "compose" else "env"
-        sample = f"{indent}  X: x" if self._kind == "compose" else f"{indent}  - name: x"
-        lines = [f"{indent}{key}:", *(line for name, value in added for line in _entry(sample, name, value))]
-        if self._env is not None:
-            return [*edits, (self._env.first, self._env.end, lines)]
-        return [*edits, (block.end, block.end, lines)]
+        compose = self._kind == "compose"
+        sample = f"{indent}  X: x" if compose else f"{indent}  - name: x"
+        entries = [line for name, value in added for line in _entry(sample, name, value)]
+        return [f"{indent}{'environment' if compose else 'env'}:", *entries]
+
+    def _flow_edit(self, block: Block, added: Sequence[tuple[str, str]]) -> tuple[int, int, list[str]]:
+        """Add to variables that stand between brackets."""
+        last = self._lines[block.end - 1].rstrip()
+        if last.endswith(("[]", "{}")):
+            return block.first, block.end, self._new_table(block, added)
+        texts = []
+        for name, value in added:
+            pair = f"{name}: {quoted(value)}" if last.endswith("}") else scalar(f"{name}={value}")
+            texts.append(pair if self._kind == "compose" else f"{{name: {name}, value: {quoted(value)}}}")
+        line = f"{last[:-1].rstrip().rstrip(',')}, {', '.join(texts)}{last[-1]}"
+        return block.end - 1, block.end, [line]
 
 
 def read_manifest(text: str) -> Start | None:
@@ -174,12 +210,25 @@ def read_manifest(text: str) -> Start | None:
     blocks = [block for place in range(len(lines)) if (block := _block(lines, place)) is not None]
     kind = _kind(text)
     for block in reversed([block for block in blocks if block.key in ("command", "args")]):
-        partner = next((other for other in blocks if other.end <= block.first and other.key in ("command", "entrypoint") and _same(lines, other, block)), None)
+        partner = next(
+            (
+                other
+                for other in blocks
+                if other.end <= block.first and other.key in ("command", "entrypoint") and _same(lines, other, block)
+            ),
+            None,
+        )
         head = _words(partner, kind) if partner is not None else []
         start = read_words([*head, *_words(block, kind)], bare=True)
-        if start is None or not any(part.name for part in start.arguments()) and start.model() is None or not _is_vllm(start, text):
+        if (
+            start is None
+            or (not any(part.name for part in start.arguments()) and start.model() is None)
+            or not _is_vllm(start, text)
+        ):
             continue
-        env = next((other for other in blocks if other.key in ("environment", "env") and _same(lines, other, block)), None)
+        env = next(
+            (other for other in blocks if other.key in ("environment", "env") and _same(lines, other, block)), None
+        )
         start.kind = kind
         start.manifest = Manifest(lines, kind, [block] if partner is None else [partner, block], env, len(head))
         return start
@@ -201,11 +250,21 @@ def _is_vllm(start: Start, text: str) -> bool:
 
 def _same(lines: Sequence[str], one: Block, other: Block) -> bool:
     """Tell whether two keys stand in the same table."""
-    if one.column != other.column:
-        return False
-    low, high = sorted((one.first, other.first))
+    return one.column == other.column and _same_table(lines, (one.first, other.first), one.column)
+
+
+def _same_table(lines: Sequence[str], places: tuple[int, int], column: int) -> bool:
+    """Tell whether two lines belong to the table whose keys begin at ``column``."""
+    low, high = sorted(places)
     # A line further left ends the table; so does the dash of the next item.
-    return all(not line.strip() or _depth(line) >= one.column for line in lines[low + 1 : high + 1])
+    return _key_column(lines[low]) == column == _key_column(lines[high]) and all(
+        not line.strip() or _depth(line) >= column for line in lines[low + 1 : high + 1]
+    )
+
+
+def _key_column(line: str) -> int:
+    bare = line.lstrip(" ")
+    return len(line) - len(bare.removeprefix("-").lstrip(" ")) if bare.startswith("- ") else len(line) - len(bare)
 
 
 def _depth(line: str) -> int:
@@ -216,31 +275,46 @@ def _block(lines: list[str], place: int) -> Block | None:
     found = _KEY.match(lines[place])
     if not found:
         return None
-    column, rest = len(found["indent"]), (found["rest"] or "").strip()
+    key, column, rest = found["key"], len(found["indent"]), (found["rest"] or "").strip()
     head = lines[place].partition(":")[0].rstrip()
     if rest.startswith("["):
-        for end in range(place + 1, min(len(lines), place + 200) + 1):
-            flow = read_flow("\n".join([rest, *lines[place + 1 : end]]))
-            if flow is not None:
-                return Block(found["key"], column, place, end, "flow", tuple(Item(value, ()) for value in flow[0]), head, "")
-        return None
+        return _flow_block(lines, place, Block(key, column, place, place + 1, "flow", (), head, ""), rest)
     end = place + 1
-    while end < len(lines) and (not lines[end].strip() or _depth(lines[end]) > column or (_depth(lines[end]) == column and lines[end].lstrip().startswith("- "))):
+    while end < len(lines) and _belongs(lines[end], column):
         end += 1
     while end > place + 1 and not lines[end - 1].strip():
         end -= 1
     following = lines[place + 1 : end]
+    variables = key in ("environment", "env")
     if rest and not rest.startswith("#"):
-        texts = following if _BLOCK.match(rest.partition(" #")[0].strip()) else [rest, *following]
-        joined = read_scalar(" ".join(line.strip() for line in texts)) if texts and texts[0] is rest else "\n".join(line.strip() for line in texts)
-        style = "flow" if rest in ("{}", "[]") else "text"
-        return Block(found["key"], column, place, end, style, (Item(joined, tuple(following)),), head, "")
-    if not following:
+        style = "flow" if variables else "text"
+        return Block(key, column, place, end, style, (Item(_joined(rest, following), tuple(following)),), head, "")
+    items, indent = ([], "") if variables else _items(following)
+    if not following or not (items or variables):
         return None
-    if found["key"] in ("environment", "env"):
-        return Block(found["key"], column, place, end, "table", (), head, "")
-    items, indent = _items(following)
-    return Block(found["key"], column, place, end, "list", tuple(items), head, indent) if items else None
+    return Block(key, column, place, end, "table" if variables else "list", tuple(items), head, indent)
+
+
+def _belongs(line: str, column: int) -> bool:
+    """Tell whether a line belongs to the key that begins at ``column``, on a line above."""
+    depth = _depth(line)
+    return not line.strip() or depth > column or (depth == column and line.lstrip().startswith("- "))
+
+
+def _flow_block(lines: Sequence[str], place: int, block: Block, rest: str) -> Block | None:
+    for end in range(place + 1, min(len(lines), place + 200) + 1):
+        flow = read_flow("\n".join([rest, *lines[place + 1 : end]]))
+        if flow is not None:
+            return block._replace(end=end, items=tuple(Item(value, ()) for value in flow[0]))
+    # Variables in a list of tables are added to, not read.
+    return block if block.key in ("environment", "env") and rest.endswith("]") else None
+
+
+def _joined(rest: str, following: Sequence[str]) -> str:
+    lines = [line.strip() for line in following]
+    if _BLOCK.match(rest.partition(" #")[0].strip()):
+        return "\n".join(lines)
+    return read_scalar(" ".join([rest, *lines]))
 
 
 def _items(lines: Sequence[str]) -> tuple[list[Item], str]:
@@ -256,7 +330,11 @@ def _items(lines: Sequence[str]) -> tuple[list[Item], str]:
                 end += 1
             rest = (found["rest"] or "").strip()
             more = [line.strip() for line in lines[place + 1 : end]]
-            value = "\n".join(more) if _BLOCK.match(rest) else read_scalar(" ".join([rest, *more]) if more and not more[0].startswith("#") else rest)
+            value = (
+                "\n".join(more)
+                if _BLOCK.match(rest)
+                else read_scalar(" ".join([rest, *more]) if more and not more[0].startswith("#") else rest)
+            )
             items.append(Item(value, tuple(lines[place:end])))
         place = end
     return items, indent
@@ -265,7 +343,9 @@ def _items(lines: Sequence[str]) -> tuple[list[Item], str]:
 def _words(block: Block, kind: str) -> list[Word]:
     if block.style == "text":
         try:
-            return [_word(word.value, kind, word.expands) for word in split(block.items[0].value)] if block.items else []
+            return (
+                [_word(word.value, kind, word.expands) for word in split(block.items[0].value)] if block.items else []
+            )
         except ValueError:
             return []
     return [_word(item.value, kind) for item in block.items]
@@ -288,25 +368,22 @@ def _shell(word: Word) -> str:
 
 
 def _quoted(value: str) -> str:
-    made = scalar(value)
-    return made if made.startswith('"') or not value.startswith("-") else f'"{value}"'
+    return quoted(value) if value.startswith("-") else scalar(value)
 
 
 def _assigned(line: str, name: str, value: str) -> str:
     """Return a variable's line with another value."""
     indent = line[: _depth(line)]
-    text = scalar(value)
     if line.lstrip().startswith("- "):
         return f"{indent}- {scalar(f'{name}={value}')}"
     key = "value" if line.lstrip().startswith("value") else name
-    return f"{indent}{key}: {text if text.startswith(chr(34)) else chr(34) + text + chr(34)}"
+    return f"{indent}{key}: {quoted(value)}"
 
 
 def _entry(sample: str, name: str, value: str) -> list[str]:
     """Return a new variable's lines, written as ``sample`` is."""
     indent = sample[: _depth(sample)]
-    text = scalar(value)
-    text = text if text.startswith('"') else f'"{text}"'
+    text = quoted(value)
     if not sample.lstrip().startswith("- "):
         return [f"{indent}{name}: {text}"]
     if _PAIR.match(sample) and sample.lstrip()[2:].lstrip().startswith("name"):

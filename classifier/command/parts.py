@@ -20,7 +20,7 @@ class Part:
     """An option with its values, or a word that stands for itself.
 
     Attributes:
-        name: The option's long form (``--max-model-len``; ``--compilation-config.mode`` where a key was given); "" for other words.
+        name: The option's long form (``--max-model-len``, or ``--compilation-config.mode``); "" for other words.
         negative: Given as ``--no-…``.
         words: As they stand in the command.
         values: What the option is set to.
@@ -29,7 +29,9 @@ class Part:
 
     __slots__ = ("joined", "name", "negative", "values", "words")
 
-    def __init__(self, name: str, words: list[Word], values: list[Word], *, negative: bool = False, joined: bool = False) -> None:
+    def __init__(
+        self, name: str, words: list[Word], values: list[Word], *, negative: bool = False, joined: bool = False
+    ) -> None:
         self.name = name
         self.words = words
         self.values = values
@@ -89,7 +91,11 @@ def _values(name: str, negative: bool, following: Sequence[Word]) -> int:
         free += 1
     if about.many and "." not in name:
         return free
-    if about.switch and "." not in name and not (about.boolean and free and following[0].value.lower() in ("true", "false")):
+    if (
+        about.switch
+        and "." not in name
+        and not (about.boolean and free and following[0].value.lower() in ("true", "false"))
+    ):
         return 0
     return min(free, 1)
 
@@ -144,7 +150,7 @@ def _into_json(parts: Sequence[Part], change: Part) -> list[Part] | None:
         return None
     made = list(parts)
     for place, part in enumerate(made):
-        if part.name == base and not part.joined and len(part.values) == 1 or part.name == base and part.joined:
+        if (part.name == base and not part.joined and len(part.values) == 1) or (part.name == base and part.joined):
             table = _object(part.values[0].value)
             if table is not None:
                 value = Word(json.dumps(_merge(table, update), ensure_ascii=False))

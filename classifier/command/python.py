@@ -1,4 +1,4 @@
-"""The corrected start as Python: ``LLM(...)`` with the engine's arguments; what only the server knows stands as a remark."""
+"""The corrected start as Python: ``LLM(...)`` with the engine's arguments; the server's own stand as remarks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ _SCALE = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "K": 2**10, "M": 2**2
 
 def python(start: Start) -> str:
     """Return the lines of a Python program that makes the same engine."""
-    variables = [f"os.environ[{_text(name)}] = {_shown(value)}" for name, value in start.variables()]
+    # What is handed on from the surrounding environment is there already.
+    given = [(name, value) for name, value in start.variables() if value.value not in (f"${name}", f"${{{name}}}")]
+    variables = [f"os.environ[{_text(name)}] = {_shown(value)}" for name, value in given]
     arguments: dict[str, Any] = {}
     model = start.model()
     if model is not None:
@@ -70,16 +72,9 @@ def _value(about: Flag, part: Part) -> Any:
 
 def _typed(about: Flag, value: str) -> Any:
     if about.kind in ("switch", "bool") or about.boolean:
-        return value.lower() == "true" if value.lower() in ("true", "false") else value
-    if about.kind == "int" or (about.kind == "" and about.name == "--max-model-len"):
-        if short := _SHORT.match(value):
-            return round(float(short[1]) * _SCALE[short[2]])
-        return int(value) if _WHOLE.match(value) else value
-    if about.kind == "float":
-        try:
-            return float(value)
-        except ValueError:
-            return value
+        return {"true": True, "false": False}.get(value.lower(), value)
+    if about.kind in ("int", "float") or about.name == "--max-model-len":
+        return _number(about, value)
     if about.kind == "json" or value.lstrip().startswith("{"):
         if _PAIRS.match(value):
             # As --limit-mm-per-prompt was written up to 0.9: image=4,video=1.
@@ -87,6 +82,17 @@ def _typed(about: Flag, value: str) -> Any:
             return {key: json_value(item) for key, _, item in pairs}
         return json_value(value)
     return value
+
+
+def _number(about: Flag, value: str) -> Any:
+    if about.kind != "float":
+        if short := _SHORT.match(value):
+            return round(float(short[1]) * _SCALE[short[2]])
+        return int(value) if _WHOLE.match(value) else value
+    try:
+        return float(value)
+    except ValueError:
+        return value
 
 
 def _shown(value: Any) -> str:

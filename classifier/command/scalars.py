@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-import json
+import re
 
 from ..lazy import LazyPattern
 
 # Plain words that no YAML reader, old or new, takes for anything but text.
 _PLAIN = LazyPattern(r"(?:--?)?[A-Za-z_/][A-Za-z0-9_./@+=-]*(?::[A-Za-z0-9_./@+=-]+)*$")
 _WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "none", "y", "n", "nan", "inf"})
+_ESCAPE = LazyPattern(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[\s\S])")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def scalar(value: str) -> str:
-    """Return a text as a YAML scalar: plain where that is safe, else in double quotes."""
+    """Return a text as a YAML scalar: plain where that is safe, else in quotes."""
     if _PLAIN.match(value) and value.lower().lstrip("-") not in _WORDS:
         return value
-    return '"' + "".join(_ESCAPES.get(sign) or (sign if " " <= sign < "\x7f" else _escaped(sign)) for sign in value) + '"'
+    if '"' in value and value.isascii() and value.isprintable():
+        return "'" + value.replace("'", "''") + "'"
+    return (
+        '"' + "".join(_ESCAPES.get(sign) or (sign if " " <= sign < "\x7f" else _escaped(sign)) for sign in value) + '"'
+    )
+
+
+def quoted(value: str) -> str:
+    """Return a text as a YAML scalar in quotes, which nobody takes for a number."""
+    made = scalar(value)
+    return made if made[0] in "\"'" else f'"{made}"'
 
 
 def _escaped(sign: str) -> str:
@@ -30,15 +41,17 @@ def read_scalar(text: str) -> str:
     """Return the value of a scalar that stands on one line."""
     text = text.strip()
     if text.startswith('"'):
-        end = _closing_quote(text)
-        try:
-            value = json.loads(text[: end + 1])
-        except ValueError:
-            value = text[1:end]
-        return str(value)
+        return str(_ESCAPE.sub(_unescaped, text[1 : _closing_quote(text)]))
     if text.startswith("'"):
         return text[1 : _closing_quote(text)].replace("''", "'")
     return text.partition(" #")[0].strip()
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code = found[1]
+    if len(code) > 1:
+        return chr(min(int(code[1:], 16), 0x10FFFF))
+    return {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}.get(code, code)
 
 
 def _closing_quote(text: str) -> int:

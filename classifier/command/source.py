@@ -19,13 +19,14 @@ _NO_FLAGS = frozenset({"model", "model_tag", "subparser", "dispatch_function", "
 
 # Of the engine's configuration line: what is worth a flag, and the value that needs none.
 _CONFIGURED: tuple[tuple[str, object], ...] = (
-    ("tokenizer", "model"), ("served_model_name", "model"), ("dtype", "auto"), ("max_model_len", None), ("kv_cache_dtype", "auto"),
-    ("tensor_parallel_size", 1), ("pipeline_parallel_size", 1), ("data_parallel_size", 1), ("enforce_eager", False), ("trust_remote_code", False),
+    ("tokenizer", "model"), ("served_model_name", "model"), ("dtype", "auto"), ("max_model_len", None),
+    ("kv_cache_dtype", "auto"), ("tensor_parallel_size", 1), ("pipeline_parallel_size", 1), ("data_parallel_size", 1),
+    ("enforce_eager", False), ("trust_remote_code", False),
 )  # fmt: skip
 
 
 def start_of(facts: Mapping[str, Any]) -> tuple[Start | None, str]:
-    """Return the start command and what it was made of: ``command``, ``arguments``, ``configuration``; None where nothing tells it."""
+    """Return the start command and what it was made of (``command``, ``arguments``, ``configuration``), if anything."""
     command = facts.get("command")
     if isinstance(command, str) and command and (start := read_text(command)) is not None:
         return start, "command"
@@ -38,12 +39,12 @@ def start_of(facts: Mapping[str, Any]) -> tuple[Start | None, str]:
 
 
 def read_text(text: str) -> Start | None:
-    """Read a command as a person gives it: a shell's, a list of words, a compose file or a manifest; None where it is none of them."""
-    text = text.strip()
+    """Read a command as a person gives it: a shell's, a list of words, a compose file, a manifest; else None."""
     if _MANIFEST.search(text):
         from .manifest import read_manifest
 
-        return read_manifest(text)
+        return read_manifest(text.strip("\n"))
+    text = text.strip()
     try:
         if text.startswith("["):
             from ..arguments import listed_words

@@ -1,4 +1,4 @@
-"""A start command: what launches vLLM, its arguments, its variables; in a shell, by ``docker run``, or inside ``bash -c``."""
+"""A start command: what launches vLLM, its arguments, its variables; in a shell, by ``docker run``, in ``bash -c``."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _OPERATOR = LazyPattern(r"(?:&&|\|\|?&?|&|;|[012&]?>{1,2}&?\d?.*|<.*)$")
 _MODULE = LazyPattern(r"vllm\.entrypoints\.[\w.]*api_server$|.*api_server\.py$")
 _NESTED = LazyPattern(r"\bvllm\s+serve\s|vllm\.entrypoints\.\S*api_server\b")
 # Options of `docker run` that take no value; all others do.
-_SWITCHES = frozenset(
-    """--rm --detach --interactive --tty --init --privileged --publish-all --read-only --no-healthcheck --oom-kill-disable
-    --quiet --sig-proxy --disable-content-trust --replace""".split()
-)
+_SWITCHES = frozenset({
+    "--rm", "--detach", "--interactive", "--tty", "--init", "--privileged", "--publish-all", "--read-only", "--quiet",
+    "--no-healthcheck", "--oom-kill-disable", "--sig-proxy", "--disable-content-trust", "--replace",
+})  # fmt: skip
 _SHORT_SWITCHES = LazyPattern(r"-[ditPq]+$")
 
 
@@ -37,7 +37,9 @@ class Start:
 
     __slots__ = ("after", "before", "image", "inner", "kind", "manifest", "parts")
 
-    def __init__(self, kind: str, before: Sequence[Word], parts: Sequence[Part], after: Sequence[Word] = (), image: int = -1) -> None:
+    def __init__(
+        self, kind: str, before: Sequence[Word], parts: Sequence[Part], after: Sequence[Word] = (), image: int = -1
+    ) -> None:
         self.kind = kind
         self.before = list(before)
         self.parts = list(parts)
@@ -81,7 +83,9 @@ class Start:
         if self.manifest is not None:
             found = list(self.manifest.variables())
         elif self.kind == "docker":
-            found = [_variable(self.before[place], start) for place, start in _docker_variables(self.before[: self.image])]
+            found = [
+                _variable(self.before[place], start) for place, start in _docker_variables(self.before[: self.image])
+            ]
         else:
             found = [_variable(word, 0) for word in self.before if is_assignment(word)]
         return found + (self.inner.variables() if self.inner is not None else [])
@@ -92,7 +96,9 @@ class Start:
         if self.inner is not None:
             made.inner = self.inner.with_option(change)
         elif change.name == "--model" and self.positional() and self.model() is not None:
-            made.parts = [Part("", change.values, change.values) if self._is_model(part) else part for part in self.parts]
+            made.parts = [
+                Part("", change.values, change.values) if self._is_model(part) else part for part in self.parts
+            ]
         else:
             made.parts = options.put(self.parts, change)
         return made
@@ -104,7 +110,11 @@ class Start:
             made.manifest = self.manifest.with_variable(name, value)
         elif self.kind == "docker":
             made.before = list(self.before)
-            known = [(place, start) for place, start in _docker_variables(self.before[: self.image]) if _variable(self.before[place], start)[0] == name]
+            known = [
+                (place, start)
+                for place, start in _docker_variables(self.before[: self.image])
+                if _variable(self.before[place], start)[0] == name
+            ]
             for place, start in known:
                 made.before[place] = Word(f"{self.before[place].value[:start]}{name}={value.value}")
             if not known:
@@ -185,7 +195,11 @@ def _arguments(words: Sequence[Word], begin: int) -> int | None:
 def _image(words: Sequence[Word]) -> int:
     """Return the place of the image in ``docker run …``; -1 where it is none."""
     start = next((place for place, word in enumerate(words) if word.value.rpartition("/")[2] in _RUNTIMES), -1)
-    run = next((place for place in range(start + 1, len(words)) if words[place].value in ("run", "create")), -1) if start >= 0 else -1
+    run = (
+        next((place for place in range(start + 1, len(words)) if words[place].value in ("run", "create")), -1)
+        if start >= 0
+        else -1
+    )
     if run < 0:
         return -1
     place = run + 1
@@ -237,5 +251,7 @@ def _with_assignment(before: Sequence[Word], name: str, value: Word) -> list[Wor
         # What stands before `&&` is another command; `env` and `sudo` take variables behind their name.
         if _OPERATOR.match(other.raw) or other.value.endswith(";") or other.value.rpartition("/")[2] in ("env", "sudo"):
             begin = place + 1
+    while begin < len(made) and is_assignment(made[begin]):
+        begin += 1
     made.insert(begin, word)
     return made

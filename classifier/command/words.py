@@ -31,9 +31,11 @@ class Word:
     __slots__ = ("expands", "raw", "value")
 
     def __init__(self, value: str, raw: str | None = None) -> None:
-        self.value = value
-        self.raw = quote(value) if raw is None else raw
-        self.expands = raw is not None and ("$" in raw or "`" in raw) and bool(_EXPANDS.search(_SINGLE.sub("", raw)))
+        self.value: str = value
+        self.raw: str = quote(value) if raw is None else raw
+        self.expands: bool = (
+            raw is not None and ("$" in raw or "`" in raw) and bool(_EXPANDS.search(_SINGLE.sub("", raw)))
+        )
 
 
 def split(text: str) -> list[Word]:

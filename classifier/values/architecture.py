@@ -35,6 +35,7 @@ _MLA_TYPES = frozenset(
 )
 # Rotary scalings whose max_position_embeddings is the scaled length already (_get_and_verify_max_len).
 _SCALED = frozenset({"su", "longrope", "llama3", "yarn", "deepseek_yarn", "deepseek_llama_scaling"})
+_MOST_LAYERS = 4096
 
 
 class ConfigError(ValueError):
@@ -55,6 +56,8 @@ class Architecture:
         self.config = text
         self.model_type = str(text.get("model_type") or config.get("model_type") or "")
         self.layers = _count(text, "num_hidden_layers", "n_layer", "n_layers", "num_layers")
+        if self.layers > _MOST_LAYERS:
+            raise ConfigError(f"the model config says {self.layers} layers")
         self.hidden = _count(text, "hidden_size", "n_embd", "d_model")
         self.heads = _count(text, "num_attention_heads", "n_head", "n_heads", least=0) if _has_heads(text) else 0
         self.vocab = _count(text, "vocab_size", least=0)

@@ -1,9 +1,8 @@
 """The KV cache: bytes per token, what one request needs, what a memory holds. As vLLM's V1 engine lays it out.
 
 Sources: vllm/v1/kv_cache_interface.py (page sizes and max_memory_usage_bytes of each kind of layer),
-vllm/v1/core/kv_cache_utils.py, from 0.22 on kv_cache_planning.py (groups of layers, estimate_max_model_len), vllm/config/model.py
-(get_num_kv_heads), vllm/model_executor/layers/mamba/mamba_utils.py (state shapes), vllm/platforms/interface.py
-(_align_hybrid_block_size).
+vllm/v1/core/kv_cache_utils.py, from 0.22 on kv_cache_planning.py (groups of layers, estimate_max_model_len),
+vllm/config/model.py (get_num_kv_heads), vllm/platforms/interface.py (_align_hybrid_block_size).
 """
 
 from __future__ import annotations
@@ -11,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .architecture import Architecture
-from .layers import CHUNKED, FULL, NONE, SLIDING, STATE, first_integer
+from .layers import CHUNKED, FULL, NONE, SLIDING, STATE
+from .states import state_bytes
 from .weights import stage_layers
 from .worked import release_at_least
 
@@ -64,14 +64,14 @@ class Group:
 class Layout:
     """How the layers of one rank share KV memory."""
 
-    __slots__ = ("block_bytes", "bytes_per_token", "groups", "reserved_blocks")
+    __slots__ = ("block_bytes", "groups", "reserved_blocks", "token_bytes")
 
-    def __init__(self, groups: list[Group], block_bytes: int, bytes_per_token: int, reserved_blocks: int) -> None:
+    def __init__(self, groups: list[Group], block_bytes: int, token_bytes: int, reserved_blocks: int) -> None:
         self.groups = groups
         self.block_bytes = block_bytes
         """Bytes of a block in the pool that all groups draw from."""
-        self.bytes_per_token = bytes_per_token
-        """What vLLM's «GPU KV cache size» counts: a token kept by all layers that keep any."""
+        self.token_bytes = token_bytes
+        """Bytes of a token in all layers that keep tokens, windowed ones included."""
         self.reserved_blocks = reserved_blocks
 
     def request_blocks(self, length: int, batched_tokens: int) -> int:
@@ -97,7 +97,7 @@ class Layout:
         return self.pool_blocks(memory) / need if need else 0.0
 
     def longest(self, memory: float, most: int, batched_tokens: int) -> int:
-        """Return the longest context up to ``most`` of which one request fits; 0 where none does (estimate_max_model_len)."""
+        """Return the longest context up to ``most`` of which a request fits, or 0 (estimate_max_model_len)."""
         usable = memory - self.reserved_blocks * self.block_bytes
         if not self.groups:
             return most
@@ -120,8 +120,8 @@ def layer_token_bytes(model: Architecture, tensor: int = 1, kv_dtype: str = "aut
     """Return the bytes of one token in one attention layer of one rank.
 
     Keys and values: KV heads × (head size of keys + of values) × bytes of a number (AttentionSpec); MLA: one vector of
-    kv_lora_rank + qk_rope_head_dim numbers (MLAAttentionSpec). Per-head quantisation adds a float32 scale per head for keys
-    and for values; NVFP4 an FP8 scale per 16 numbers (utils/torch_utils.py).
+    kv_lora_rank + qk_rope_head_dim numbers (MLAAttentionSpec). Per-head quantisation adds a float32 scale per head for
+    keys and for values; NVFP4 an FP8 scale per 16 numbers (utils/torch_utils.py).
     """
     heads, key, value = kv_heads_per_rank(model, tensor), model.head_dim, model.head_dim_v
     if kv_dtype == "fp8_ds_mla" and model.mla:
@@ -135,42 +135,6 @@ def layer_token_bytes(model: Architecture, tensor: int = 1, kv_dtype: str = "aut
     return int(heads * (key + value) * _NUMBER_BYTES[kv_dtype])
 
 
-def state_bytes(model: Architecture, tensor: int = 1) -> int:
-    """Return the bytes of the state that a Mamba, linear-attention or short-convolution layer keeps per sequence.
-
-    Convolution state in 16 bits; the recurrent state in the dtype that mamba_ssm_dtype says, else in 16 bits.
-    """
-    config = model.config
-    recurrent = (
-        4
-        if "32" in str(config.first_integer(config, "mamba_ssm_dtype") or config.first_integer(config, "mamba_ssm_cache_dtype") or _ssm_default(model))
-        else 2
-    )
-
-    if values := first_integer(config, "linear_num_value_heads"):  # gated_delta_net_state_shape
-        key, value = first_integer(config, "linear_key_head_dim"), first_integer(config, "linear_value_head_dim")
-        wide = 2 * key * first_integer(config, "linear_num_key_heads") + value * values
-        return wide // tensor * (first_integer(config, "linear_conv_kernel_dim") - 1) * 2 + values // tensor * value * key * recurrent
-    state = first_integer(config, "ssm_state_size", "mamba_d_state", "state_size")
-    kernel = first_integer(config, "conv_kernel", "mamba_d_conv") or 4
-    if heads := first_integer(config, "mamba_num_heads", "mamba_n_heads", "n_mamba_heads"):  # mamba2_state_shape
-        size = first_integer(config, "mamba_head_dim", "mamba_d_head", "mamba_headdim")
-        groups = first_integer(config, "n_groups", "mamba_n_groups", "mamba_ngroups") or 1
-        groups += tensor - groups if groups % tensor else 0
-        wide = heads * size + 2 * groups * state
-        return wide // tensor * (kernel - 1) * 2 + heads // tensor * size * state * recurrent
-    if state:  # mamba1_state_shape
-        wide = first_integer(config, "mamba_expand", "expand") * model.hidden or first_integer(config, "intermediate_size")
-        return wide // tensor * (kernel - 1) * 2 + wide // tensor * state * recurrent
-    if width := first_integer(config, "conv_dim", "conv_L_cache"):  # short_conv_state_shape
-        return model.hidden // tensor * max(1, first_integer(config, "conv_L_cache", "conv_kernel") - 1) * 2 if width else 0
-    return model.heads // tensor * model.head_dim * model.head_dim * recurrent  # linear_attention_state_shape
-
-
-def _ssm_default(model: Architecture) -> str:
-    return "float32" if model.model_type in ("nemotron_h", "kimi_linear") else ""
-
-
 def layout(
     model: Architecture,
     tensor: int = 1,
@@ -181,26 +145,35 @@ def layout(
 ) -> Layout:
     """Return how ``version`` lays the KV cache of the fullest rank out.
 
-    Up to 0.9.0 a model that mixes full and windowed layers caches every token in all of them (unify_hybrid_kv_cache_specs),
-    and the V0 engine (before 0.8) in windowed models too; later releases keep the window alone. Chunked local attention
-    (Llama 4) is treated as full in every release unless a variable says otherwise (vllm/config/vllm.py).
+    Up to 0.9.0 a model that mixes full and windowed layers caches every token in all of them
+    (unify_hybrid_kv_cache_specs), and the V0 engine (before 0.8) in windowed models too; later releases keep the window
+    alone. Chunked local attention (Llama 4) is treated as full in every release unless a variable says otherwise
+    (vllm/config/vllm.py).
     """
     token = layer_token_bytes(model, tensor, kv_dtype)
-    kinds: list[Kind] = []
-    for kind in model.kinds:
-        if kind == STATE:
-            kinds.append((STATE, state_bytes(model, tensor), 0))
-        elif kind != NONE and token:
-            kinds.append((kind, token, model.window if kind in (SLIDING, CHUNKED) else 0))
-            if model.indexer_bytes:
-                kinds.append((FULL, model.indexer_bytes, 0))
-    if pipeline > 1 and kinds:
-        kinds = kinds[: -(-len(kinds) * max(stage_layers(model.layers, pipeline)) // model.layers)]
-    # From about 0.30 on the pool's null block is kept out of the reckoning; from 0.26 on models with states cache prefixes
-    # unless told otherwise.
+    stages, start = [], 0
+    for count in stage_layers(model.layers, pipeline):
+        stages.append(_stage(model, model.kinds[start : start + count], token, tensor))
+        start += count
+    kinds = max(stages, key=lambda stage: sum(size for keeps, size, _ in stage if keeps != STATE))
+    # From about 0.30 on the pool's null block is kept out of the reckoning; from 0.26 on models with states cache
+    # prefixes unless told otherwise.
     reserved = 0 if release_at_least(version, 0, 30) is False else 1
     states = 1 if not prefix_caching or release_at_least(version, 0, 26) is False else 2
     return _grouped(_as_released(kinds, version), reserved, states)
+
+
+def _stage(model: Architecture, names: Sequence[str], token: int, tensor: int) -> list[Kind]:
+    """Return what the layers of one pipeline stage keep on one rank."""
+    kinds: list[Kind] = []
+    for name in names:
+        if name == STATE:
+            kinds.append((STATE, state_bytes(model, tensor), 0))
+        elif name != NONE and token:
+            kinds.append((name, token, model.window if name in (SLIDING, CHUNKED) else 0))
+            if model.indexer_bytes:
+                kinds.append((FULL, model.indexer_bytes, 0))
+    return kinds
 
 
 def _as_released(kinds: list[Kind], version: str) -> list[Kind]:
@@ -243,4 +216,4 @@ def _grouped(kinds: Sequence[Kind], reserved: int, states: int) -> Layout:
         # A smaller page takes more tokens where that comes out even (unify_kv_cache_spec_page_size).
         tokens_per_block = page // each if each and page % each == 0 else block
         groups += [Group(keeps, tokens_per_block, window, states) for _ in range(-(-count // size))]
-    return Layout(groups, page * size, -(-page * size * len(groups) // block), reserved)
+    return Layout(groups, page * size, per_token, reserved)

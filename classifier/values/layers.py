@@ -71,7 +71,7 @@ def _periodic(text: Mapping[str, Any], model_type: str, layers: int) -> tuple[st
     elif model_type == "llama4_text" and text.get("attention_chunk_size"):
         every, place, others = 4, 3, CHUNKED
     elif integer(text.get("sliding_window")):
-        if model_type == "gemma2" or model_type == "gpt_oss":
+        if model_type in ("gemma2", "gpt_oss"):
             every, place, others = 2, 1, SLIDING
         elif every := integer(text.get("sliding_window_pattern")) or 6 * model_type.startswith("gemma3"):
             place, others = every - 1, SLIDING

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .architecture import Architecture
-from .layers import NONE, STATE, first_integer
+from .layers import NONE, STATE, first_integer, integer
 
 # Models whose MLP has two matrices (up, down); all others have three (gate, up, down).
 _PLAIN_MLP = frozenset(
@@ -161,7 +161,9 @@ def _add_mlp(found: Parameters, model: Architecture, layer: int) -> None:
     if not experts or not _is_sparse(model, layer):
         found.mlp += matrices * hidden * wide
         return
-    each = first_integer(config, "moe_intermediate_size") or first_integer(config, "intermediate_size", "ffn_hidden_size")
+    each = first_integer(config, "moe_intermediate_size") or first_integer(
+        config, "intermediate_size", "ffn_hidden_size"
+    )
     found.experts += experts * matrices * hidden * each
     found.other += experts * hidden
     shared = first_integer(config, "n_shared_experts", "moe_num_shared_experts", "num_shared_experts")
@@ -173,16 +175,18 @@ def _add_mlp(found: Parameters, model: Architecture, layer: int) -> None:
 
 def _width(model: Architecture, layer: int) -> int:
     config = model.config
-    blocks = config.get("block_configs")
-    if isinstance(blocks, list) and layer < len(blocks) and isinstance(blocks[layer], Mapping):
-        ffn = blocks[layer].get("ffn") or {}
-        if isinstance(ffn, Mapping) and ffn.get("ffn_mult"):
-            return -(-int(2 * ffn["ffn_mult"] * model.hidden / 3) // 256) * 256
-        if isinstance(ffn, Mapping) and (ffn.get("no_op") or ffn.get("intermediate_size") is not None):
-            return 0 if ffn.get("no_op") else int(ffn["intermediate_size"])
-    value = config.get("intermediate_size")
-    if isinstance(value, list) and value:
-        return int(value[min(layer, len(value) - 1)])
+    blocks, listed = config.get("block_configs"), config.get("intermediate_size")
+    block = blocks[layer] if isinstance(blocks, list) and layer < len(blocks) else None
+    ffn = block.get("ffn") if isinstance(block, Mapping) else None
+    if isinstance(ffn, Mapping):
+        if ffn.get("no_op"):
+            return 0
+        if isinstance(times := ffn.get("ffn_mult"), (int, float)) and 0 < times < 1000:
+            return -(-int(2 * times * model.hidden / 3) // 256) * 256
+        if width := integer(ffn.get("intermediate_size")):
+            return width
+    if isinstance(listed, list) and listed:
+        return integer(listed[min(layer, len(listed) - 1)])
     return first_integer(config, "intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim") or 4 * model.hidden
 
 

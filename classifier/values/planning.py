@@ -1,7 +1,7 @@
 """The arithmetic without a log: does a model fit, what context, how many requests, what to change.
 
-Weights and KV cache follow the model's config; what activations, CUDA graphs and contexts take is an allowance, because vLLM
-itself only knows it after a profiling run.
+Weights and KV cache follow the model's config; what activations, CUDA graphs and contexts take is an allowance, because
+vLLM itself only knows it after a profiling run.
 """
 
 from __future__ import annotations
@@ -10,122 +10,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from .architecture import Architecture, ConfigError
-from .batch import default_max_num_batched_tokens, default_max_num_seqs
-from .kv_cache import Layout, kv_heads_per_rank, layer_token_bytes, layout
+from .batch import default_max_num_seqs
+from .kv_cache import Layout, kv_heads_per_rank, layer_token_bytes
+from .layers import FULL, NONE, STATE
 from .memory import HIGHEST, default_utilization
 from .parallel import divides, sizes_that_divide
-from .parameters import number_of_experts, weight_bits, weights_per_rank
-from .worked import GIB, Worked, gib, release_at_least
+from .placement import Fit, Setup
+from .weights import weight_bits
+from .worked import gib
 
 LEAST_CONTEXT = 2048
 """A smallest change must leave room for a context of this length, or for the length asked for."""
 RAISED = 0.95
 """gpu_memory_utilization up to which a change is proposed."""
 _MOST_GPUS = 64
-
-
-class Setup:
-    """What a server would be started with. Memory is in bytes; what is left out takes vLLM's default."""
-
-    __slots__ = (
-        "enforce_eager", "gpu_memory", "gpus", "kv_dtype", "max_model_len", "max_num_batched_tokens", "max_num_seqs", "overhead",
-        "pipeline", "quantization", "tensor", "utilization", "version", "weights",
-    )  # fmt: skip
-
-    def __init__(self, gpu_memory: int, gpus: int = 1, version: str = "") -> None:
-        self.gpu_memory = gpu_memory
-        self.gpus = gpus
-        self.version = version
-        facts = self.facts()
-        self.utilization = default_utilization(facts)
-        self.max_num_seqs = default_max_num_seqs(facts)
-        self.max_num_batched_tokens = 0
-        self.max_model_len = 0
-        self.tensor = 0
-        self.pipeline = 1
-        self.kv_dtype = "auto"
-        self.quantization = ""
-        self.weights = 0
-        self.overhead = 0
-        self.enforce_eager = False
-
-    def facts(self) -> dict[str, Any]:
-        """Return the setup in the words of a log's facts."""
-        return {"gpu_memory_total_gib": self.gpu_memory / GIB, "vllm_version": self.version}
-
-    def changed(self, **values: Any) -> Setup:
-        """Return a copy with other values."""
-        other = Setup(self.gpu_memory, self.gpus, self.version)
-        for name in self.__slots__:
-            setattr(other, name, values.get(name, getattr(self, name)))
-        return other
-
-
-class Fit:
-    """One way to place the model: the memory of the fullest GPU."""
-
-    __slots__ = ("batched", "kv_memory", "layout", "longest", "overhead", "tensor", "wanted", "weights", "worked")
-
-    def __init__(self, model: Architecture, setup: Setup, tensor: int) -> None:
-        self.tensor = tensor
-        self.wanted = setup.max_model_len or model.longest(setup.version)
-        self.batched = setup.max_num_batched_tokens or default_max_num_batched_tokens(
-            setup.facts() | {"max_model_len": self.wanted}
-        )
-        self.worked = _weights(model, setup, tensor)
-        self.weights = int(self.worked.inputs.get("bytes", 0))
-        self.overhead = setup.overhead or allowance(model, setup, tensor, self.batched)
-        self.layout = layout(model, tensor, setup.pipeline, setup.kv_dtype, setup.version)
-        self.kv_memory = int(setup.gpu_memory * setup.utilization) - self.weights - self.overhead
-        in_flight = _in_flight(self.batched, setup)
-        self.longest = self.layout.longest(self.kv_memory, self.wanted, in_flight) if self.kv_memory > 0 else 0
-        self.batched = in_flight
-
-    @property
-    def fits(self) -> bool:
-        """Whether one request of the context wanted fits: vLLM starts."""
-        return self.longest >= self.wanted
-
-    def concurrency(self, length: int) -> float:
-        """Return how many requests of ``length`` tokens fit at a time."""
-        return self.layout.concurrency(self.kv_memory, length, self.batched) if self.kv_memory > 0 and length else 0.0
-
-
-def _in_flight(batched: int, setup: Setup) -> int:
-    """Return the tokens in flight that windowed layers keep: from 0.26 on those of all concurrent batches (vllm/config/vllm.py)."""
-    return batched if release_at_least(setup.version, 0, 26) is False else batched * (setup.pipeline + 1)
-
-
-def _weights(model: Architecture, setup: Setup, tensor: int) -> Worked:
-    if not setup.weights:
-        return weights_per_rank(model, tensor, setup.pipeline, setup.quantization)
-    ranks = tensor * setup.pipeline
-    each = setup.weights // ranks
-    text = f"{gib(setup.weights)} as given" + (f" ÷ {ranks} GPUs → {gib(each)}" if ranks > 1 else "")
-    return Worked(f"{each / GIB:.2f}", text, {"bytes": each})
-
-
-def allowance(model: Architecture, setup: Setup, tensor: int, batched: int) -> int:
-    """Return an allowance for what is neither weights nor KV cache, in bytes.
-
-    Hidden states and the MLP's intermediate results of one step (three of each, 16 bits), twice the logits of all sequences
-    in 32 bits, 0.25 GiB of CUDA context, 0.75 GiB for communication between GPUs, and from 0.20 on 0.5 GiB for CUDA
-    graphs, which the budget then includes.
-    """
-    config = model.config
-    width = (
-        int(config.get("intermediate_size") or 4 * model.hidden)
-        if not isinstance(config.get("intermediate_size"), list)
-        else 4 * model.hidden
-    )
-    if number_of_experts(config):
-        chosen = int(config.get("num_experts_per_tok") or config.get("num_experts_per_token") or 2)
-        width = max(width, chosen * int(config.get("moe_intermediate_size") or width))
-    step = 2 * batched * 3 * (model.hidden + width // tensor)
-    logits = 2 * 4 * setup.max_num_seqs * model.vocab
-    fixed = 0.25 * GIB + (0.75 * GIB if tensor * setup.pipeline > 1 else 0)
-    graphs = 0 if setup.enforce_eager or release_at_least(setup.version, 0, 20) is False else 0.5 * GIB
-    return int(step + logits + fixed + graphs)
 
 
 class Plan:
@@ -197,11 +95,11 @@ def make_plan(config: Mapping[str, Any], setup: Setup) -> Plan:
         return plan
     if plan.fit.fits:
         plan.verdict = "fits"
-    elif plan.fit.longest and not (setup.max_model_len and plan.fit.longest < min(LEAST_CONTEXT, setup.max_model_len)):
+    elif plan.fit.longest >= min(LEAST_CONTEXT, plan.fit.wanted):
         plan.verdict = "fits_shorter"
         plan.problem = (
-            f"One request of {plan.fit.wanted} tokens needs {gib(plan.fit.layout.request_bytes(plan.fit.wanted, plan.fit.batched))} "
-            f"of KV cache; {gib(plan.fit.kv_memory)} are left."
+            f"One request of {plan.fit.wanted} tokens needs {gib(plan.fit.needed)} of KV cache; "
+            f"{gib(plan.fit.kv_memory)} are left."
         )
         plan.changes = _for_context(model, setup, plan.fit)
     else:
@@ -316,24 +214,28 @@ def _add_notes(plan: Plan) -> None:
         plan.notes.append("Activations of the vision or audio encoder are not counted.")
     if not setup.overhead:
         plan.notes.append(
-            "Activations, CUDA graphs and contexts are an allowance; vLLM measures them at start-up (--overhead sets them)."
+            "Activations, CUDA graphs and contexts are an allowance; vLLM measures them when it starts (--overhead)."
         )
 
 
-def token_formula(model: Architecture, layout_: Layout, tensor: int, kv_dtype: str) -> str:
+def token_formula(model: Architecture, layout: Layout, tensor: int, kv_dtype: str) -> str:
     """Return how the bytes per token come about, in words."""
     each = layer_token_bytes(model, tensor, kv_dtype)
-    kept = [kind for kind in model.kinds if kind not in ("state", "none")]
-    total = f"{layout_.bytes_per_token / 1024:g} KiB"
+    kept = [kind for kind in model.kinds if kind not in (STATE, NONE)]
+    total = f"{layout.token_bytes / 1024:g} KiB"
     if not kept:
         return "no layer keeps tokens"
     if model.mla:
-        text = f"{len(kept)} layers × {model.head_dim} numbers (MLA) = {each} bytes each"
+        numbers, shape = model.head_dim, f"{model.head_dim} (MLA)"
     else:
         heads = kv_heads_per_rank(model, tensor)
-        text = f"{len(kept)} layers × {heads} KV heads × ({model.head_dim} + {model.head_dim_v}) = {each} bytes each"
-    if (windowed := len([kind for kind in kept if kind != "full"])) and len(layout_.groups) > 1:
-        text += f", {windowed} of them only within a window of {model.window}"
-    if "state" in model.kinds:
-        text += f", beside {model.kinds.count('state')} layers with a state of fixed size"
-    return f"{text}; {total}"
+        numbers = heads * (model.head_dim + model.head_dim_v)
+        shape = f"{heads} KV heads × ({model.head_dim} + {model.head_dim_v})"
+    text = f"{len(kept)} layers × {shape} × {each / numbers:g} bytes = {total}"
+    if model.indexer_bytes:
+        text += f", {model.indexer_bytes} bytes per layer for the indexer included"
+    if len(layout.groups) > 1 and (windowed := sum(kind != FULL for kind in kept)):
+        text += f"; {windowed} layers keep only a window of {model.window}"
+    if STATE in model.kinds:
+        text += f"; {model.kinds.count(STATE)} layers keep a state of fixed size, padded to the same pages"
+    return text

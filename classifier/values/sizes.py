@@ -8,10 +8,11 @@ from typing import Any
 from ..lazy import LazyPattern
 from .memory import default_utilization
 from .parallel import sizes_that_divide
-from .worked import GIB, Worked, needs, number, whole
+from .worked import GIB, Worked, needs, number, short, whole
 
 RESERVE_GIB = 1.5
 """What activations, CUDA context and a minimal KV cache take beside the weights: below that no server starts."""
+_MOST_GPUS = 64
 _DTYPE_BITS = {
     "float32": 32,
     "fp32": 32,
@@ -23,26 +24,49 @@ _DTYPE_BITS = {
     "bf16": 16,
 }
 # Bits of a quantised weight with its scales and zero points (groups of 128, bitsandbytes 64, MXFP4 32, NVFP4 16).
+_EIGHT = ("fp8", "ptpc_fp8", "fbgemm_fp8", "modelopt", "experts_int8", "tpu_int8", "w8a8", "int8")
+_FOUR = ("awq", "awq_marlin", "gptq", "gptq_marlin", "moe_wna16", "w4a16", "int4", "auto-round")
+_FLOAT4 = ("bitsandbytes", "bnb", "modelopt_fp4", "nvfp4", "fp4")
+# Bits of a quantised weight with its scales and zero points (groups of 128, bitsandbytes 64, MXFP4 32, NVFP4 16).
 _QUANT_BITS = {
-    "fp8": 8.0, "ptpc_fp8": 8.0, "fbgemm_fp8": 8.0, "modelopt": 8.0, "experts_int8": 8.0, "tpu_int8": 8.0, "w8a8": 8.0, "int8": 8.0,
-    "awq": 4.16, "awq_marlin": 4.16, "gptq": 4.16, "gptq_marlin": 4.16, "moe_wna16": 4.16, "w4a16": 4.16, "int4": 4.16, "auto-round": 4.16,
-    "bitsandbytes": 4.5, "bnb": 4.5, "mxfp4": 4.25, "gpt_oss_mxfp4": 4.25, "modelopt_fp4": 4.5, "nvfp4": 4.5, "fp4": 4.5,
-}  # fmt: skip
+    **dict.fromkeys(_EIGHT, 8.0),
+    **dict.fromkeys(_FOUR, 4.16),
+    **dict.fromkeys(_FLOAT4, 4.5),
+    "mxfp4": 4.25,
+    "gpt_oss_mxfp4": 4.25,
+}
 _NAME_MARKS = (
-    ("nvfp4", "nvfp4"), ("mxfp4", "mxfp4"), ("fp4", "fp4"), ("w4a16", "w4a16"), ("int4", "int4"), ("awq", "awq"), ("gptq-int8", "int8"), ("gptq", "gptq"),
-    ("bnb-4bit", "bnb"), ("4bit", "int4"), ("w8a8", "w8a8"), ("int8", "int8"), ("8bit", "int8"), ("fp8", "fp8"),
-)  # fmt: skip
+    ("gpt-oss", "mxfp4"),
+    ("nvfp4", "nvfp4"),
+    ("mxfp4", "mxfp4"),
+    ("fp4", "fp4"),
+    ("w4a16", "w4a16"),
+    ("int4", "int4"),
+    ("awq", "awq"),
+    ("gptq-int8", "int8"),
+    ("gptq", "gptq"),
+    ("bnb-4bit", "bnb"),
+    ("4bit", "int4"),
+    ("w8a8", "w8a8"),
+    ("int8", "int8"),
+    ("8bit", "int8"),
+    ("fp8", "fp8"),
+)
 _OPAQUE = ("gguf", "compressed-tensors", "quark", "hqq", "aqlm", "torchao", "exl2", "modelopt_mixed")
 # «70B», «8x7B», «1.5B», «0.5B»; not the active parameters of «30B-A3B», nor «4bit», «b16».
+_ACTIVE = LazyPattern(r"(?i)-\d{1,4}E(?![a-z0-9])")
+"""«17B-16E»: what stands before the number of experts is one expert's share."""
 _COUNT = LazyPattern(r"(?i)(?<![a-z0-9.])(?:(?P<experts>\d{1,3})x)?(?P<billions>\d{1,4}(?:\.\d{1,2})?)b(?![a-z0-9])")
 
 
 def parameters_by_name(model: str) -> float | None:
     """Return the parameters (in billions) that a model's name tells; None where it tells none or several."""
     last = model.rstrip("/").rpartition("/")[2].replace("_", "-")
+    if _ACTIVE.made.search(last):
+        return None
     found = {
         float(match["billions"]) * (float(match["experts"]) * 0.84 if match["experts"] else 1)
-        for match in _COUNT.finditer(last)
+        for match in _COUNT.made.finditer(last)
     }
     # Experts share attention and embeddings: 8x7B has 46.7 billion, 8x22B 141.
     return found.pop() if len(found) == 1 else None
@@ -77,7 +101,9 @@ def total_weights_gib(facts: Mapping[str, Any]) -> Worked:
             return Worked(f"{measured:g}", f"{measured:g} GiB were loaded", inputs)
         inputs["ranks"] = ranks
         return Worked(
-            f"{measured * ranks:.4g}", f"{measured:g} GiB on each of {ranks} ranks → {measured * ranks:.4g} GiB", inputs
+            f"{short(measured * ranks)}",
+            f"{measured:g} GiB on each of {ranks} ranks → {short(measured * ranks)} GiB",
+            inputs,
         )
     model = str(facts.get("model") or "")
     billions = parameters_by_name(model)
@@ -85,10 +111,9 @@ def total_weights_gib(facts: Mapping[str, Any]) -> Worked:
     if not billions or bits is None:
         return needs("weights_gib") if model else needs("weights_gib", "model")
     size = billions * 1e9 * bits[0] / 8 / GIB
-    return Worked(
-        f"{size:.3g}", f"{billions:g} billion parameters by the name × {bits[0] / 8:g} bytes ({bits[1]}) → about {size:.3g} GiB",
-        {"model": model, "parameters_billions": billions, "bits_per_weight": bits[0]},
-    )  # fmt: skip
+    how = f"{billions:g} billion parameters by the name × {bits[0] / 8:g} bytes ({bits[1]})"
+    inputs = {"model": model, "parameters_billions": billions, "bits_per_weight": bits[0]}
+    return Worked(f"{short(size)}", f"{how} → about {short(size)} GiB", inputs)
 
 
 def no_flag_fixes(facts: Mapping[str, Any]) -> Worked:
@@ -96,47 +121,50 @@ def no_flag_fixes(facts: Mapping[str, Any]) -> Worked:
     sizes = _sizes(facts)
     if isinstance(sizes, Worked):
         return sizes
-    weights, total, gpus, share, formula, inputs = sizes
+    weights, total, gpus, _, formula, inputs = sizes
     room = gpus * total
     if weights < room:
-        return Worked("", f"{formula}; {_gpus(gpus, total)} hold {room:.4g} GiB", inputs)
+        return Worked("", f"{formula}; {_gpus(gpus, total)} hold {short(room)} GiB", inputs)
     return Worked(
-        f"No flag fixes this: weights {weights:.3g} GiB, {_gpus(gpus, total)}.",
-        f"{formula}; {gpus} × {total:g} GiB = {room:.4g} GiB",
+        f"No flag fixes this: weights {short(weights)} GiB, {_gpus(gpus, total)}.",
+        f"{formula}; {gpus} × {total:g} GiB = {short(room)} GiB",
         inputs,
     )
 
 
 def smallest_change_that_fits(facts: Mapping[str, Any]) -> Worked:
-    """Return the smallest change with which the weights fit: more of the GPUs seen, a quantised checkpoint, or more GPUs."""
+    """Return the smallest change with which the weights fit: more of the GPUs seen, fewer bits, or more GPUs."""
     sizes = _sizes(facts)
     if isinstance(sizes, Worked):
         return sizes
     weights, total, gpus, share, formula, inputs = sizes
     room = total * share - RESERVE_GIB
-    text = f"{formula}; a GPU has {total:g} × {share:g} - {RESERVE_GIB} = {room:.3g} GiB for them"
-    if room <= 0:
-        return Worked("", f"{text}: none", inputs)
+    text = f"{formula}; a GPU has {total:g} × {share:g} - {RESERVE_GIB} = {short(room)} GiB for them"
     now = whole(facts, "tensor_parallel_size") or 1
-    if weights / now <= room:
-        return Worked("", f"{text}: the weights fit", inputs)
-    for size in sizes_that_divide(gpus, facts):
+    if room <= 0 or weights / now <= room:
+        return Worked("", f"{text}: {'none' if room <= 0 else 'the weights fit'}", inputs)
+    seen = sizes_that_divide(gpus, facts)
+    for size in seen:
         if size > now and weights / size <= room:
-            return Worked(f"--tensor-parallel-size {size}", f"{text}; ÷ {size} = {weights / size:.3g} GiB", inputs)
-    bits = bits_per_weight(facts)
-    most = sizes_that_divide(gpus, facts)[-1]
-    for width, words in ((8.0, "an FP8 or 8-bit checkpoint"), (4.16, "a 4-bit checkpoint (AWQ, GPTQ, w4a16)")):
-        if bits is not None and bits[0] > width + 1 and (small := weights * width / bits[0]) / most <= room:
-            parallel = f" with --tensor-parallel-size {most}" if most > 1 else ""
-            return Worked(f"{words} of the same model{parallel}", f"{text}; at {width:g} bits {small:.3g} GiB", inputs)
-    for size in sizes_that_divide(64, facts):
+            return Worked(f"--tensor-parallel-size {size}", f"{text}; ÷ {size} = {short(weights / size)} GiB", inputs)
+    width, words = _fewer_bits(facts, weights, room * seen[-1])
+    if words:
+        parallel = f" with --tensor-parallel-size {seen[-1]}" if seen[-1] > 1 else ""
+        return Worked(f"{words} of the same model{parallel}", f"{text}; at {width:g} bits it does", inputs)
+    for size in sizes_that_divide(_MOST_GPUS, facts):
         if weights / size <= room:
-            return Worked(
-                f"{_gpus(size, total)}: --tensor-parallel-size {size}",
-                f"{text}; ÷ {size} = {weights / size:.3g} GiB",
-                inputs,
-            )
-    return Worked("", f"{text}: not with 64 of them either", inputs)
+            change = f"{_gpus(size, total)} and --tensor-parallel-size {size}"
+            return Worked(change, f"{text}; ÷ {size} = {short(weights / size)} GiB", inputs)
+    return Worked("", f"{text}: not with {_MOST_GPUS} of them either", inputs)
+
+
+def _fewer_bits(facts: Mapping[str, Any], weights: float, room: float) -> tuple[float, str]:
+    """Return the widest quantised checkpoint that fits ``room``, and its name; no name where none does."""
+    bits = bits_per_weight(facts)
+    for width, words in ((8.0, "an FP8 or 8-bit checkpoint"), (4.16, "a 4-bit checkpoint (AWQ, GPTQ, w4a16)")):
+        if bits is not None and bits[0] > width + 1 and weights * width / bits[0] <= room:
+            return width, words
+    return 0.0, ""
 
 
 def _sizes(facts: Mapping[str, Any]) -> tuple[float, float, int, float, str, dict[str, Any]] | Worked:

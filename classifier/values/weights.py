@@ -27,7 +27,7 @@ _METHOD_BITS = {
 
 
 def weight_bits(model: Architecture, quantization: str = "") -> tuple[float, str] | None:
-    """Return the bits of a quantised weight with its scales, and by what; 16 where nothing is quantised; None where unknown.
+    """Return the bits of a weight with its scales and in whose words: 16 where not quantised, None where unknown.
 
     ``quantization`` is what is given to vLLM; without it the checkpoint's quantization_config speaks. Bits are those of
     the format: a scale per group (and a zero point, AWQ and GPTQ) comes on top of the weight's own.
@@ -66,8 +66,8 @@ def _compressed_bits(config: Mapping[str, Any]) -> tuple[float, str] | None:
 def weights_per_rank(model: Architecture, tensor: int = 1, pipeline: int = 1, quantization: str = "") -> Worked:
     """Return the bytes of weights on the fullest GPU.
 
-    Linear layers and embeddings are divided among tensor ranks, norms and routers are copied, key and value projections are
-    copied where ranks outnumber KV heads; a pipeline stage holds its layers, and the first or last the embeddings.
+    Linear layers and embeddings are divided among tensor ranks, norms and routers are copied, key and value projections
+    are copied where ranks outnumber KV heads; a pipeline stage holds its layers, and the first or last the embeddings.
     Embeddings, output head, norms and routers stay at 16 bits; MXFP4 checkpoints quantise experts alone.
     """
     found = count_parameters(model)
@@ -78,10 +78,12 @@ def weights_per_rank(model: Architecture, tensor: int = 1, pipeline: int = 1, qu
             f"the width of {model.quantization.get('quant_method') or quantization} weights is not in the config",
             missing=("weights",),
         )
-    small = bits[0] / 16
+    small = dense = bits[0] / 16
     only_experts = "mxfp4" in bits[1] or (number_of_experts(model.config) > 0 and _attention_kept(model.quantization))
-    dense = 1.0 if only_experts else small
+    if only_experts:
+        dense = 1.0
     copies = max(1.0, tensor / model.kv_heads) if model.kv_heads else 1.0
+    small *= _expert_padding(model, tensor) if "mxfp4" in bits[1] else 1
     layers = (found.attention + found.mlp) * dense + found.kv * dense * copies + found.experts * small
     stage = max(stage_layers(model.layers, pipeline)) / model.layers
     ends = max(found.embedding, found.head) if pipeline > 1 else found.embedding + found.head
@@ -93,6 +95,12 @@ def weights_per_rank(model: Architecture, tensor: int = 1, pipeline: int = 1, qu
     return Worked(
         f"{size / GIB:.2f}", f"{text} → {size / GIB:.2f} GiB on a GPU", {"parameters": found.total, "bytes": size}
     )
+
+
+def _expert_padding(model: Architecture, tensor: int) -> float:
+    """Return by how much MXFP4 kernels enlarge experts: hidden to 256, width to 128 (Marlin, oracle/mxfp4.py)."""
+    width = first_integer(model.config, "moe_intermediate_size", "intermediate_size") / tensor
+    return -(-model.hidden // 256) * 256 / model.hidden * (-(-width // 128) * 128 / width) if width >= 1 else 1.0
 
 
 def _attention_kept(config: Mapping[str, Any]) -> bool:

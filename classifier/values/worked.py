@@ -93,6 +93,11 @@ def gib(amount: float) -> str:
     return f"{value:.2f} GiB" if abs(value) < 1 else f"{value:.1f} GiB"
 
 
+def short(amount: float) -> str:
+    """Return a number of GiB with three digits, never in powers of ten."""
+    return f"{amount:.0f}" if abs(amount) >= 100 else f"{amount:.3g}"
+
+
 def release_at_least(version: Any, *bound: int) -> bool | None:
     """Tell whether ``version`` is ``bound`` or later; None where it tells no release."""
     from ..versions import version_key

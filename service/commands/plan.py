@@ -1,4 +1,4 @@
-"""``vllm-triage plan``: does a model fit these GPUs, with what context and how many requests. Without a log, offline."""
+"""``vllm-triage plan``: does a model fit these GPUs, with what context, for how many requests? Offline, no log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ...classifier.values.planning import Plan, Setup
+    from ...classifier.values.placement import Setup
+    from ...classifier.values.planning import Plan
 
 _EXITS = {"fits": 0, "fits_shorter": 1, "does_not_fit": 1, "unknown": 2}
 
@@ -41,37 +42,27 @@ def run(words: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="vllm-triage plan",
-        description="Work out from a model's config.json whether it fits: weights, KV cache, context, concurrency, options.",
-        epilog="sizes: 24GiB, 24GB, 24 (GiB). Exit codes: 0 starts as asked, 1 does not (what to change is said), 2 usage error.",
+        description="Work out from a model's config.json whether it fits: memory, context, concurrency, options.",
+        epilog="sizes: 24GiB, 24GB, 24 (GiB). Exit codes: 0 it starts as asked for, 1 it does not, 2 usage error.",
     )
-    made.add_argument(
-        "--gpu-memory", required=True, type=_size, metavar="SIZE", help="memory of one GPU, as nvidia-smi shows it"
-    )
-    made.add_argument(
-        "--model-config", required=True, metavar="FILE", help="the model's config.json; - reads standard input"
-    )
-    made.add_argument("--gpus", type=_count, default=1, metavar="N", help="GPUs there are (default: 1)")
-    made.add_argument("--model", default="", metavar="NAME", help="name to print in the command")
-    made.add_argument("--vllm-version", default="", metavar="V", help="release to plan for (default: the newest)")
-    made.add_argument(
-        "--weights", type=_size, metavar="SIZE", help="size of all weights, instead of an estimate from the config"
-    )
-    made.add_argument(
-        "--overhead",
-        type=_size,
-        metavar="SIZE",
-        help="what activations, graphs and contexts take on a GPU, instead of an allowance",
-    )
-    made.add_argument("--tensor-parallel-size", type=_count, metavar="N", help="default: the smallest that fits")
-    made.add_argument("--pipeline-parallel-size", type=_count, default=1, metavar="N")
-    made.add_argument("--max-model-len", type=_count, metavar="N", help="context wanted (default: the model's own)")
-    made.add_argument("--max-num-seqs", type=_count, metavar="N")
-    made.add_argument("--max-num-batched-tokens", type=_count, metavar="N")
-    made.add_argument("--gpu-memory-utilization", type=_share, metavar="P")
-    made.add_argument("--kv-cache-dtype", default="auto", metavar="TYPE")
-    made.add_argument("--quantization", default="", metavar="METHOD", help="default: what the config says")
-    made.add_argument("--enforce-eager", action="store_true")
-    made.add_argument("-f", "--format", choices=("text", "json"), default="text")
+    add = made.add_argument
+    add("--gpu-memory", required=True, type=_size, metavar="SIZE", help="memory of one GPU, as nvidia-smi shows it")
+    add("--model-config", required=True, metavar="FILE", help="the model's config.json; - reads standard input")
+    add("--gpus", type=_count, default=1, metavar="N", help="GPUs there are (default: 1)")
+    add("--model", default="", metavar="NAME", help="name to print in the command")
+    add("--vllm-version", default="", metavar="V", help="release to plan for (default: the newest)")
+    add("--weights", type=_size, metavar="SIZE", help="size of all weights, instead of an estimate from the config")
+    add("--overhead", type=_size, metavar="SIZE", help="what activations, graphs and contexts take on each GPU")
+    add("--tensor-parallel-size", type=_count, metavar="N", help="default: the smallest that fits")
+    add("--pipeline-parallel-size", type=_count, default=1, metavar="N")
+    add("--max-model-len", type=_count, metavar="N", help="context wanted (default: the model's own)")
+    add("--max-num-seqs", type=_count, metavar="N")
+    add("--max-num-batched-tokens", type=_count, metavar="N")
+    add("--gpu-memory-utilization", type=_share, metavar="P")
+    add("--kv-cache-dtype", default="auto", metavar="TYPE")
+    add("--quantization", default="", metavar="METHOD", help="default: what the config says")
+    add("--enforce-eager", action="store_true")
+    add("-f", "--format", choices=("text", "json"), default="text")
     return made
 
 
@@ -118,7 +109,7 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def _setup(options: argparse.Namespace) -> Setup:
-    from ...classifier.values.planning import Setup
+    from ...classifier.values.placement import Setup
 
     setup = Setup(options.gpu_memory, options.gpus, options.vllm_version)
     setup.tensor = options.tensor_parallel_size or 0
@@ -172,8 +163,8 @@ def _as_json(plan: Plan, name: str) -> str:
             "weights_gib": round(fit.weights / gib, 3) if fit.weights else None,
             "overhead_gib": round(fit.overhead / gib, 3),
             "kv_cache_available_gib": round(fit.kv_memory / gib, 3),
-            "kv_cache_bytes_per_token": fit.layout.bytes_per_token,
-            "kv_cache_needed_gib": round(fit.layout.request_bytes(fit.wanted, fit.batched) / gib, 3),
+            "kv_cache_bytes_per_token": fit.layout.token_bytes,
+            "kv_cache_needed_gib": round(fit.needed / gib, 3),
             "kv_cache_tokens": fit.layout.pool_tokens(fit.kv_memory),
             "max_model_len": fit.wanted,
             "max_len_that_fits": fit.longest,
@@ -192,8 +183,10 @@ def _as_text(plan: Plan, name: str) -> str:
     from ...classifier.values.worked import gib
 
     setup, fit, model = plan.setup, plan.fit, plan.model
+    shown = name if name != "MODEL" else model.model_type or "model"
+    heads = f"{model.heads} heads, {model.kv_heads} KV heads"
     lines = [
-        f"{name if name != 'MODEL' else model.model_type or 'model'}: {model.layers} layers, {model.heads} heads, {model.kv_heads} KV heads, vocabulary {model.vocab}",
+        f"{shown}: {model.layers} layers, {heads}, vocabulary {model.vocab}",
         f"vLLM {setup.version or '(newest release)'} · {setup.gpus} × {gib(setup.gpu_memory)}"
         + (f" · TP {fit.tensor}" if fit else ""),
         "",
@@ -226,3 +219,8 @@ def _verdict(plan: Plan) -> str:
     if plan.verdict == "fits":
         return f"✔ It fits with the context of {fit.wanted} tokens: {held}."
     return f"✖ {plan.problem}\n  The longest context that fits is {fit.longest} tokens: {held}."
+
+
+def _complain(message: str) -> int:
+    print(f"vllm-triage: {message}", file=sys.stderr)
+    return 2

@@ -27,6 +27,7 @@ PENDING = {
     "nccl_hang/p2p-reading-interrupted": "cancelled by no_failure/keyboard-interrupt",
     "no_failure/uvicorn-shutdown": "the pattern begins with 'INFO:', which is peeled off before",
     "no_gpu/unspecified-platform": "its DEBUG line is cancelled by install_mismatch/optional-import-noise",
+    "unknown/job-failed": "'##[error]' is peeled off as a CI prefix",
     "unknown/linters": "'>>> ' is peeled off as a quotation mark",
     "worker_died/shell-killed": "'[1] ' is peeled off as a rank",
 }

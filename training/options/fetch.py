@@ -19,6 +19,8 @@ from .index import PROJECT, Files, open_url
 
 BLOCK = 1 << 20
 TRIES = 4
+PAUSE = 2.0
+"""Seconds before the first new try; each further one waits that much longer again."""
 Progress = Callable[[int, int], None]
 """Called with the bytes read so far and the bytes there are."""
 
@@ -42,7 +44,7 @@ def fetch(files: Files, cache: Path, progress: Progress) -> Path:
             part.unlink(missing_ok=True)
             if attempt == TRIES:
                 raise FetchProblem(f"{files.version}: {error}") from error
-            time.sleep(2**attempt)
+            time.sleep(PAUSE**attempt)
     # Whole or not at all: an interrupted run leaves no archive that looks finished.
     part.replace(target)
     return target

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from .resolve import Place, Resolver, called
 
-_NAME = re.compile(r"vllm:[a-z][a-z0-9_]*_[a-z0-9]+")
+_NAME = re.compile(r"vllm:[a-z][a-z0-9_]*[a-z0-9]")
 _KINDS = ("counter", "gauge", "histogram", "summary", "info")
 _READERS = ("vllm/benchmarks/", "vllm/entrypoints/cli/", "vllm/v1/metrics/reader.py")
 """Files that read metrics rather than make them."""
@@ -46,7 +46,8 @@ def _in_file(resolver: Resolver, module: ast.Module, path: PurePosixPath) -> tup
             written.add(node.value)
     # Names that a table or a constant holds: of the kind that the file makes, where it makes one kind only.
     kind = next(iter(open_kinds)) if len(open_kinds) == 1 else ""
-    loose = [_shown(name, kind) for name in sorted(written)]
+    # One word alone is more often the beginning of names than a name.
+    loose = [_shown(name, kind) for name in sorted(written) if "_" in name]
     return found, {name: kind for shown in loose for name, kind in shown.items()}
 
 

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from .fields import Option, OptionMaker
+from .fields import Option, OptionMaker, fields_of
 from .resolve import UNKNOWN, Definition, Place, Resolver, called, plain
 from .source import Tree
 
@@ -279,6 +279,10 @@ class FlagMiner(Resolver):
         match word:
             case "type":
                 option.kind = self._kind(expression, place)
+                cls = self.class_at(place, expression.value) if isinstance(expression, ast.Attribute) else None
+                if option.kind == "json" and cls is not None:
+                    # CompilationConfig.from_cli: the class says which keys there are.
+                    option.keys = tuple(name for name in fields_of(self, cls) if not name.startswith("_"))
             case "action":
                 self._act(option, ast.unparse(expression).strip("'\""))
             case "nargs":

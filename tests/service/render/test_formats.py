@@ -1,0 +1,108 @@
+"""What holds for every format: nothing secret, nothing that a program or a terminal would take for its own."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from tests.fixtures.marked import FOLDER, read_marked
+from tests.service.samples import failure, healthy, unknown
+from vllm_triage.classifier.api import shared
+from vllm_triage.classifier.model import Diagnosis, Evidence
+from vllm_triage.service.render.interface import FORMATS, Options, Result, render
+from vllm_triage.service.render.text import SCREEN, use_color
+
+SECRET = "sk-live-0123456789abcdef"
+VERBOSE = Options(verbose=True, explain=True, color="never", width=100)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_secrets_are_masked(form):
+    """In facts, in the corrected command, in evidence."""
+    sample = failure()
+    sample.diagnosis.evidence.append(Evidence(3, f"HF_TOKEN=hf_abcdefghijklmnopqrstuvwx --api-key {SECRET}", "", "cause"))
+    text = render(form, [sample], VERBOSE)
+
+    assert SECRET not in text
+    assert "hf_abcdef" not in text
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@given(text=st.text(max_size=300))
+def test_any_line_of_a_log_can_be_shown(form, text):
+    """Control characters, markup, half a surrogate: a format never fails, and a terminal is never told what to do."""
+    sample = Result("x.log", Diagnosis("unknown", "unknown/x", 0.5, "none", text, text, [Evidence(1, text)], notes=[text], incidents=[{}]))
+    out = render(form, [sample], VERBOSE)
+
+    assert "\x1b" not in out
+    assert "\x07" not in out
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.log")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_an_answer_fits_on_a_screen(path, width):
+    """At most thirty rows, no line but what is to be copied longer than the terminal is wide."""
+    answer = shared().diagnose(read_marked(path).log)
+    lines = render("text", [Result(path.name, answer)], Options(color="never", width=width)).rstrip("\n").split("\n")
+    rows = sum(max(1, -(-cell_len(line) // width)) for line in lines)
+    copied = {part.strip() for text in [answer.corrected_command, *(fix.change for fix in answer.fixes)] for part in text.split("\n")}
+    long = [line for line in lines if cell_len(line) > width and line.strip() not in copied]
+
+    assert (rows <= SCREEN, long) == (True, [])
+
+
+def test_verbose_shows_every_fix_and_every_wrapper():
+    """What one screen leaves out."""
+    text = render("text", [failure()], VERBOSE)
+
+    assert all(words in text for words in ("rm -r ~/.cache/acme", "Destructive", "EngineCore failed to start", "also possible", "Refutes it"))
+
+
+def test_json_of_one_log_is_an_object_and_of_several_a_list():
+    """For a program that reads one log, and for one that reads many."""
+    one, many = (json.loads(render("json", results, Options())) for results in ([failure()], [failure(), unknown()]))
+
+    assert (one["bucket"], [item["bucket"] for item in many]) == ("kv_cache_oom", ["kv_cache_oom", "unknown"])
+
+
+def test_json_lines_is_a_line_for_each_log():
+    """The file's name goes with it, unless it was standard input."""
+    lines = [json.loads(line) for line in render("jsonl", [failure(), unknown(), healthy()], Options()).splitlines()]
+
+    assert [line.get("file") for line in lines] == ["server.log", None, "ok.log"]
+
+
+def test_markdown_cannot_be_broken_out_of():
+    """A log that holds a fence gets a longer one; what is not fenced is escaped."""
+    sample = unknown()
+    sample.diagnosis.evidence[0].text = "``````` and more"
+    sample.diagnosis.title = "<script>*bold*"
+    text = render("markdown", [sample], Options())
+
+    assert "````````text" in text
+    assert "&lt;script&gt;\\*bold\\*" in text
+
+
+@pytest.mark.parametrize(
+    ("choice", "environment", "expected"),
+    [
+        ("auto", {}, False),
+        ("auto", {"FORCE_COLOR": "1"}, True),
+        ("auto", {"CLICOLOR_FORCE": "1"}, True),
+        ("auto", {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        ("always", {"NO_COLOR": "1"}, True),
+        ("never", {"FORCE_COLOR": "1"}, False),
+    ],
+)
+def test_colours(choice, environment, expected, monkeypatch):
+    """The option first, then the two variables that programs agree on, then the terminal."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+
+    assert use_color(choice) is expected

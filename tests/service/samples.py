@@ -1,0 +1,70 @@
+"""Answers made by hand: what formats are tested with, whatever the engine says today."""
+
+from __future__ import annotations
+
+from vllm_triage.classifier.model import Advice, Diagnosis, Evidence, StageSpan
+from vllm_triage.service.render.interface import Result
+
+LINE = (
+    "(EngineCore pid=4190) ERROR 11-02 09:15:01 [core.py:1108] ValueError: To serve at least one request with the models's max "
+    "seq len (131072), (16.0 GiB KV cache is needed, which is larger than the available KV cache memory (5.12 GiB). Based on "
+    "the available memory, the estimated maximum model length is 41936."
+)
+WRAPPER = (
+    "(APIServer pid=4127) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"
+)
+
+
+def failure() -> Result:
+    """A start that failed, with all that an answer can hold."""
+    fixes = [
+        Advice(
+            1, "Cap the context at what fits", "flag", "--max-model-len 41936", "vLLM names the longest that does.",
+            "Longer requests are refused.", "The log prints a concurrency of at least 1.0x.", "--max-model-len", "41936",
+        ),
+        Advice(
+            2, "Store the KV cache in 8 bits", "flag", "--kv-cache-dtype fp8", "Half the bytes for each token.",
+            "Some accuracy.", "", "--kv-cache-dtype", "fp8", "quality", ">=0.3", "https://docs.vllm.ai/en/latest/",
+        ),
+        Advice(3, "Free the GPU", "step", "Stop what else runs on it.", "More is left.", "none", ""),
+        Advice(4, "Drop the cache", "command", "rm -r ~/.cache/acme", "It is filled anew.", "Slow start.", "", safety="destructive"),
+    ]  # fmt: skip
+    stages = [
+        StageSpan("launch", 1, "11-02 09:14:03", 2.0), StageSpan("config", 8, "11-02 09:14:05", 9.0),
+        StageSpan("weights", 16, "11-02 09:14:14", 22.0), StageSpan("profile", 27, "11-02 09:15:01"),
+    ]  # fmt: skip
+    answer = Diagnosis(
+        bucket="kv_cache_oom", cause="kv_cache_oom/context_exceeds_cache", confidence=0.97, decided_by="rule",
+        title="The KV cache cannot hold one request of the full context",
+        summary="One sequence of 131072 tokens needs 16.0 GiB of KV cache. 5.12 GiB are left for it.",
+        evidence=[Evidence(37, LINE, "EngineCore", "cause", 2)],
+        symptoms=[Evidence(28, "EngineCore failed to start.", "EngineCore", "symptom"), Evidence(51, WRAPPER, "APIServer", "symptom")],
+        chain=[Evidence(44, "(EngineCore pid=4190) RuntimeError: wrapped", "EngineCore", "chain")],
+        alternatives=[("gpu_memory_budget", 0.02), ("runtime_oom", 0.01)], reached="profile", stages=stages,
+        facts={"vllm_version": "0.19.1", "engine": "V1", "model": "acme/harbor-8b", "max_model_len": 131072, "arguments": {"api_key": "sk-live-0123456789abcdef"}},
+        fixes=fixes, corrected_command="vllm serve acme/harbor-8b --max-model-len 41936 --api-key sk-live-0123456789abcdef",
+        incidents=[{"first": 1, "last": 51, "reached": "profile"}], confirm="The figures above.", refute="Another process holds memory.",
+        notes=["One *note* with <signs>."], explanation=["kv_cache_oom/context_exceeds_cache 3.12: max-seq-len-v1 (certain) on line 37"],
+        lines=51, bytes=9876,
+    )  # fmt: skip
+    return Result("server.log", answer)
+
+
+def unknown() -> Result:
+    """An error that no rule knows."""
+    answer = Diagnosis(
+        "unknown", "unknown/unrecognised_failure", 0.5, "none", "A failure that is not recognised", "The log ends with an error that no rule knows.",
+        evidence=[Evidence(7, "acme_platform.errors.FlangeError: `flange` b7 is not seated", "", "telling")],
+        alternatives=[("engine_bug", 0.25), ("install_mismatch", 0.1)], reached="launch", incidents=[{}], lines=8, bytes=300,
+    )  # fmt: skip
+    return Result("-", answer)
+
+
+def healthy() -> Result:
+    """A server that was stopped."""
+    answer = Diagnosis(
+        "no_failure", "no_failure/stopped_from_outside", 0.93, "stage", "The server was stopped from outside", "",
+        evidence=[Evidence(60, "reached shutdown", "", "mark")], reached="shutdown", facts={"vllm_version": "0.33.0"},
+        incidents=[{"first": 1}, {"first": 30}], lines=12345, bytes=999999,
+    )  # fmt: skip
+    return Result("ok.log", answer)

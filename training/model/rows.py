@@ -1,0 +1,57 @@
+"""Rows of the training set: a piece of log, the bucket that it shows, and what it must not be parted from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ...classifier.versions import version_key
+
+
+@dataclass(slots=True, frozen=True)
+class Row:
+    """One piece of log with its label."""
+
+    text: str
+    bucket: str
+    group: str
+    """Rows of one group never stand on both sides of a split: one message of vLLM, one rule, one other program."""
+    origin: str
+    """``release``, ``rule``, ``reject``, ``healthy`` or ``other``."""
+    release: str = ""
+    """First of the read releases that has it; empty where it belongs to none."""
+    stage: str = ""
+    weight: float = 1.0
+
+
+def write_rows(path: Path, rows: Iterable[Row]) -> None:
+    """Write rows as JSON lines."""
+    with path.open("w", encoding="utf-8") as file:
+        for row in rows:
+            file.write(json.dumps(asdict(row), ensure_ascii=False, sort_keys=True) + "\n")
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Read what :func:`write_rows` wrote."""
+    with path.open(encoding="utf-8") as file:
+        return [Row(**json.loads(line)) for line in file]
+
+
+def digest_of(rows: Iterable[Row]) -> str:
+    """Return the SHA-256 of a training set, by which a model names it."""
+    total = hashlib.sha256()
+    for row in rows:
+        total.update(json.dumps(asdict(row), ensure_ascii=False, sort_keys=True).encode())
+    return total.hexdigest()
+
+
+def through(rows: Iterable[Row], release: str) -> Iterator[Row]:
+    """Yield the rows that a person could have had when ``release`` was the newest."""
+    newest = version_key(release)
+    for row in rows:
+        key = version_key(row.release) if row.release else None
+        if key is None or newest is None or key <= newest:
+            yield row
