@@ -11,62 +11,87 @@ from .model import STAGES, Diagnosis, Evidence
 TEXT = 2000
 """Characters of a log line that an answer shows."""
 
+FIX = (
+    "rank", "title", "kind", "option", "value", "change", "why", "cost", "safety", "verify", "versions", "source",
+)  # fmt: skip
+"""What an answer tells of a fix."""
+
 SCHEMA_VERSION = "1.0"
 """Raised in its second number when fields are added, in its first when one changes or goes."""
 
 
 def as_dict(answer: Diagnosis) -> dict[str, Any]:
     """Return the diagnosis by the output contract (docs/output.md), ready for JSON."""
+    commands = corrected(answer)
+    answer = without_secrets(answer)
     return {
         "schema_version": SCHEMA_VERSION,
         "bucket": answer.bucket,
         "cause": answer.cause,
         "confidence": answer.confidence,
         "decided_by": answer.decided_by,
-        "title": mask(answer.title),
-        "summary": mask(answer.summary),
+        "title": answer.title,
+        "summary": answer.summary,
         "evidence": [_evidence(item) for item in answer.evidence],
         "symptoms": [_evidence(item) for item in answer.symptoms],
         "chain": [_evidence(item) for item in answer.chain],
         "alternatives": [{"bucket": bucket, "confidence": confidence} for bucket, confidence in answer.alternatives],
         "startup": {"reached": answer.reached, "stages": _stages(answer)},
-        "facts": {name: mask_value(name, value) for name, value in answer.facts.items() if name != "command"},
-        "fixes": [
-            {
-                "rank": fix.rank, "title": mask(fix.title), "kind": fix.kind, "option": fix.option,
-                "value": mask(fix.value), "change": mask(fix.change), "why": mask(fix.why), "cost": mask(fix.cost),
-                "safety": fix.safety, "verify": mask(fix.verify), "versions": fix.versions, "source": fix.source,
-            }
-            for fix in answer.fixes
-        ],
-        "corrected_command": mask(answer.corrected_command),
-        "corrected": corrected(answer),
+        "facts": {name: value for name, value in answer.facts.items() if name != "command"},
+        "fixes": [{name: getattr(fix, name) for name in FIX} for fix in answer.fixes],
+        "corrected_command": answer.corrected_command,
+        "corrected": commands,
         "incidents": len(answer.incidents),
-        "confirm": mask(answer.confirm),
-        "refute": mask(answer.refute),
-        "notes": [mask(note) for note in answer.notes],
+        "confirm": answer.confirm,
+        "refute": answer.refute,
+        "notes": answer.notes,
         "input": {"lines": answer.lines, "bytes": answer.bytes},
-    }  # fmt: skip
+    }
 
 
 def without_secrets(answer: Diagnosis) -> Diagnosis:
-    """Return a copy of an answer, masked where it holds the log's own words (log lines: ``shown``)."""
+    """Return a copy of an answer whose texts hold no secrets and no control characters (log lines: ``shown``)."""
     from dataclasses import replace
 
-    texts = {name: mask(getattr(answer, name)) for name in ("title", "summary", "confirm", "refute")}
-    # Line by line: in YAML the name of a secret may end one line, and the next begin with a key.
-    texts["corrected_command"] = "\n".join(mask(line) for line in answer.corrected_command.split("\n"))
-    words = ("title", "value", "change", "why", "cost", "verify")
-    fixes = [replace(fix, **{name: mask(getattr(fix, name)) for name in words}) for fix in answer.fixes]
     facts = {name: mask_value(name, value) for name, value in answer.facts.items()}
-    return replace(answer, **texts, fixes=fixes, facts=facts, notes=[mask(note) for note in answer.notes])
+    secrets = _secrets(answer.facts, facts)
+
+    def ours(text: str) -> str:
+        # Our own advice names variables for tokens; only what came from the log may be masked in it.
+        for secret in secrets:
+            text = text.replace(secret, "<secret>")
+        return _printable(text)
+
+    texts = {name: _printable(mask(getattr(answer, name))) for name in ("title", "summary", "confirm", "refute")}
+    # Line by line: in YAML the name of a secret may end one line, and the next begin with a key.
+    texts["corrected_command"] = "\n".join(_printable(mask(line)) for line in answer.corrected_command.split("\n"))
+    words = ("title", "value", "change", "why", "cost", "verify")
+    fixes = [replace(fix, **{name: ours(getattr(fix, name)) for name in words}) for fix in answer.fixes]
+    notes = [_printable(mask(note)) for note in answer.notes]
+    return replace(answer, **texts, fixes=fixes, facts=facts, notes=notes)
 
 
 def shown(text: str) -> str:
     """Return a log line as answers show it: no secrets, no control characters, not endless."""
     # Masked before it is cut: half a token is no longer told as one.
-    text = mask("".join(character if character.isprintable() else " " for character in text[: 2 * TEXT]))
+    text = mask(_printable(text[: 2 * TEXT].replace("\n", " ")))
     return (text if len(text) <= TEXT else text[:TEXT] + " …").rstrip()
+
+
+def _printable(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(character if character.isprintable() or character == "\n" else " " for character in text)
+
+
+def _secrets(plain: Any, masked: Any) -> set[str]:
+    """Return the values that masking took out of facts, tables walked."""
+    if isinstance(plain, dict) and isinstance(masked, dict):
+        return {secret for name, value in plain.items() for secret in _secrets(value, masked.get(name))}
+    if isinstance(plain, (list, tuple)) and isinstance(masked, list):
+        return {secret for value, other in zip(plain, masked, strict=False) for secret in _secrets(value, other)}
+    # A command line is masked in parts; and a short value stands in many words.
+    return {plain} if isinstance(plain, str) and plain != masked and 6 <= len(plain) <= 300 else set()
 
 
 def _evidence(item: Evidence) -> dict[str, Any]:

@@ -138,6 +138,8 @@ class _Context:
             for other in self.specific.get(hit.line.number, ())
         ):
             add(-0.6, "a more specific rule speaks for the same line")
+        if rule.message and rule.frames and "(?!" not in rule.message[:12]:
+            add(0.2, "names both the words and the place")
         if hit.quoted:
             add(-1.6, "stands in source code that a traceback shows")
         if rule.pattern == "" and rule.strength == "weak":
@@ -198,11 +200,11 @@ class _Context:
 def stop_line(incident: Incident) -> int:
     """Return the line on which a stop from outside shows (signal, Ctrl-C, the server's own shutdown); 0 where none does."""
     lines = [span.line for span in incident.stages if span.stage == "shutdown"]
-    # A signal that a child process received may have come from its own parent, which failed.
+    # A SIGTERM that a child process received may have come from its own parent, which failed; Ctrl-C reaches all.
     lines += [
         hit.line.number
         for hit in incident.hits
-        if hit.rule.role == "teardown" and hit.rule.cause and not hit.quoted and not (_depth(hit.line.process) and "received signal" in hit.line.text)
+        if hit.rule.role == "teardown" and hit.rule.cause and not hit.quoted and not (_depth(hit.line.process) and "SIGTERM" in hit.line.text)
     ]
     return min(lines, default=0)
 

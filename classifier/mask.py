@@ -5,6 +5,8 @@ import re
 
 from .lazy import LazyPattern
 
+_NAMES = r"api[_-]?key|auth[_-]?token|hf[_-]?token|hub[_-]?token|access[_-]?token|secret[_-]?(?:access[_-]?)?key|password|passwd|client[_-]?secret"
+_NAMED = rf"(?i:(?<![\w-])(?:--[\w-]{{0,60}}?(?:{_NAMES})s?['\"]?(?:\s*[=:]\s*|,?\s+)|[\w-]{{0,60}}?(?:{_NAMES})s?['\"]?\s*[=:]\s*))"
 _RULES: tuple[tuple[LazyPattern, str], ...] = (
     (LazyPattern(r"\bhf_[A-Za-z0-9]{16,}\b"), "<hf-token>"),
     (LazyPattern(r"\b(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}\b|\bgithub_pat_\w{20,}\b"), "<github-token>"),
@@ -18,13 +20,11 @@ _RULES: tuple[tuple[LazyPattern, str], ...] = (
     (LazyPattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", re.S), "<private-key>"),
     (LazyPattern(r"(?i)\b(?P<keep>(?:authorization['\"]?\s*[:=]\s*['\"]?)?bearer\s+)[\w.~+/=-]{8,}"), r"\g<keep><token>"),
     (LazyPattern(r"(?P<keep>[a-z][a-z0-9+.-]{1,20}://[^\s:/@'\"]{0,80}:)[^\s@/'\"]{1,200}(?=@)"), r"\g<keep><password>"),
-    (
-        LazyPattern(
-            r"(?i)(?P<keep>(?:--)?[\w-]*(?:api[_-]?key|auth[_-]?token|hf[_-]?token|access[_-]?token|secret[_-]?(?:access[_-]?)?key|password|passwd|client[_-]?secret)s?['\"]?(?:\s*[=:]\s*|\s+(?=['\"\w]))\[?)"
-            r"(?P<quote>['\"]?)(?!None\b|null\b|True\b|False\b|<)[^\s'\",\])}]{4,}(?P=quote)"
-        ),
-        r"\g<keep>\g<quote><secret>\g<quote>",
-    ),
+    # Named values: --api-key X, api_key='X', "password": "X", HF_TOKEN=X. A space separates only after an option: "password is wrong" is a sentence.
+    (LazyPattern(rf"(?P<keep>{_NAMED})\[(?!['\"]?<secret>|\])[^\]\n]{{1,2000}}\]"), r"\g<keep>['<secret>']"),
+    (LazyPattern(rf"(?P<keep>{_NAMED})(?P<quote>['\"])(?!<)(?:(?!(?P=quote)|\n).){{1,2000}}(?P=quote)"), r"\g<keep>\g<quote><secret>\g<quote>"),
+    (LazyPattern(rf"(?P<keep>{_NAMED}\[?['\"]?)(?!None\b|null\b|True\b|False\b|<|-)[^\s'\",\[\])}}]{{4,}}"), r"\g<keep><secret>"),
+    (LazyPattern(rf"(?<![\w-])(?P<keep>[A-Z][A-Z0-9_]{{0,60}}_(?:TOKEN|SECRET|PASSWORD|PASSWD|ACCESS_KEY|PRIVATE_KEY)=)(?P<quote>['\"]?)(?!<)[^\s'\",\])}}]{{4,}}(?P=quote)"), r"\g<keep>\g<quote><secret>\g<quote>"),
     (LazyPattern(r"(?P<keep>[?&](?:X-Amz-Signature|Signature|sig|token|access_token|key)=)[^&\s'\"]{6,}"), r"\g<keep><signature>"),
 )
 _SECRET_NAME = LazyPattern(r"api_?key|(?:hf|auth|access)_?token|password|secret")

@@ -27,6 +27,7 @@ from .frames import (
 from .model import Frame, Line, Trace
 
 _MARKS = ("--- Logging error ---", "Fatal Python error: ", "terminate called after throwing")
+_MARK_STARTS = frozenset("-Ft")
 _PLACES = ("File ", "Cell In", "Input In", "<ipython")
 
 MESSAGE_LINES = 12
@@ -63,9 +64,8 @@ class _Stream:
         self.logging_error = False
 
 
-def _origin(line: Line) -> str:
+def _origin(raw: str) -> str:
     """Return the container that printed a line, where several are shown together: their processes have the same names."""
-    raw = line.raw
     if raw[:5] == "[pod/":
         return raw[: raw.find("]") + 1]
     name, bar, _ = raw[:80].partition("|")
@@ -111,7 +111,8 @@ class TraceReader:
         """
         text = line.text
         kind = f"{line.level}{line.source}" if line.logged else ""
-        if len(line.raw) != len(text) and (origin := _origin(line)):
+        raw = line.raw
+        if len(raw) != len(text) and raw[0] not in "(IEW" and (origin := _origin(raw)):
             kind += origin
         key = (line.process, kind)
         stream = self._streams.get(key)
@@ -119,7 +120,7 @@ class TraceReader:
             if len(self._streams) >= STREAMS:
                 self._streams = {known: other for known, other in self._streams.items() if other.state}
             stream = self._streams[key] = _Stream()
-        if text.startswith(_MARKS):
+        if text[:1] in _MARK_STARTS and text.startswith(_MARKS):
             return self._mark(stream, line)
         at = text.find(CALLS)
         if at >= 0 and (part := self._calls(stream, line, at)):

@@ -6,6 +6,7 @@ that people set for vLLM but vLLM does not own.
 Both are read when first asked for.
 """
 
+# ruff: noqa: PTH100, PTH118, PTH120, PTH123 - pathlib takes longer to import than the whole table to load
 from __future__ import annotations
 
 import json
@@ -86,8 +87,10 @@ def lifetime(name: str) -> str:
 
 
 def nearest(name: str, version: str) -> str | None:
-    """Return the option that does in ``version`` what ``name`` does: itself, its successor or predecessor, or, where no
-    release ever had that name, the one it was most likely meant to be. None where there is none.
+    """Return the option that does in ``version`` what ``name`` does; None where there is none.
+
+    That is the option itself, its successor or predecessor, or, where no release ever had that name, the one that it
+    was most likely meant to be.
     """
     place = _place(version)
     if place is None:
@@ -118,19 +121,24 @@ def describe(name: str, version: str) -> Option | None:
     if found is None:
         return None
     main, entry = found
-    told = {word: _as_of(entry, word, place) for word in ("kind", "aliases", "negated", "choices", "default", "deprecated", "keys")}
     return Option(
-        main, told["kind"] or "str", tuple(told["aliases"] or ()), bool(told["negated"]), tuple(told["choices"] or ()),
-        told["default"], bool(told["deprecated"]), tuple(told["keys"] or ()),
-    )  # fmt: skip
+        name=main,
+        kind=_as_of(entry, "kind", place) or "str",
+        aliases=tuple(_as_of(entry, "aliases", place) or ()),
+        negated=bool(_as_of(entry, "negated", place)),
+        choices=tuple(_as_of(entry, "choices", place) or ()),
+        default=_as_of(entry, "default", place),
+        deprecated=bool(_as_of(entry, "deprecated", place)),
+        keys=tuple(_as_of(entry, "keys", place) or ()),
+    )
 
 
 def version_key(text: str) -> Key | None:
     """Return what versions are ordered by; None where ``text`` tells no release.
 
     A release candidate stands for its release, whose options it has; a development build lies before it. Local parts
-    (``+cu128``) and whatever a fork adds behind do not count. ``0.1.dev3151+g31c7178``, as a checkout without tags calls
-    itself, tells no release.
+    (``+cu128``) and whatever a fork adds behind do not count. ``0.1.dev3151+g31c7178``, as a checkout without tags
+    calls itself, tells no release.
     """
     found = _VERSION.match(text.strip())
     if not found or (found[4] and found[1].count(".") < 2):
@@ -217,7 +225,8 @@ def _entry(bare: str, place: int) -> tuple[str, dict[str, Any]] | None:
     section = _section(bare)
     names: dict[str, Any] = _table()[2][section]
     if section == "metrics":
-        return next(((each, names[each]) for each in _spellings(bare) if each in names and _on(names[each], place)), None)
+        there = (each for each in _spellings(bare) if each in names and _on(names[each], place))
+        return next(((each, names[each]) for each in there), None)
     if bare in names and _on(names[bare], place):
         return bare, names[bare]
     if section != "flags":

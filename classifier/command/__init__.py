@@ -58,7 +58,7 @@ def corrected_form(answer: Diagnosis, form: str) -> str:
     """Return the corrected command in one of ``FORMS``; "" where there is none."""
     if form == "shell":
         return answer.corrected_command
-    return str((corrected(answer) or {}).get(form, ""))
+    return str((corrected(answer) or {}).get(form, "")).rstrip("\n")
 
 
 def given_command(answer: Diagnosis, command: str) -> None:

@@ -84,7 +84,7 @@ def kubernetes(start: Start, facts: Mapping[str, Any]) -> str:
     lines += ["    args:", *(f"      - {scalar(_in_pod(word))}" for word in arguments)]
     lines += _env(start, "    ")
     if gpu := _gpu_resource(facts):
-        lines += ["    resources:", "      limits:", f'        {gpu}: "{_gpus(start)}"']
+        lines += ["    resources:", "      limits:", f'        {gpu}: "{_gpus(start, facts)}"']
     return "\n".join(lines) + "\n"
 
 
@@ -106,7 +106,7 @@ def helm(start: Start, facts: Mapping[str, Any]) -> str:
     if _port(start) != "8000":
         lines.append(f"containerPort: {_port(start)}")
     if gpu := _gpu_resource(facts):
-        count = _gpus(start)
+        count = _gpus(start, facts)
         lines += ["resources:", "  requests:", f"    {gpu}: {count}", "  limits:", f"    {gpu}: {count}"]
     return "\n".join(lines) + "\n"
 
@@ -186,15 +186,13 @@ def _gpu_resource(facts: Mapping[str, Any]) -> str:
     return {"cuda": "nvidia.com/gpu", "rocm": "amd.com/gpu"}.get(_platform(facts), "")
 
 
-def _gpus(start: Start) -> int:
+def _gpus(start: Start, facts: Mapping[str, Any]) -> int:
+    """Return how many GPUs the parallel sizes need: as given, else as the log tells them."""
     count = 1
-    for part in start.others():
-        if (
-            part.name in ("--tensor-parallel-size", "--pipeline-parallel-size", "--data-parallel-size")
-            and part.values
-            and part.values[0].value.isdigit()
-        ):
-            count *= max(1, int(part.values[0].value))
+    given = {part.name[2:].replace("-", "_"): part.values[0].value for part in start.others() if part.values}
+    for name in ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"):
+        size = given.get(name, str(facts.get(name) or 1))
+        count *= max(1, int(size)) if size.isdecimal() else 1
     return count
 
 

@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import unified_diff
 from typing import Any
 
 from .start import Start, takes_no_word
 from .words import Word, is_assignment, join
 
+CONTEXT = 3
+"""Lines shown around the change."""
+
 
 def difference(before: Start, after: Start, facts: Mapping[str, Any]) -> str:
     """Return the diff between two commands, or between the manifests that they stand in."""
     del facts
-    lines = unified_diff(_lines(before), _lines(after), "as run", "corrected", lineterm="")
-    return "\n".join(lines) + "\n"
+    return "\n".join(["--- as run", "+++ corrected", *hunk(_lines(before), _lines(after))]) + "\n"
+
+
+def hunk(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Return the one hunk that turns ``old`` into ``new``; difflib takes longer to import than all forms to make."""
+    shorter = min(len(old), len(new))
+    first = next((place for place in range(shorter) if old[place] != new[place]), shorter)
+    last = next((count for count in range(shorter - first) if old[-count - 1] != new[-count - 1]), shorter - first)
+    begin, behind = max(0, first - CONTEXT), max(0, last - CONTEXT)
+    spans = [
+        f"{begin + 1 if length else begin},{length}"
+        for length in (len(old) - behind - begin, len(new) - behind - begin)
+    ]
+    return [
+        f"@@ -{spans[0]} +{spans[1]} @@",
+        *(f" {line}" for line in old[begin:first]),
+        *(f"-{line}" for line in old[first : len(old) - last]),
+        *(f"+{line}" for line in new[first : len(new) - last]),
+        *(f" {line}" for line in old[len(old) - last : len(old) - behind]),
+    ]
 
 
 def _lines(start: Start) -> list[str]:

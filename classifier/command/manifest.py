@@ -115,7 +115,9 @@ class Manifest:
 
     def _written(self, block: Block, words: Sequence[Word]) -> list[str]:
         old = [item.value for item in block.items]
-        new = [self._escaped(word) for word in words]
+        # A dollar sign may be written in more ways than one: what is not changed stays as it was.
+        written = {(read.value, read.expands): value for value in old for read in [_word(value, self._kind)]}
+        new = [written.get((word.value, word.expands)) or self._escaped(word) for word in words]
         if new == old:
             return self._lines[block.first : block.end]
         if block.style == "text":

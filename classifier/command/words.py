@@ -13,7 +13,7 @@ SECRET = "<secret>"  # noqa: S105 - what is shown in a secret's place
 
 _WORD = LazyPattern(r"(?:[^ \t\r\n'\"\\]|\\[^\r\n]|'[^']*'|\"(?:[^\"\\]|\\[\s\S])*\")+")
 _BETWEEN = LazyPattern(r"(?:[ \t\r\n]|\\\r?\n)+")
-_SINGLE = LazyPattern(r"'[^']*'|\\.")
+_QUOTED = LazyPattern(r"'[^']*'|\\.|\"(?P<double>(?:[^\"\\]|\\[\s\S])*)\"")
 _EXPANDS = LazyPattern(r"\$[A-Za-z_{(]|`")
 _ASSIGNMENT = LazyPattern(r"[A-Za-z_]\w*=")
 _SECRET_NAME = LazyPattern(r"(?i)(?:api[_-]?keys?|token|secret|passw(?:or)?d|(?:access|secret)[_-]key(?:[_-]id)?)$")
@@ -33,9 +33,13 @@ class Word:
     def __init__(self, value: str, raw: str | None = None) -> None:
         self.value: str = value
         self.raw: str = quote(value) if raw is None else raw
-        self.expands: bool = (
-            raw is not None and ("$" in raw or "`" in raw) and bool(_EXPANDS.search(_SINGLE.sub("", raw)))
-        )
+        self.expands: bool = raw is not None and ("$" in raw or "`" in raw) and _expands(raw)
+
+
+def _expands(raw: str) -> bool:
+    """Tell whether a dollar sign or backtick stands where a shell heeds it: bare or in double quotes, no backslash."""
+    bare = _QUOTED.sub(lambda found: (found["double"] or "").replace("\\$", "").replace("\\`", ""), raw)
+    return bool(_EXPANDS.search(bare))
 
 
 def split(text: str) -> list[Word]:

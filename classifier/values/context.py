@@ -23,7 +23,11 @@ def fit_max_model_len(facts: Mapping[str, Any]) -> Worked:
     estimate = whole(facts, "max_len_that_fits")
     if estimate:
         return Worked(str(estimate), f"vLLM's own estimate: {estimate}", {"max_len_that_fits": estimate})
-    return _by_proportion(facts) or _by_tokens(facts) or _by_bytes(facts)
+    for way in (_by_proportion, _by_tokens):
+        # An answer without a value is one, too: it says that all fits, or nothing.
+        if (found := way(facts)) is not None:
+            return found
+    return _by_bytes(facts)
 
 
 def _by_proportion(facts: Mapping[str, Any]) -> Worked | None:

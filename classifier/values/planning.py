@@ -237,5 +237,5 @@ def token_formula(model: Architecture, layout: Layout, tensor: int, kv_dtype: st
     if len(layout.groups) > 1 and (windowed := sum(kind != FULL for kind in kept)):
         text += f"; {windowed} layers keep only a window of {model.window}"
     if STATE in model.kinds:
-        text += f"; {model.kinds.count(STATE)} layers keep a state of fixed size, padded to the same pages"
+        text += f"; {model.kinds.count(STATE)} layers keep a state of fixed size"
     return text

@@ -98,11 +98,11 @@ def total_weights_gib(facts: Mapping[str, Any]) -> Worked:
     if measured and measured > 0:
         inputs: dict[str, Any] = {"weights_gib": measured}
         if ranks == 1:
-            return Worked(f"{measured:g}", f"{measured:g} GiB were loaded", inputs)
+            return Worked(short(measured), f"{short(measured)} GiB were loaded", inputs)
         inputs["ranks"] = ranks
         return Worked(
             f"{short(measured * ranks)}",
-            f"{measured:g} GiB on each of {ranks} ranks → {short(measured * ranks)} GiB",
+            f"{short(measured)} GiB on each of {ranks} ranks → {short(measured * ranks)} GiB",
             inputs,
         )
     model = str(facts.get("model") or "")

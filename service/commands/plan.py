@@ -137,13 +137,16 @@ def command(plan: Plan, name: str) -> str:
 
 
 def unknown_options(plan: Plan) -> list[str]:
-    """Return the options of the plan that its release does not have (corpus/options.py)."""
-    from ...corpus import options
+    """Return what the plan's release does not take, in words (corpus/options.py): an option, or a value of one."""
+    from ...corpus.options import describe, exists
 
-    exists = getattr(options, "exists", None)
-    if exists is None or not plan.setup.version:
-        return []
-    return [option for option, _ in plan.flags() if exists(option, plan.setup.version) is False]
+    version, found = plan.setup.version, []
+    for option, value in plan.flags() if version else []:
+        if exists(option, version) is False:
+            found.append(f"vLLM {version} has no {option}.")
+        elif (known := describe(option, version)) and known.choices and value not in map(str, known.choices):
+            found.append(f"{option} of vLLM {version} takes {', '.join(map(str, known.choices))}; not {value}.")
+    return found
 
 
 def _as_json(plan: Plan, name: str) -> str:
@@ -172,7 +175,7 @@ def _as_json(plan: Plan, name: str) -> str:
         }
     found["flags"] = [{"option": option, "value": value} for option, value in plan.flags()]
     found["changes"] = [{"change": change, "gives": gives} for change, gives in plan.changes]
-    found["notes"] = plan.notes + [f"vLLM {plan.setup.version} has no {option}." for option in unknown_options(plan)]
+    found["notes"] = plan.notes + unknown_options(plan)
     return json.dumps(
         {key: value for key, value in found.items() if value not in (None, "", [])}, ensure_ascii=False, indent=2
     )
@@ -206,7 +209,7 @@ def _as_text(plan: Plan, name: str) -> str:
         lines += ["", "what helps:", *(f"  {change}: {gives}" for change, gives in plan.changes)]
     if made := command(plan, name):
         lines += ["", made]
-    notes = plan.notes + [f"vLLM {setup.version} has no {option}." for option in unknown_options(plan)]
+    notes = plan.notes + unknown_options(plan)
     return "\n".join(lines + (["", *notes] if notes else []))
 
 

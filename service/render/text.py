@@ -138,7 +138,7 @@ class _Page:
         limit = PROOF if first else 1
         if len(rows) > limit:
             rows = rows[:limit]
-            rows[-1].truncate(self._width - cell_len(note) - 2)
+            rows[-1] = _cut(rows[-1], self._width - cell_len(note) - 2, head.cell_len)
             rows[-1].append(" …", style)
         rows[-1].append(note, "dim")
         return rows
@@ -270,6 +270,15 @@ class _Page:
         for row in rows:
             row.rstrip()
         return [head + rows[0], *(Text(" " * indent) + row for row in rows[1:])]
+
+
+def _cut(row: Text, width: int, start: int) -> Text:
+    """Cut a row to a width, at the end of a word where there is one after ``start``."""
+    row = row.copy()
+    row.truncate(width)
+    words = row.plain.rstrip()
+    space = words.rfind(" ", start)
+    return row[: space if space > start else len(words)]
 
 
 def _pasted(fix: Advice) -> bool:

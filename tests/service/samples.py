@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - answers as wide as they are
 """Answers made by hand: what formats are tested with, whatever the engine says today."""
 
 from __future__ import annotations
@@ -10,9 +11,7 @@ LINE = (
     "seq len (131072), (16.0 GiB KV cache is needed, which is larger than the available KV cache memory (5.12 GiB). Based on "
     "the available memory, the estimated maximum model length is 41936."
 )
-WRAPPER = (
-    "(APIServer pid=4127) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"
-)
+WRAPPER = "(APIServer pid=4127) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"
 
 
 def failure() -> Result:

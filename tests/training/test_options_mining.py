@@ -9,7 +9,7 @@ import pytest
 from vllm_triage.training.options.release import MiningError, Release, mine
 from vllm_triage.training.options.source import Tree
 
-ARGUMENTS = '''
+ARGUMENTS = """
     import argparse
     import json
     from dataclasses import dataclass
@@ -65,8 +65,8 @@ ARGUMENTS = '''
                                 default=AsyncEngineArgs.enable_log_requests)
             current_platform.pre_register_and_update(parser)
             return parser
-'''
-CONFIG = '''
+"""
+CONFIG = """
     from __future__ import annotations
     import enum
     from dataclasses import dataclass, field
@@ -96,16 +96,16 @@ CONFIG = '''
     @config
     class ParallelConfig:
         cache: CacheConfig = field(default_factory=CacheConfig)
-'''
-OTHER = '''
+"""
+OTHER = """
     import enum
 
     LIMIT = 2 * 21
 
     class Mode(str, enum.Enum):
         AUTO = "auto"
-'''
-FRONTEND = '''
+"""
+FRONTEND = """
     from vllm.engine.arg_utils import AsyncEngineArgs, get_kwargs
 
     @config
@@ -143,13 +143,13 @@ FRONTEND = '''
         parser = FrontendArgs.add_cli_args(parser)
         parser = AsyncEngineArgs.add_cli_args(parser)
         return parser
-'''
-COMMAND = '''
+"""
+COMMAND = """
     def main():
         chat_parser.add_argument("--url")
         serve_parser.add_argument("--config")
-'''
-VARIABLES = '''
+"""
+VARIABLES = """
     import os
     def late():
         return os.environ.get("VLLM_LATE", "soon")
@@ -161,8 +161,8 @@ VARIABLES = '''
         "VLLM_SPACE": lambda: int(os.getenv("VLLM_SPACE", "0")) if "VLLM_SPACE" in os.environ else None,
         "CUDA_HOME": lambda: os.environ.get("CUDA_HOME", None),
     }
-'''
-METRICS = '''
+"""
+METRICS = """
     class Stats:
         def __init__(self):
             self.running = self._gauge_cls(name="vllm:requests_running")
@@ -170,7 +170,7 @@ METRICS = '''
             self.size = Histogram("vllm:iteration_tokens_total")
             specs = [("vllm:drafts_made", "how many"), ("vllm:drafts_kept", "how many")]
             self.counters = [self._counter_cls(name=name) for name, text in specs]
-'''
+"""
 OWN = "import os\nif os.environ.get('VLLM_ASIDE') or os.getenv('OTHER_THING'):\n    pass\n"
 BACKENDS = "class _Backend(enum.Enum):\n    FLASH_ATTN = enum.auto()\n    XFORMERS = enum.auto()\n"
 
@@ -223,7 +223,9 @@ def release() -> Release:
         ("--help", {"aliases": ["-h"], "kind": "switch"}),
     ],
 )
-def test_an_option_is_read_as_the_release_would_register_it(release: Release, name: str, expected: dict[str, object]) -> None:
+def test_an_option_is_read_as_the_release_would_register_it(
+    release: Release, name: str, expected: dict[str, object]
+) -> None:
     """Plain declarations, fields of configuration classes, changed keyword arguments, loops, subclasses."""
     assert release["flags"][name] == expected
 
@@ -240,7 +242,7 @@ def test_engine_arguments_are_the_fields_of_the_engines_class(release: Release) 
 
 
 def test_variables_have_the_text_that_stands_in_for_them(release: Release) -> None:
-    """Getters as lambdas, functions and helpers; a variable read elsewhere is undeclared; other people's are not taken."""
+    """Getters as lambdas, functions and helpers; what is read elsewhere is undeclared; other people's is left out."""
     assert release["variables"] == {
         "CUDA_HOME": {"default": None},
         "VLLM_ASIDE": {"default": None, "undeclared": True},

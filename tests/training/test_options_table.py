@@ -14,8 +14,12 @@ ATTRIBUTES = st.dictionaries(
     st.sampled_from(["default", "choices", "kind"]),
     st.none() | st.booleans() | st.integers() | st.text(max_size=3) | st.lists(st.integers(0, 3), max_size=2),
 )
-RELEASE = st.fixed_dictionaries({name: st.dictionaries(st.sampled_from(["--a", "--b", "c"]), ATTRIBUTES) for name in SECTIONS})
-RELEASES = st.lists(RELEASE, min_size=1, max_size=6).map(lambda items: {f"0.{place}.0": item for place, item in enumerate(items)})
+RELEASE = st.fixed_dictionaries(
+    {name: st.dictionaries(st.sampled_from(["--a", "--b", "c"]), ATTRIBUTES) for name in SECTIONS}
+)
+RELEASES = st.lists(RELEASE, min_size=1, max_size=6).map(
+    lambda items: {f"0.{place}.0": item for place, item in enumerate(items)}
+)
 
 
 @given(RELEASES)

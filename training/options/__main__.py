@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from ...corpus import options as loader
-from .fetch import FetchProblem, fetch
+from .fetch import FetchError, fetch
 from .fetch import Progress as Reporter
-from .index import Files, IndexProblem, releases
+from .index import Files, PackageIndexError, releases
 from .release import MiningError, Release, mine
 from .source import Tree
 from .table import pack, text, unpack
@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
         wanted = _wanted(offered, given.releases)
         missing = [files for files in wanted if given.again or files.version not in known]
         problems = _mine_all(missing, known, given, console)
-    except IndexProblem as error:
+    except PackageIndexError as error:
         console.print(f"[red]{error}[/red]")
         return 2
     for problem in problems:
@@ -42,9 +42,15 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m vllm_triage.training.options", description=main.__doc__)
-    parser.add_argument("--releases", nargs="+", metavar="VERSION", help="only these releases (default: all since 0.5.2)")
-    parser.add_argument("--cache", type=Path, default=CACHE, metavar="DIR", help="where downloaded Python files are kept (%(default)s)")
-    parser.add_argument("--table", type=Path, default=loader.TABLE, metavar="FILE", help="the table to bring up to date (%(default)s)")
+    parser.add_argument(
+        "--releases", nargs="+", metavar="VERSION", help="only these releases (default: all since 0.5.2)"
+    )
+    parser.add_argument(
+        "--cache", type=Path, default=CACHE, metavar="DIR", help="where downloaded Python files are kept (%(default)s)"
+    )
+    parser.add_argument(
+        "--table", type=Path, default=loader.TABLE, metavar="FILE", help="the table to bring up to date (%(default)s)"
+    )
     parser.add_argument("--again", action="store_true", help="mine also what the table has already")
     return parser
 
@@ -61,11 +67,13 @@ def _wanted(offered: list[Files], versions: list[str] | None) -> list[Files]:
         return offered
     unknown = sorted(set(versions) - {files.version for files in offered})
     if unknown:
-        raise IndexProblem(f"the index has no release {', '.join(unknown)}")
+        raise PackageIndexError(f"the index has no release {', '.join(unknown)}")
     return [files for files in offered if files.version in versions]
 
 
-def _mine_all(missing: list[Files], known: dict[str, Release], given: argparse.Namespace, console: Console) -> list[str]:
+def _mine_all(
+    missing: list[Files], known: dict[str, Release], given: argparse.Namespace, console: Console
+) -> list[str]:
     problems = []
     with _bar(console) as bar:
         overall = bar.add_task("releases", total=len(missing))
@@ -75,7 +83,7 @@ def _mine_all(missing: list[Files], known: dict[str, Release], given: argparse.N
             try:
                 archive = fetch(files, given.cache, _reporter(bar, current))
                 known[files.version] = mine(Tree.from_archive(archive))
-            except (FetchProblem, MiningError) as error:
+            except (FetchError, MiningError) as error:
                 problems.append(f"{files.version}: {error}")
             else:
                 # After every release: an interrupted run goes on where it was.
@@ -90,7 +98,13 @@ def _reporter(bar: Progress, task: TaskID) -> Reporter:
 
 
 def _bar(console: Console) -> Progress:
-    return Progress(TextColumn("{task.description:>14}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeRemainingColumn(), console=console)
+    return Progress(
+        TextColumn("{task.description:>14}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        TimeRemainingColumn(),
+        console=console,
+    )
 
 
 def _save(known: dict[str, Release], path: Path) -> None:

@@ -14,6 +14,7 @@ import urllib.error
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 from .index import PROJECT, Files, open_url
 
@@ -25,7 +26,7 @@ Progress = Callable[[int, int], None]
 """Called with the bytes read so far and the bytes there are."""
 
 
-class FetchProblem(Exception):
+class FetchError(Exception):
     """A release could not be downloaded; run the command again, what is there is kept."""
 
 
@@ -43,7 +44,7 @@ def fetch(files: Files, cache: Path, progress: Progress) -> Path:
         except (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile) as error:
             part.unlink(missing_ok=True)
             if attempt == TRIES:
-                raise FetchProblem(f"{files.version}: {error}") from error
+                raise FetchError(f"{files.version}: {error}") from error
             time.sleep(PAUSE**attempt)
     # Whole or not at all: an interrupted run leaves no archive that looks finished.
     part.replace(target)
@@ -54,9 +55,9 @@ def _members(files: Files, progress: Progress) -> Iterator[tuple[str, bytes]]:
     if files.sdist:
         return sdist_members(files.sdist, progress)
     if not files.wheels:
-        raise FetchProblem(f"{files.version}: the index offers neither source nor wheel")
+        raise FetchError(f"{files.version}: the index offers neither source nor wheel")
     # All platforms carry the same Python files.
-    return wheel_members(sorted(files.wheels)[0], progress)
+    return wheel_members(min(files.wheels), progress)
 
 
 def _write(target: Path, members: Iterator[tuple[str, bytes]]) -> None:
@@ -68,7 +69,7 @@ def _write(target: Path, members: Iterator[tuple[str, bytes]]) -> None:
             count += 1
     if not count:
         target.unlink()
-        raise FetchProblem(f"{target.stem}: no Python files in what the index offers")
+        raise FetchError(f"{target.stem}: no Python files in what the index offers")
 
 
 def sdist_members(address: str, progress: Progress) -> Iterator[tuple[str, bytes]]:
@@ -100,7 +101,7 @@ def _wanted(name: str) -> bool:
 class _Counted(io.RawIOBase):
     """A download that tells how far it is."""
 
-    def __init__(self, answer: io.BufferedIOBase, progress: Progress) -> None:  # type: ignore[no-untyped-def,unused-ignore]
+    def __init__(self, answer: IO[bytes], progress: Progress) -> None:
         self._answer = answer
         self._progress = progress
         self._done = 0
@@ -128,7 +129,9 @@ class _Remote(io.RawIOBase):
         with open_url(address, {"Range": "bytes=0-0"}) as answer:
             told = str(getattr(answer, "headers", {}).get("Content-Range") or "")
         if "/" not in told:
-            raise urllib.error.URLError("the server sends wheels only whole; this needs one that answers range requests")
+            raise urllib.error.URLError(
+                "the server sends wheels only whole; this needs one that answers range requests"
+            )
         self._size = int(told.rpartition("/")[2])
 
     def readable(self) -> bool:

@@ -6,7 +6,11 @@ import ast
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .resolve import UNKNOWN, Definition, Place, Resolver, plain
+from .names import Class, Value
+from .resolve import UNKNOWN, Place, Resolver, plain
+
+DEEPEST = 12
+"""Types within types; what goes deeper refers to itself."""
 
 
 @dataclass(slots=True)
@@ -53,17 +57,16 @@ class Hints:
 
 
 _BUILTIN = {
-    "bool": "bool", "int": "int", "float": "float", "str": "str", "None": "None", "dict": "dict", "Dict": "dict", "Mapping": "dict",
-    "list": "list", "List": "list", "Sequence": "list", "tuple": "tuple", "Tuple": "tuple", "set": "set", "Set": "set", "frozenset": "set",
-}  # fmt: skip
-_WRAPPERS = ("Optional", "Union", "Annotated", "SkipValidation", "Required", "Final")
+    **{name: name for name in ("bool", "int", "float", "str", "None")},
+    **dict.fromkeys(("dict", "Dict", "Mapping"), "dict"),
+    **dict.fromkeys(("list", "List", "Sequence", "tuple", "Tuple", "set", "Set", "frozenset"), "list"),
+}
 
 
-def fields_of(resolver: Resolver, definition: Definition) -> dict[str, Field]:
+def fields_of(resolver: Resolver, cls: Class) -> dict[str, Field]:
     """Return the fields of a configuration class, those of its bases first."""
     found: dict[str, Field] = {}
-    for each in reversed(resolver.lineage(definition)):
-        assert isinstance(each.node, ast.ClassDef)
+    for each in reversed(resolver.lineage(cls)):
         for node, after in zip(each.node.body, [*each.node.body[1:], None], strict=True):
             if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
                 continue
@@ -74,26 +77,29 @@ def fields_of(resolver: Resolver, definition: Definition) -> dict[str, Field]:
     return found
 
 
+def keys_of(resolver: Resolver, cls: Class) -> tuple[str, ...]:
+    """Return the keys that the object of a configuration class may have."""
+    return tuple(name for name in fields_of(resolver, cls) if not name.startswith("_"))
+
+
 def hints(resolver: Resolver, annotation: ast.expr, place: Place, depth: int = 0) -> Hints:
     """Return what ``annotation`` allows, aliases and unions taken apart."""
-    result = Hints()
+    result = Hints({"other"})
     match annotation:
-        case _ if depth > 12:
+        case _ if depth > DEEPEST:
             pass
         case ast.Constant(value=None):
-            result.names.add("None")
+            result = Hints({"None"})
         case ast.Constant(value=str(text)):
-            return hints(resolver, ast.parse(text, mode="eval").body, place, depth + 1)
+            result = hints(resolver, ast.parse(text, mode="eval").body, place, depth + 1)
         case ast.BinOp(op=ast.BitOr(), left=left, right=right):
-            return _merged(resolver, [left, right], place, depth)
+            result = _merged(resolver, [left, right], place, depth)
         case ast.Subscript(value=head, slice=inner):
-            return _subscripted(resolver, ast.unparse(head).split(".")[-1], inner, place, depth)
+            result = _subscripted(resolver, ast.unparse(head).split(".")[-1], inner, place, depth)
         case ast.Name(id=name) if name in _BUILTIN:
-            result.names.add(_BUILTIN[name])
+            result = Hints({_BUILTIN[name]})
         case ast.Name() | ast.Attribute():
-            return _named(resolver, annotation, place, depth)
-        case _:
-            result.names.add("other")
+            result = _named(resolver, annotation, place, depth)
     return result
 
 
@@ -104,7 +110,7 @@ def _merged(resolver: Resolver, parts: list[ast.expr], place: Place, depth: int)
         result.names |= found.names
         result.literals += found.literals
         result.keys = result.keys or found.keys
-        result.items = found.items if "list" in found.names or "tuple" in found.names else result.items
+        result.items = found.items if "list" in found.names else result.items
     return result
 
 
@@ -115,10 +121,10 @@ def _subscripted(resolver: Resolver, head: str, inner: ast.expr, place: Place, d
         return Hints({"literal"}, values if isinstance(values, list) else [])
     if head in ("Annotated", "SkipValidation", "Required", "Final"):
         return hints(resolver, parts[0], place, depth + 1)
-    if head in _WRAPPERS:
+    if head in ("Optional", "Union"):
         return _merged(resolver, parts if head == "Union" else [*parts, ast.Constant(None)], place, depth)
     result = Hints({_BUILTIN.get(head, "other")})
-    if head != "dict":
+    if "dict" not in result.names:
         element = hints(resolver, parts[0], place, depth + 1)
         kinds = [kind for kind in ("str", "int", "float") if kind in element.names]
         result.items = kinds[0] if kinds else "str"
@@ -129,21 +135,14 @@ def _subscripted(resolver: Resolver, head: str, inner: ast.expr, place: Place, d
 def _named(resolver: Resolver, annotation: ast.expr, place: Place, depth: int) -> Hints:
     cls = resolver.class_at(place, annotation)
     if cls is not None:
-        assert isinstance(cls.node, ast.ClassDef)
         marks = " ".join(ast.unparse(mark) for mark in cls.node.decorator_list)
         if "dataclass" in marks or marks.startswith("config"):
-            return Hints({"config"}, keys=tuple(name for name in fields_of(resolver, cls) if not name.startswith("_")))
-        bases = {ast.unparse(base).split("[")[0] for each in resolver.lineage(cls) for base in _bases(each)}
-        return Hints({"dict"} if bases & {"dict", "TypedDict", "Dict"} else {"other"})
-    if isinstance(annotation, ast.Name):
-        alias = resolver.find(place.path, annotation.id)
-        if alias is not None and isinstance(alias.node, ast.expr):
-            return hints(resolver, alias.node, Place(alias.path, {}), depth + 1)
+            return Hints({"config"}, keys=keys_of(resolver, cls))
+        return Hints({"dict"} if resolver.bases(cls) & {"dict", "TypedDict", "Dict"} else {"other"})
+    alias = resolver.find(place.path, annotation.id) if isinstance(annotation, ast.Name) else None
+    if isinstance(alias, Value):
+        return hints(resolver, alias.node, Place(alias.path, {}), depth + 1)
     return Hints({"other"})
-
-
-def _bases(definition: Definition) -> list[ast.expr]:
-    return definition.node.bases if isinstance(definition.node, ast.ClassDef) else []
 
 
 class OptionMaker:
@@ -157,13 +156,14 @@ class OptionMaker:
         self._bare = "{bool, str, type(None)}" in source
         """Whether ``bool | str | None`` is an option that may stand without a value."""
 
-    def options(self, definition: Definition) -> dict[str, Option]:
+    def options(self, cls: Class) -> dict[str, Option]:
         """Return the options of a configuration class by field name."""
-        return {name: self._option(found) for name, found in fields_of(self._resolver, definition).items()}
+        return {name: self._option(found) for name, found in fields_of(self._resolver, cls).items()}
 
     def _option(self, found: Field) -> Option:
         allowed = hints(self._resolver, found.annotation, found.place)
-        result = Option(help=found.help, default=plain(self._resolver.value(found.default, found.place)), keys=allowed.keys)
+        default = plain(self._resolver.value(found.default, found.place))
+        result = Option(help=found.help, default=default, keys=allowed.keys)
         names = allowed.names
         if "config" in names:
             result.kind = "json"
@@ -174,11 +174,12 @@ class OptionMaker:
         elif "literal" in names:
             result.kind = "int" if allowed.literals and all(type(item) is int for item in allowed.literals) else "str"
             result.choices = UNKNOWN if "str" in names else sorted(set(allowed.literals), key=str) or UNKNOWN
-        elif names & {"list", "tuple", "set"}:
+        elif "list" in names:
             result.kind, result.many = allowed.items, True
             result.choices = sorted(set(allowed.literals), key=str) or UNKNOWN
         else:
-            result.kind = next((kind for kind in ("int", "float") if kind in names), "json" if "dict" in names else "str")
+            fallback = "json" if "dict" in names else "str"
+            result.kind = next((kind for kind in ("int", "float") if kind in names), fallback)
         return result
 
 

@@ -21,7 +21,7 @@ FIRST = "0.5.2"
 """The oldest release in the table; logs of older ones are hardly seen any more."""
 
 
-class IndexProblem(Exception):
+class PackageIndexError(Exception):
     """The package index did not answer as an index does; the message says what to look at."""
 
 
@@ -42,7 +42,7 @@ def releases() -> list[Files]:
         with open_url(page, {"Accept": "text/html"}) as answer:
             text = answer.read().decode("utf-8", "replace")
     except OSError as error:
-        raise IndexProblem(f"{page}: {error}; `pip config list` shows which index is used") from error
+        raise PackageIndexError(f"{page}: {error}; `pip config list` shows which index is used") from error
     return parse_page(text, page)
 
 
@@ -63,7 +63,7 @@ def parse_page(text: str, page: str) -> list[Files]:
         else:
             files.sdist = target
     if not found:
-        raise IndexProblem(f"{page}: no release of {PROJECT} is listed")
+        raise PackageIndexError(f"{page}: no release of {PROJECT} is listed")
     return sorted(found.values(), key=lambda files: version_key(files.version) or ())
 
 
@@ -84,7 +84,8 @@ def setting(name: str) -> str:
     """Return one of pip's settings; empty where it is not set. The environment goes before its files, as in pip."""
     global _settings  # noqa: PLW0603 (asking pip takes half a second)
     if _settings is None:
-        done = subprocess.run([sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False)  # noqa: S603
+        asked = [sys.executable, "-m", "pip", "config", "list"]
+        done = subprocess.run(asked, capture_output=True, text=True, check=False)  # noqa: S603
         _settings = read_settings(done.stdout)
     return os.environ.get("PIP_" + name.upper().replace("-", "_"), "") or _settings.get(name, "")
 
@@ -102,7 +103,7 @@ def _pip_default() -> str:
     code = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
-        raise IndexProblem("pip does not tell its default index; set one: `pip config set global.index-url URL`")
+        raise PackageIndexError("pip does not tell its default index; set one: `pip config set global.index-url URL`")
     return done.stdout.strip()
 
 

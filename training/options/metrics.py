@@ -6,7 +6,8 @@ import ast
 import re
 from pathlib import PurePosixPath
 
-from .resolve import Place, Resolver, called
+from .names import called
+from .resolve import Place, Resolver
 
 _NAME = re.compile(r"vllm:[a-z][a-z0-9_]*[a-z0-9]")
 _KINDS = ("counter", "gauge", "histogram", "summary", "info")

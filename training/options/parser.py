@@ -12,8 +12,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from .fields import Option, OptionMaker, fields_of
-from .resolve import UNKNOWN, Definition, Place, Resolver, called, plain
+from .fields import Option, OptionMaker, keys_of
+from .names import Class, Definition, Function, called
+from .resolve import UNKNOWN, Place, Resolver, plain
 from .source import Tree
 
 PARSER = object()
@@ -45,14 +46,15 @@ class FlagMiner(Resolver):
         self.unclear: list[str] = []
         """Places where the name of an option could not be worked out; empty for a release that was read whole."""
         self._maker = OptionMaker(self, ARGUMENTS)
-        self._running: list[ast.FunctionDef] = []
+        self._running: list[Function] = []
 
     def mine(self) -> list[Flag]:
         """Return the options of the release."""
         paths = [path for path in self.tree.containing(b"def make_arg_parser") if path.endswith(f"/{BUILDER}")]
         builder = self.find(paths[0], "make_arg_parser") if len(paths) == 1 else None
-        if builder is None or not isinstance(builder.node, ast.FunctionDef):
-            raise LookupError(f"no one {BUILDER} with make_arg_parser: this release builds its parser elsewhere (found: {paths})")
+        if not isinstance(builder, Function):
+            told = f"no one {BUILDER} with make_arg_parser: its parser is built elsewhere (found: {paths})"
+            raise LookupError(told)  # noqa: TRY004 (the source lacks it)
         self._run(builder, {builder.node.args.args[0].arg: PARSER})
         for path in COMMANDS:
             for node in ast.walk(self.tree.module(path) or ast.Module([], [])):
@@ -71,13 +73,13 @@ class FlagMiner(Resolver):
 
     # Statements
 
-    def _run(self, definition: Definition, bound: dict[str, Any]) -> Any:
-        node = definition.node
-        if not isinstance(node, ast.FunctionDef) or node in self._running or len(self._running) > 12:
+    def _run(self, function: Function, bound: dict[str, Any]) -> Any:
+        if function in self._running:
             return UNKNOWN
-        self._running.append(node)
+        self._running.append(function)
+        # What is returned stands under a name that no source can have.
         local: dict[str, Any] = {**bound, "": UNKNOWN}
-        self._body(node.body, Place(definition.path, local))
+        self._body(function.node.body, Place(function.path, local))
         self._running.pop()
         return local[""]
 
@@ -92,7 +94,7 @@ class FlagMiner(Resolver):
             case ast.AugAssign(target=ast.Subscript() as target):
                 self._assign(target, self.value(ast.BinOp(target, node.op, node.value), place), node.value, place)
             case ast.ImportFrom():
-                place.local.update(self._imported(node, place))
+                place.local.update(self._imported(node))
             case ast.Delete(targets=targets):
                 for target in targets:
                     self._delete(target, place)
@@ -106,7 +108,7 @@ class FlagMiner(Resolver):
             case ast.For():
                 self._loop(node, place)
 
-    def _imported(self, node: ast.ImportFrom, place: Place) -> dict[str, Any]:
+    def _imported(self, node: ast.ImportFrom) -> dict[str, Any]:
         path = self.tree.path_of(node.module or "") if not node.level else None
         if path is None:
             return {}
@@ -154,26 +156,26 @@ class FlagMiner(Resolver):
 
     def call(self, expression: ast.Call, place: Place) -> Any:
         """Evaluate a call: an option is added, a helper is followed, or a value is made."""
-        name = called(expression)
-        owner = self._owner(expression, place)
-        if name == "add_argument":
-            if owner is PARSER:
-                self._add(expression, place)
-            return UNKNOWN
-        if name in ("add_argument_group", "add_mutually_exclusive_group") and owner is PARSER:
-            return PARSER
-        if name == "get_kwargs" and expression.args:
-            cls = self.class_at(place, expression.args[0])
-            return UNKNOWN if cls is None else self._maker.options(cls)
-        if isinstance(owner, Option):
-            return self._change(owner, name, expression, place)
-        if isinstance(owner, list) and name in ("remove", "append", "extend", "insert") and expression.args:
-            return self._change_list(owner, name, self.value(expression.args[-1], place))
-        if name in ("deepcopy", "copy") and expression.args and isinstance(copied := self.value(expression.args[0], place), Option):
-            return copied.copy()
-        if name == "replace" and isinstance(owner, str) and len(expression.args) == 2:
-            return owner.replace(*(str(self.value(argument, place)) for argument in expression.args))
-        return self._follow(expression, place)
+        name, arguments = called(expression), expression.args
+        owner = self.value(expression.func.value, place) if isinstance(expression.func, ast.Attribute) else UNKNOWN
+        result: Any = UNKNOWN
+        if owner is PARSER and name == "add_argument":
+            self._add(expression, place)
+        elif owner is PARSER and name in ("add_argument_group", "add_mutually_exclusive_group"):
+            result = PARSER
+        elif name == "get_kwargs" and arguments:
+            cls = self.class_at(place, arguments[0])
+            result = UNKNOWN if cls is None else self._maker.options(cls)
+        elif isinstance(owner, Option):
+            result = self._change(owner, name, expression, place)
+        elif isinstance(owner, list) and arguments:
+            _change_list(owner, name, self.value(arguments[-1], place))
+        elif isinstance(owner, str) and name == "replace" and len(arguments) == 2:
+            old, new = (str(self.value(argument, place)) for argument in arguments)
+            result = owner.replace(old, new)
+        else:
+            result = self._follow(expression, place)
+        return result
 
     def subscript(self, expression: ast.Subscript, place: Place) -> Any:
         """Evaluate ``kwargs["field"]`` and ``kwargs["field"]["default"]`` as well."""
@@ -184,18 +186,16 @@ class FlagMiner(Resolver):
 
     def mapping(self, expression: ast.Dict, place: Place) -> Any:
         """Evaluate ``{**kwargs["field"], "default": …}`` as an option."""
-        spread = [self.value(value, place) for key, value in zip(expression.keys, expression.values, strict=True) if key is None]
+        pairs = list(zip(expression.keys, expression.values, strict=True))
+        spread = [self.value(value, place) for key, value in pairs if key is None]
         base = next((item for item in spread if isinstance(item, Option)), None)
         if base is None:
             return super().mapping(expression, place)
         option = base.copy()
-        for key, value in zip(expression.keys, expression.values, strict=True):
+        for key, value in pairs:
             if key is not None:
                 self._tell(option, str(self.value(key, place)), value, self.value(value, place), place)
         return option
-
-    def _owner(self, expression: ast.Call, place: Place) -> Any:
-        return self.value(expression.func.value, place) if isinstance(expression.func, ast.Attribute) else UNKNOWN
 
     def _change(self, option: Option, name: str, expression: ast.Call, place: Place) -> Any:
         if name == "pop" and len(expression.args) == 2:
@@ -206,50 +206,34 @@ class FlagMiner(Resolver):
                 self._tell(option, str(self.value(key, place)), value, self.value(value, place), place)
         return UNKNOWN
 
-    @staticmethod
-    def _change_list(items: list[Any], name: str, value: Any) -> Any:
-        if name == "remove":
-            items[:] = [item for item in items if item != value]
-        elif name == "extend" and isinstance(value, list):
-            items.extend(value)
-        elif name != "extend" and value is not UNKNOWN:
-            items.append(value)
-        return UNKNOWN
-
     def _follow(self, expression: ast.Call, place: Place) -> Any:
         arguments = [self.value(argument, place) for argument in expression.args]
         if not any(argument is PARSER or _is_options(argument) for argument in arguments):
             return super().call(expression, place)
-        found, cls = self._callee(expression.func, place)
-        if found is None or not isinstance(found.node, ast.FunctionDef):
-            return UNKNOWN
-        names = [argument.arg for argument in found.node.args.args]
+        function, cls = self._callee(expression.func, place)
+        if function is None:
+            # copy.deepcopy(kwargs), parsers of plug-ins
+            return arguments[0] if called(expression) == "deepcopy" else UNKNOWN
+        names = [argument.arg for argument in function.node.args.args]
         bound: dict[str, Any] = {}
         if cls is not None and names and names[0] in ("cls", "self"):
             bound[names.pop(0)] = cls
-        return self._run(found, {**bound, **dict(zip(names, arguments, strict=False))})
+        return self._run(function, {**bound, **dict(zip(names, arguments, strict=False))})
 
-    def _callee(self, function: ast.expr, place: Place) -> tuple[Definition | None, Definition | None]:
-        if isinstance(function, ast.Name):
-            local = place.local.get(function.id)
-            return (local if isinstance(local, Definition) else self.find(place.path, function.id)), None
-        if not isinstance(function, ast.Attribute):
-            return None, None
-        if isinstance(function.value, ast.Call) and called(function.value) == "super":
-            cls = place.local.get("cls")
-            if not isinstance(cls, Definition):
-                return None, None
-            return self._above(cls, function.attr), cls
-        cls = self.class_at(place, function.value)
-        return (None if cls is None else self.method(cls, function.attr)), cls
-
-    def _above(self, cls: Definition, name: str) -> Definition | None:
-        # The method after the one that is running, in the order of the bases.
-        found = [each for line in self.lineage(cls) if (each := self.method(line, name)) is not None]
-        running = self._running[-1] if self._running else None
-        nodes = [each.node for each in found]
-        last = max((place for place, node in enumerate(nodes) if node is running), default=-1)
-        return found[last + 1] if last + 1 < len(found) else None
+    def _callee(self, expression: ast.expr, place: Place) -> tuple[Function | None, Class | None]:
+        """Return the function that is called, and the class that it is called on."""
+        found: Definition | None = None
+        cls: Class | None = None
+        if isinstance(expression, ast.Name):
+            found = place.local.get(expression.id) or self.find(place.path, expression.id)
+        elif isinstance(expression, ast.Attribute):
+            above = isinstance(expression.value, ast.Call) and called(expression.value) == "super"
+            cls = place.local.get("cls") if above else self.class_at(place, expression.value)
+            methods = [] if cls is None else self.methods(cls, expression.attr)
+            # `super()` goes on behind the method that is running.
+            first = methods.index(self._running[-1]) + 1 if above and self._running[-1] in methods else 0
+            found = next(iter(methods[first:]), None)
+        return (found if isinstance(found, Function) else None), cls
 
     # Options
 
@@ -282,7 +266,7 @@ class FlagMiner(Resolver):
                 cls = self.class_at(place, expression.value) if isinstance(expression, ast.Attribute) else None
                 if option.kind == "json" and cls is not None:
                     # CompilationConfig.from_cli: the class says which keys there are.
-                    option.keys = tuple(name for name in fields_of(self, cls) if not name.startswith("_"))
+                    option.keys = keys_of(self, cls)
             case "action":
                 self._act(option, ast.unparse(expression).strip("'\""))
             case "nargs":
@@ -311,7 +295,7 @@ class FlagMiner(Resolver):
 
     def _kind(self, expression: ast.expr, place: Place) -> str:
         if isinstance(expression, ast.Call) and expression.args:
-            # optional_type(int), parse_type(json.loads)
+            # A type around a type, such as optional_type(int).
             return self._kind(expression.args[0], place)
         name = ast.unparse(expression).rsplit(".", 1)[-1]
         if name in _KINDS:
@@ -323,4 +307,14 @@ class FlagMiner(Resolver):
 
 
 def _is_options(value: Any) -> bool:
-    return isinstance(value, Option) or (isinstance(value, dict) and any(isinstance(item, Option) for item in value.values()))
+    items = list(value.values()) if isinstance(value, dict) else [value]
+    return any(isinstance(item, Option) for item in items)
+
+
+def _change_list(items: list[Any], name: str, value: Any) -> None:
+    if name == "remove":
+        items[:] = [item for item in items if item != value]
+    elif name == "extend" and isinstance(value, list):
+        items.extend(value)
+    elif name in ("append", "insert") and value is not UNKNOWN:
+        items.append(value)

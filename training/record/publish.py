@@ -14,7 +14,7 @@ from .faults import Catalogue, Fault, Outcome, version_key
 from .normalise import machine_addresses, normalise, replacements
 from .runner import Recording
 
-RECORDED = Path(__file__).parents[2] / "corpus/logs/recorded"
+RECORDED = Path(__file__).resolve().parents[2] / "corpus/logs/recorded"
 INDEX = "index.jsonl"
 LARGEST = 400_000
 """Bytes of a log that are worth their place in a repository."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import shlex
 
 import pytest
 import yaml
 from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.classifier.command.helpers import TEXTS, VALUES, answer, commands, fix, forms
 from vllm_triage.classifier.command import FORMS, corrected, corrected_form, given_command
+from vllm_triage.classifier.command.difference import hunk
 from vllm_triage.classifier.command.scalars import quoted, read_flow, read_scalar, scalar
 from vllm_triage.classifier.contract import as_dict
 from vllm_triage.classifier.report import Report
@@ -19,7 +22,7 @@ from vllm_triage.classifier.report import Report
 CHANGE = fix("--max-model-len 4096")
 
 
-def pod(text: str) -> list[str]:
+def pod(text: list[str]) -> list[str]:
     """Undo a pod's escapes."""
     return [value.replace("$$(", "$(") for value in text]
 
@@ -41,7 +44,7 @@ def test_a_scalar_reads_back(text):
 def test_the_docker_form_hands_on_every_word(words):
     """What follows the image is the model and the arguments, word for word."""
     made = shlex.split(forms(shlex.join(words), CHANGE, vllm_version="0.10.2")["docker"])
-    assert ["docker", "run", "--gpus", "all"] == made[:4]
+    assert made[:4] == ["docker", "run", "--gpus", "all"]
     assert ["--model", *words[2:], "--max-model-len", "4096"] == made[made.index("vllm/vllm-openai:v0.10.2") + 1 :]
 
 
@@ -70,13 +73,15 @@ def test_the_python_form_holds_the_values_of_all_engine_arguments(words):
     tree = ast.parse(forms(shlex.join(words), CHANGE)["python"])
     call = next(node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "LLM")
     given_values = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
-    assert ("acme/tiny-7b", 4096) == (given_values["model"], given_values["max_model_len"])
+    assert (given_values["model"], given_values["max_model_len"]) == ("acme/tiny-7b", 4096)
     rest = iter(words[3:])
     for word in rest:
         name, equals, value = word.replace("_", "-").partition("=")[0], "=" in word, word.partition("=")[2]
-        if name not in VALUES or name == "--chat-template":
+        if name not in VALUES:
             continue
         value = value if equals else next(rest)
+        if name == "--chat-template":
+            continue  # of the server only
         expected = value if name in ("--tokenizer", "--download-dir") else json.loads(value)
         assert expected == given_values[name[2:].replace("-", "_")]
 
@@ -110,8 +115,8 @@ def test_containers_get_the_gpus_that_the_parallel_sizes_need():
     """A changed tensor-parallel size changes the limits as well."""
     made = forms("vllm serve a/b -tp 4 -pp 2", fix("--tensor-parallel-size 2"))
     limits = yaml.safe_load(made["kubernetes"])["containers"][0]["resources"]["limits"]
-    assert {"nvidia.com/gpu": "4"} == limits
-    assert {"nvidia.com/gpu": 4} == yaml.safe_load(made["helm"])["resources"]["requests"]
+    assert limits == {"nvidia.com/gpu": "4"}
+    assert yaml.safe_load(made["helm"])["resources"]["requests"] == {"nvidia.com/gpu": 4}
 
 
 def test_variables_are_handed_on_in_every_form():
@@ -121,16 +126,16 @@ def test_variables_are_handed_on_in_every_form():
     assert expected == yaml.safe_load(made["compose"])["services"]["vllm"]["environment"]
     container = yaml.safe_load(made["kubernetes"])["containers"][0]
     assert expected == {entry["name"]: entry["value"] for entry in container["env"]}
-    assert "A=1 VLLM_USE_DEEP_GEMM=0 vllm serve a/b" == made["shell"]
+    assert made["shell"] == "A=1 VLLM_USE_DEEP_GEMM=0 vllm serve a/b"
     assert "-e A=1 -e VLLM_USE_DEEP_GEMM=0 vllm/vllm-openai:latest" in made["docker"]
 
 
 def test_the_shells_variables_become_those_of_each_form():
     """$NAME is a shell's and compose's, $(NAME) a pod's, expandvars Python's; in single quotes it is text."""
     made = forms("vllm serve $ROOT/x --download-dir '$y'", CHANGE)
-    assert "vllm serve $ROOT/x --download-dir '$y' --max-model-len 4096" == made["shell"]
-    assert ["$ROOT/x", "$$y"] == yaml.safe_load(made["compose"])["services"]["vllm"]["command"][1:4:2]
-    assert ["$(ROOT)/x", "$y"] == yaml.safe_load(made["kubernetes"])["containers"][0]["args"][0:3:2]
+    assert made["shell"] == "vllm serve $ROOT/x --download-dir '$y' --max-model-len 4096"
+    assert yaml.safe_load(made["compose"])["services"]["vllm"]["command"][1:4:2] == ["$ROOT/x", "$$y"]
+    assert yaml.safe_load(made["kubernetes"])["containers"][0]["args"][0:3:2] == ["$(ROOT)/x", "$y"]
     assert 'model=os.path.expandvars("$ROOT/x")' in made["python"]
 
 
@@ -149,6 +154,19 @@ def test_the_diff_shows_the_changed_option_alone():
     assert expected == made["diff"]
 
 
+@given(st.lists(st.sampled_from("abcd"), min_size=0, max_size=9), st.lists(st.sampled_from("abcd"), max_size=9))
+def test_a_hunk_turns_one_list_into_the_other(old, new):
+    """Without the added lines the hunk is what was; without the removed ones, what is."""
+    head, *lines = hunk(old, new)
+    numbers = [int(number) for number in re.findall(r"\d+", head)]
+    begin = max(0, numbers[0] - 1) if numbers[1] else numbers[0]
+    was = [line[1:] for line in lines if line[0] in " -"]
+    now = [line[1:] for line in lines if line[0] in " +"]
+    assert was == old[begin : begin + numbers[1]]
+    assert (len(was), len(now)) == (numbers[1], numbers[3])
+    assert new == [*old[:begin], *now, *old[begin + numbers[1] :]]
+
+
 def test_secrets_stand_in_no_form():
     """Keys and tokens are masked in the command, in what was run, and in every other form."""
     command = "HF_TOKEN=hf_abcdefghijklmnopqrst vllm serve a/b --api-key topsecret1 --chat-template 'Bearer abcdefghij'"
@@ -164,7 +182,7 @@ def test_the_answer_carries_all_forms():
     made = answer(None, fix("x", exact=False), fix("--max-model-len 4096", rank=2), arguments={"model": "a/b"})
     data = as_dict(made)
     assert {*FORMS, "fix", "basis"} == set(data["corrected"])
-    assert (2, "arguments") == (data["corrected"]["fix"], data["corrected"]["basis"])
+    assert (data["corrected"]["fix"], data["corrected"]["basis"]) == (2, "arguments")
     assert data["corrected_command"] == data["corrected"]["shell"]
     report = Report.of(made)
     assert report.corrected is not None
@@ -174,14 +192,14 @@ def test_the_answer_carries_all_forms():
 def test_without_a_command_there_is_nothing_to_correct():
     """No command line, no arguments, no configuration: no form."""
     made = answer(None, CHANGE)
-    assert ("", None, "") == (made.corrected_command, corrected(made), corrected_form(made, "docker"))
+    assert (made.corrected_command, corrected(made), corrected_form(made, "docker")) == ("", None, "")
 
 
 def test_a_given_command_goes_before_the_logs():
     """What the user says was run is corrected."""
     made = answer("vllm serve a/b", CHANGE)
     given_command(made, "vllm serve c/d --port 1")
-    assert "vllm serve c/d --port 1 --max-model-len 4096" == made.corrected_command
+    assert made.corrected_command == "vllm serve c/d --port 1 --max-model-len 4096"
 
 
 @pytest.mark.parametrize("text", ["ls -l", "vllm serve 'a", "", "command: [nginx]"])
@@ -189,5 +207,5 @@ def test_a_given_command_that_starts_no_vllm_is_said_to_be_none(text):
     """The log's own command stays, and a note says why."""
     made = answer("vllm serve a/b", CHANGE)
     given_command(made, text)
-    assert "vllm serve a/b --max-model-len 4096" == made.corrected_command
+    assert made.corrected_command == "vllm serve a/b --max-model-len 4096"
     assert made.notes[0].startswith("--command was left out")

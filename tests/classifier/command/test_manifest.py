@@ -72,14 +72,14 @@ def lines_changed(before: str, after: str) -> list[str]:
 def test_a_compose_list_is_changed_in_one_line():
     """The other service, comments elsewhere and the order stay."""
     made = forms(COMPOSE, FLAG)
-    assert ['      - "--max-model-len=4096"'] == lines_changed(COMPOSE, made["compose"])
+    assert lines_changed(COMPOSE, made["compose"]) == ['      - "--max-model-len=4096"']
     assert made["compose"].splitlines()[3] == "    command: [nginx]"
 
 
 def test_a_compose_file_gets_variables_in_its_own_style():
     """A list of NAME=value gets more of them."""
     made = yaml.safe_load(forms(COMPOSE, VARIABLES)["compose"])["services"]
-    assert ["HF_HOME=/data", "VLLM_USE_DEEP_GEMM=0", "NCCL_DEBUG=INFO"] == made["vllm"]["environment"]
+    assert made["vllm"]["environment"] == ["HF_HOME=/data", "VLLM_USE_DEEP_GEMM=0", "NCCL_DEBUG=INFO"]
     assert yaml.safe_load(COMPOSE)["services"]["proxy"] == made["proxy"]
 
 
@@ -104,19 +104,19 @@ def test_a_pod_is_changed_in_the_container_that_runs_vllm():
     made = forms(POD, FLAG, VARIABLES)
     before, after = yaml.safe_load(POD)["spec"], yaml.safe_load(made["kubernetes"])["spec"]
     assert before["containers"][0] == after["containers"][0]
-    assert ["--max-model-len", "4096"] == after["containers"][1]["args"]
-    assert ['-    - "9000"', '+    - "4096"'] == [line for line in made["diff"].splitlines()[3:] if line[0] in "+-"]
+    assert after["containers"][1]["args"] == ["--max-model-len", "4096"]
+    assert [line for line in made["diff"].splitlines()[3:] if line[0] in "+-"] == ['-    - "9000"', '+    - "4096"']
     env = yaml.safe_load(forms(POD, VARIABLES)["kubernetes"])["spec"]["containers"][1]["env"]
     assert before["containers"][1]["env"][0] == env[0]
-    assert [{"name": "NCCL_DEBUG", "value": "INFO"}, {"name": "VLLM_USE_DEEP_GEMM", "value": "0"}] == env[1:]
+    assert env[1:] == [{"name": "NCCL_DEBUG", "value": "INFO"}, {"name": "VLLM_USE_DEEP_GEMM", "value": "0"}]
 
 
 def test_helm_values_are_changed_in_their_command():
     """The chart's image.command is the whole command; image.env holds the variables."""
     made = yaml.safe_load(forms(VALUES, FLAG)["helm"])
-    assert ["vllm", "serve", "/data/", "--max-model-len", "4096"] == made["image"]["command"]
+    assert made["image"]["command"] == ["vllm", "serve", "/data/", "--max-model-len", "4096"]
     env = yaml.safe_load(forms(VALUES, VARIABLES)["helm"])["image"]["env"]
-    assert [{"name": "VLLM_USE_DEEP_GEMM", "value": "0"}, {"name": "NCCL_DEBUG", "value": "INFO"}] == env
+    assert env == [{"name": "VLLM_USE_DEEP_GEMM", "value": "0"}, {"name": "NCCL_DEBUG", "value": "INFO"}]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_secrets_of_a_manifest_are_masked():
     text = text.replace('"9000"', '"9000"\n    - --api-key\n    - topsecret2')
     made = forms(text, FLAG)
     assert not [form for form in made if "topsecret" in str(made[form])]
-    assert "<secret>" == yaml.safe_load(made["kubernetes"])["spec"]["containers"][1]["env"][2]["value"]
+    assert yaml.safe_load(made["kubernetes"])["spec"]["containers"][1]["env"][2]["value"] == "<secret>"
 
 
 @given(st.lists(TEXTS.filter(str.isprintable), min_size=1, max_size=4), st.sampled_from([None, False]))

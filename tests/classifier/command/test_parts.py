@@ -56,16 +56,32 @@ def test_a_value_is_replaced_where_it_stands(before, change, after):
 
 def test_a_switch_does_not_swallow_the_model():
     """What follows a switch is no value of it, so the model is known and can be changed."""
-    assert "vllm serve --enforce-eager c/d" == changed("vllm serve --enforce-eager a/b", "--model c/d")
+    assert changed("vllm serve --enforce-eager a/b", "--model c/d") == "vllm serve --enforce-eager c/d"
 
 
 @pytest.mark.parametrize(
     ("before", "change", "after"),
     [
-        ("""--compilation-config '{"level": 3}'""", """--compilation-config '{"cudagraph_mode": "NONE"}'""", {"level": 3, "cudagraph_mode": "NONE"}),
-        ("""-cc='{"level": 3}'""", "--compilation-config.cudagraph_mode NONE", {"level": 3, "cudagraph_mode": "NONE"}),
-        ("""--hf-overrides '{"a": {"b": 1, "c": 2}}'""", """--hf-overrides '{"a": {"b": 9}}'""", {"a": {"b": 9, "c": 2}}),
-        ("""--speculative-config '{"method": "eagle", "model": "x"}'""", """--speculative-config '{"method": "ngram"}'""", {"method": "ngram"}),
+        (
+            """--compilation-config '{"level": 3}'""",
+            """--compilation-config '{"cudagraph_mode": "NONE"}'""",
+            {"level": 3, "cudagraph_mode": "NONE"},
+        ),
+        (
+            """-cc='{"level": 3}'""",
+            "--compilation-config.cudagraph_mode NONE",
+            {"level": 3, "cudagraph_mode": "NONE"},
+        ),
+        (
+            """--hf-overrides '{"a": {"b": 1, "c": 2}}'""",
+            """--hf-overrides '{"a": {"b": 9}}'""",
+            {"a": {"b": 9, "c": 2}},
+        ),
+        (
+            """--speculative-config '{"method": "eagle", "model": "x"}'""",
+            """--speculative-config '{"method": "ngram"}'""",
+            {"method": "ngram"},
+        ),
     ],
 )  # fmt: skip
 def test_keys_of_a_json_option_are_merged(before, change, after):
@@ -102,4 +118,4 @@ def test_an_option_is_known_by_its_long_name(spelled, expected):
 
 def test_numbers_below_zero_are_values():
     """-1 is what an option is set to, no option."""
-    assert [("--seed", "-1"), ("", "x")] == [(part.name, part.values[0].value) for part in read(split("--seed -1 x"))]
+    assert [(part.name, part.values[0].value) for part in read(split("--seed -1 x"))] == [("--seed", "-1"), ("", "x")]

@@ -24,7 +24,9 @@ VERBOSE = Options(verbose=True, explain=True, color="never", width=100)
 def test_secrets_are_masked(form):
     """In facts, in the corrected command, in evidence."""
     sample = failure()
-    sample.diagnosis.evidence.append(Evidence(3, f"HF_TOKEN=hf_abcdefghijklmnopqrstuvwx --api-key {SECRET}", "", "cause"))
+    sample.diagnosis.evidence.append(
+        Evidence(3, f"HF_TOKEN=hf_abcdefghijklmnopqrstuvwx --api-key {SECRET}", "", "cause")
+    )
     text = render(form, [sample], VERBOSE)
 
     assert SECRET not in text
@@ -35,7 +37,10 @@ def test_secrets_are_masked(form):
 @given(text=st.text(max_size=300))
 def test_any_line_of_a_log_can_be_shown(form, text):
     """Control characters, markup, half a surrogate: a format never fails, and a terminal is never told what to do."""
-    sample = Result("x.log", Diagnosis("unknown", "unknown/x", 0.5, "none", text, text, [Evidence(1, text)], notes=[text], incidents=[{}]))
+    sample = Result(
+        "x.log",
+        Diagnosis("unknown", "unknown/x", 0.5, "none", text, text, [Evidence(1, text)], notes=[text], incidents=[{}]),
+    )
     out = render(form, [sample], VERBOSE)
 
     assert "\x1b" not in out
@@ -49,7 +54,11 @@ def test_an_answer_fits_on_a_screen(path, width):
     answer = shared().diagnose(read_marked(path).log)
     lines = render("text", [Result(path.name, answer)], Options(color="never", width=width)).rstrip("\n").split("\n")
     rows = sum(max(1, -(-cell_len(line) // width)) for line in lines)
-    copied = {part.strip() for text in [answer.corrected_command, *(fix.change for fix in answer.fixes)] for part in text.split("\n")}
+    copied = {
+        part.strip()
+        for text in [answer.corrected_command, *(fix.change for fix in answer.fixes)]
+        for part in text.split("\n")
+    }
     long = [line for line in lines if cell_len(line) > width and line.strip() not in copied]
 
     assert (rows <= SCREEN, long) == (True, [])
@@ -59,7 +68,10 @@ def test_verbose_shows_every_fix_and_every_wrapper():
     """What one screen leaves out."""
     text = render("text", [failure()], VERBOSE)
 
-    assert all(words in text for words in ("rm -r ~/.cache/acme", "Destructive", "EngineCore failed to start", "also possible", "Refutes it"))
+    assert all(
+        words in text
+        for words in ("rm -r ~/.cache/acme", "Destructive", "EngineCore failed to start", "also possible", "Refutes it")
+    )
 
 
 def test_json_of_one_log_is_an_object_and_of_several_a_list():

@@ -1,0 +1,57 @@
+"""`vllm-triage explain`: a page for every bucket, cause and rule, offline."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from vllm_triage.corpus.store import load
+
+CORPUS = load()
+
+
+@pytest.mark.parametrize("bucket", CORPUS.buckets())
+def test_every_bucket_has_a_page(run, bucket):
+    """Meaning, causes, fixes, rules."""
+    ran = run("explain", bucket)
+    texts = CORPUS.texts(bucket)
+
+    assert (ran.code, ran.out.splitlines()[0]) == (0, f"{bucket}: {texts['title']}")
+    assert all(f"{bucket}/{cause}" in ran.out for cause in texts["causes"])
+    assert "{" not in ran.out.replace("{}", "")
+
+
+def test_the_page_of_a_cause_holds_that_cause_alone(run):
+    """And of the rules those that lead to it."""
+    out = run("explain", "kv_cache_oom/no_cache_blocks").out
+
+    assert ("kv_cache_oom/no_cache_blocks" in out, "context_exceeds_cache" in out) == (True, False)
+
+
+def test_a_rule_leads_to_its_cause(run):
+    """An id from --explain can be looked up as it stands."""
+    assert "kv_cache_oom/context_exceeds_cache" in run("explain", "kv_cache_oom/max-seq-len-v1").out
+
+
+def test_json(run):
+    """The same for programs."""
+    page = json.loads(run("explain", "kv_cache_oom", "-f", "json").out)
+
+    assert (page["id"], {"causes", "meaning", "rules", "title"} <= set(page)) == ("kv_cache_oom", True)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["kv_cache_om"], "near: kv_cache_oom"),
+        (["xyzzy"], "vllm-triage rules lists them"),
+        (["kv_cache_oom/nothing"], "causes: "),
+        ([], "the following arguments are required"),
+    ],
+)
+def test_what_there_is_not(run, words, complaint):
+    """Exit code 2, and what may have been meant."""
+    ran = run("explain", *words)
+
+    assert (ran.code, complaint in ran.err) == (2, True)
