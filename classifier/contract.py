@@ -62,11 +62,14 @@ def without_secrets(answer: Diagnosis) -> Diagnosis:
             text = text.replace(secret, "<secret>")
         return _printable(text)
 
-    texts = {name: _printable(mask(getattr(answer, name))) for name in ("title", "summary", "confirm", "refute")}
+    texts: dict[str, Any] = {
+        name: _printable(mask(getattr(answer, name))) for name in ("title", "summary", "confirm", "refute")
+    }
     # Line by line: in YAML the name of a secret may end one line, and the next begin with a key.
     texts["corrected_command"] = "\n".join(_printable(mask(line)) for line in answer.corrected_command.split("\n"))
     words = ("title", "value", "change", "why", "cost", "verify")
-    fixes = [replace(fix, **{name: ours(getattr(fix, name)) for name in words}) for fix in answer.fixes]
+    told: list[dict[str, Any]] = [{name: ours(getattr(fix, name)) for name in words} for fix in answer.fixes]
+    fixes = [replace(fix, **changed) for fix, changed in zip(answer.fixes, told, strict=True)]
     notes = [_printable(mask(note)) for note in answer.notes]
     return replace(answer, **texts, fixes=fixes, facts=facts, notes=notes)
 

@@ -143,6 +143,8 @@ def _recovered(hit: Hit, incident: Incident, tail: list[Line]) -> bool:
     last = max(hit.last, hit.line.number)
     if ready and last < ready:
         return True
+    if ready and hit.rule.bucket == "client_connection":
+        return True  # probes and strangers' requests at a server that works
     answered = max((line.number for line in tail if '" 200' in line.text), default=0)
     return hit.rule.bucket in WAITS and last < answered
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import struct
+import sys
 import zlib
 from array import array
 from bisect import bisect_left
@@ -111,9 +112,9 @@ def problem() -> str:
 
 
 def notable(tail: Iterable[Line], most: int = LINES) -> list[Line]:
-    """Return the last lines of a log that may tell of a failure, for logs without exception and logged error."""
+    """Return the last lines of a log that may tell of a failure, last first: for logs without exception and logged error."""
     lines = [line for line in tail if line.level not in ("INFO", "DEBUG") and len(line.text.strip()) > 8]
-    return lines[-most:]
+    return lines[: -most - 1 : -1]
 
 
 def units(traces: list[Trace], errors: list[Line], stage: str = "") -> list[Unit]:
@@ -206,6 +207,9 @@ class TextModel:
         self.keys, self.rarity = array("I"), array("f")
         self.keys.frombytes(data[: 4 * count])
         self.rarity.frombytes(data[4 * count : 8 * count])
+        if sys.byteorder == "big":
+            self.keys.byteswap()
+            self.rarity.byteswap()
         self.unseen = float(about["unseen"])
         """Rarity of a term that the model does not know: it makes the known ones count for less."""
         self.intercept = struct.unpack_from(f"<{width}f", data, 8 * count)

@@ -13,9 +13,8 @@ import json
 import os
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vllm")
 TABLE = os.path.join(FOLDER, "options.json")
@@ -27,8 +26,7 @@ _VARIABLE = re.compile(r"[A-Z][A-Za-z0-9]*_[A-Za-z0-9_]*|[A-Z][A-Z0-9]+")
 _METRIC = re.compile(r"vllm:(.+?)(?:_(?:total|info|bucket|sum|count|created))?")
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """How an option is given in one release."""
 
     name: str

@@ -107,7 +107,7 @@ def parse_bucket(data: dict[str, Any], where: str) -> Bucket:
     Raises:
         CorpusError: The document breaks the format; ``where`` (a path) is named in the message.
     """
-    bucket = _build(Bucket, data, where)
+    bucket: Bucket = _build(Bucket, data, where)
     bucket.cause = [_parse_cause(item, f"{where}: cause {item.get('id', '?')}") for item in data.get("cause", [])]
     bucket.rule = [_build(Rule, item, f"{where}: rule {item.get('id', '?')}") for item in data.get("rule", [])]
     for rule in bucket.rule:
@@ -118,7 +118,7 @@ def parse_bucket(data: dict[str, Any], where: str) -> Bucket:
 
 
 def _parse_cause(data: dict[str, Any], where: str) -> Cause:
-    cause = _build(Cause, data, where)
+    cause: Cause = _build(Cause, data, where)
     if not _SLUG.match(cause.id):
         raise CorpusError(f"{where}: id must be lower-case letters, digits, '_' (got {cause.id!r})")
     cause.fix = [_build(Fix, item, f"{where}: fix {item.get('title', '?')!r}") for item in data.get("fix", [])]

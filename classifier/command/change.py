@@ -14,8 +14,9 @@ from .words import Word, is_assignment, split
 _REMARK = LazyPattern(r"(?:\s{2,}[#(]|\s#\s).*$")
 # What texts write where a person's own value belongs.
 _PLACEHOLDER = LazyPattern(
-    r"…|<|path/to|(?<![A-Za-z0-9_])(?:[A-Z]|ORG|NAME|MODEL|DRAFT|ORIGINAL|PATH|DIR|FILE|VALUE|FIELD|DATA|CACHE|BUCKET|PREFIX|PROXY|PORT|HOST|KEY|ID|"
-    r"URL|TOKEN|USER|SHARED|AcmeForCausalLM)(?![A-Za-z0-9_])"
+    r"…|<|path/(?:to|in)|/(?:data|shared)/|example\.(?:org|com)|server\.yaml|(?<![A-Za-z0-9_])(?:[A-Z]|ORG|NAME|MODEL|DRAFT|"
+    r"ORIGINAL|PATH|DIR|FILE|VALUE|FIELD|DATA|CACHE|BUCKET|PREFIX|PROXY|PORT|HOST|KEY|ID|URL|TOKEN|USER|LIMIT|BASE|CERT|"
+    r"MAX_MODEL_LEN|AcmeForCausalLM)(?![A-Za-z0-9_])"
 )
 
 
@@ -44,10 +45,17 @@ def read_change(text: str) -> tuple[list[tuple[str, Word]], list[Part]] | None:
         words = split(_REMARK.sub("", text).strip())
     except ValueError:
         return None
+    if words and words[0].value == "export":
+        del words[0]
     variables = []
     while words and is_assignment(words[0]):
-        name, _, value = words.pop(0).value.partition("=")
+        name, _, value = words[0].value.partition("=")
         variables.append((name, Word(value)))
+        if words.pop(0).expands:
+            return None
+    if [word.value for word in words[:2]] == ["vllm", "serve"]:
+        # Written as a whole command: the model is the user's own.
+        del words[:3]
     parts = options.read(words)
     if not (variables or parts) or any(not part.name for part in parts):
         return None

@@ -7,48 +7,19 @@ are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ..lazy import LazyPattern
 from ..mask import mask
-from .scalars import quoted, read_flow, read_scalar, scalar
+from .blocks import Block, depth_of, read_block
+from .scalars import quoted, read_scalar, scalar
 from .start import Start, read_words
 from .words import SECRET, Word, is_secret, quote, split
 
-_KEY = LazyPattern(
-    r"(?P<indent>[ \t]*(?:-[ \t]+)?)[\"']?(?P<key>command|args|entrypoint|environment|env)[\"']?[ \t]*:"
-    r"(?:[ \t]+(?P<rest>.*))?$"
-)
-_ITEM = LazyPattern(r"(?P<indent>[ \t]*)-(?:[ \t]+(?P<rest>.*))?$")
 _PAIR = LazyPattern(r"[ \t]*(?:-[ \t]+)?[\"']?(?P<name>[A-Za-z_]\w*)[\"']?[ \t]*(?P<sign>:[ \t]*|=)(?P<value>.*)$")
-_BLOCK = LazyPattern(r"[|>][+-]?\d?$")
 _REFERENCE = LazyPattern(r"\$\((\w+)\)")
 _IMAGE = LazyPattern(r"[ \t]*(?:-[ \t]+)?image[ \t]*:[ \t]*(\S.*)$")
 _REPOSITORY = LazyPattern(r"(?m)^[ \t]*repository[ \t]*:[ \t]*(\S.*)$")
 _TAG = LazyPattern(r"(?m)^[ \t]*tag[ \t]*:[ \t]*(\S.*)$")
-
-
-class Item(NamedTuple):
-    """A value with the lines that it stands on (none in a list on one line)."""
-
-    value: str
-    lines: tuple[str, ...]
-
-
-class Block(NamedTuple):
-    """A key with its value."""
-
-    key: str
-    column: int
-    first: int
-    end: int
-    style: str
-    """``flow``, ``list``, ``text``; for variables also ``table``."""
-    items: tuple[Item, ...]
-    head: str
-    """The line up to the colon."""
-    indent: str
-    """What stands before an item of a list."""
 
 
 class Manifest:
@@ -146,10 +117,10 @@ class Manifest:
         if self._env is None or self._env.style == "flow":
             return found
         place = self._env.first + 1
-        depth = _depth(self._lines[place])
+        depth = depth_of(self._lines[place])
         while place < self._env.end:
             line = self._lines[place]
-            if _depth(line) > depth:
+            if depth_of(line) > depth:
                 place += 1
                 continue
             pair = _PAIR.match(read_scalar(line.strip()[1:]) if line.strip().startswith(("- '", '- "')) else line)
@@ -209,7 +180,7 @@ class Manifest:
 def read_manifest(text: str) -> Start | None:
     """Return the command of the container that runs vLLM; None where there is none."""
     lines = text.expandtabs(4).split("\n")
-    blocks = [block for place in range(len(lines)) if (block := _block(lines, place)) is not None]
+    blocks = [block for place in range(len(lines)) if (block := read_block(lines, place)) is not None]
     kind = _kind(text)
     for block in reversed([block for block in blocks if block.key in ("command", "args")]):
         partner = next(
@@ -260,86 +231,13 @@ def _same_table(lines: Sequence[str], places: tuple[int, int], column: int) -> b
     low, high = sorted(places)
     # A line further left ends the table; so does the dash of the next item.
     return _key_column(lines[low]) == column == _key_column(lines[high]) and all(
-        not line.strip() or _depth(line) >= column for line in lines[low + 1 : high + 1]
+        not line.strip() or depth_of(line) >= column for line in lines[low + 1 : high + 1]
     )
 
 
 def _key_column(line: str) -> int:
     bare = line.lstrip(" ")
     return len(line) - len(bare.removeprefix("-").lstrip(" ")) if bare.startswith("- ") else len(line) - len(bare)
-
-
-def _depth(line: str) -> int:
-    return len(line) - len(line.lstrip(" "))
-
-
-def _block(lines: list[str], place: int) -> Block | None:
-    found = _KEY.match(lines[place])
-    if not found:
-        return None
-    key, column, rest = found["key"], len(found["indent"]), (found["rest"] or "").strip()
-    head = lines[place].partition(":")[0].rstrip()
-    if rest.startswith("["):
-        return _flow_block(lines, place, Block(key, column, place, place + 1, "flow", (), head, ""), rest)
-    end = place + 1
-    while end < len(lines) and _belongs(lines[end], column):
-        end += 1
-    while end > place + 1 and not lines[end - 1].strip():
-        end -= 1
-    following = lines[place + 1 : end]
-    variables = key in ("environment", "env")
-    if rest and not rest.startswith("#"):
-        style = "flow" if variables else "text"
-        return Block(key, column, place, end, style, (Item(_joined(rest, following), tuple(following)),), head, "")
-    items, indent = ([], "") if variables else _items(following)
-    if not following or not (items or variables):
-        return None
-    return Block(key, column, place, end, "table" if variables else "list", tuple(items), head, indent)
-
-
-def _belongs(line: str, column: int) -> bool:
-    """Tell whether a line belongs to the key that begins at ``column``, on a line above."""
-    depth = _depth(line)
-    return not line.strip() or depth > column or (depth == column and line.lstrip().startswith("- "))
-
-
-def _flow_block(lines: Sequence[str], place: int, block: Block, rest: str) -> Block | None:
-    for end in range(place + 1, min(len(lines), place + 200) + 1):
-        flow = read_flow("\n".join([rest, *lines[place + 1 : end]]))
-        if flow is not None:
-            return block._replace(end=end, items=tuple(Item(value, ()) for value in flow[0]))
-    # Variables in a list of tables are added to, not read.
-    return block if block.key in ("environment", "env") and rest.endswith("]") else None
-
-
-def _joined(rest: str, following: Sequence[str]) -> str:
-    lines = [line.strip() for line in following]
-    if _BLOCK.match(rest.partition(" #")[0].strip()):
-        return "\n".join(lines)
-    return read_scalar(" ".join([rest, *lines]))
-
-
-def _items(lines: Sequence[str]) -> tuple[list[Item], str]:
-    items: list[Item] = []
-    indent = ""
-    place = 0
-    while place < len(lines):
-        found = _ITEM.match(lines[place])
-        end = place + 1
-        if found and (not items or found["indent"] == indent):
-            indent = found["indent"]
-            while end < len(lines) and (not lines[end].strip() or _depth(lines[end]) > len(indent)):
-                end += 1
-            rest = (found["rest"] or "").strip()
-            more = [line.strip() for line in lines[place + 1 : end]]
-            value = (
-                "\n".join(more)
-                if _BLOCK.match(rest)
-                else read_scalar(" ".join([rest, *more]) if more and not more[0].startswith("#") else rest)
-            )
-            items.append(Item(value, tuple(lines[place:end])))
-        place = end
-    return items, indent
 
 
 def _words(block: Block, kind: str) -> list[Word]:
@@ -375,7 +273,7 @@ def _quoted(value: str) -> str:
 
 def _assigned(line: str, name: str, value: str) -> str:
     """Return a variable's line with another value."""
-    indent = line[: _depth(line)]
+    indent = line[: depth_of(line)]
     if line.lstrip().startswith("- "):
         return f"{indent}- {scalar(f'{name}={value}')}"
     key = "value" if line.lstrip().startswith("value") else name
@@ -384,7 +282,7 @@ def _assigned(line: str, name: str, value: str) -> str:
 
 def _entry(sample: str, name: str, value: str) -> list[str]:
     """Return a new variable's lines, written as ``sample`` is."""
-    indent = sample[: _depth(sample)]
+    indent = sample[: depth_of(sample)]
     text = quoted(value)
     if not sample.lstrip().startswith("- "):
         return [f"{indent}{name}: {text}"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol
+from typing import Any, Protocol
 
 from ...classifier.model import Diagnosis
 
@@ -43,5 +43,6 @@ class Format(Protocol):
 
 def render(name: str, results: Sequence[Result], options: Options) -> str:
     """Render ``results`` in the format ``name`` (a key of ``FORMATS``)."""
-    module: Format = import_module(f".{FORMATS[name]}", __package__)  # type: ignore[assignment]
-    return module.render(results, options)
+    module: Any = import_module(f".{FORMATS[name]}", __package__)
+    form: Format = module
+    return form.render(results, options)

@@ -13,7 +13,7 @@ from vllm_triage.classifier.testing import CORPUS, RuleFile, assert_verdict, che
 
 
 @pytest.fixture
-def write(tmp_path) -> Callable[..., Path]:
+def write(tmp_path: Path) -> Callable[..., Path]:
     """Write a rule file, with some of its text replaced."""
 
     def make(old: str = "", new: str = "") -> Path:
@@ -60,7 +60,8 @@ def test_a_counter_example_that_fires_is_named(write):
     rules = RuleFile(write())
     rules.rules[0].reject.append(f"(EngineCore pid=7) ERROR 11-02 10:00:00 [core.py:1] {LOG}")
 
-    assert ["fires on its counter-example" in text for text in rules.complaints()] == [True]
+    found = check_examples(rules.bucket, rules.rules[0], rules.triage)
+    assert ["fires on its counter-example" in text for text in found] == [True]
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def run(capsys, monkeypatch) -> Callable[..., Ran]:
 
 
 @pytest.fixture
-def failed(tmp_path) -> Path:
+def failed(tmp_path: Path) -> Path:
     """A log with a failure."""
     path = tmp_path / "failed.log"
     path.write_text(FAILED)
@@ -60,7 +60,7 @@ def failed(tmp_path) -> Path:
 
 
 @pytest.fixture
-def healthy(tmp_path) -> Path:
+def healthy(tmp_path: Path) -> Path:
     """A log without one."""
     path = tmp_path / "healthy.log"
     path.write_text(HEALTHY)

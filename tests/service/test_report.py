@@ -56,7 +56,7 @@ def test_every_log_is_answered_by_the_contract(path):
 def test_every_field_stands_in_the_documentation():
     """docs/output.md, field by field."""
     page = (DOCS / "output.md").read_text(encoding="utf-8")
-    documented = set(re.findall(r"^\| `([a-z_.\[\]]+)`", page, re.M))
+    documented = set(re.findall(r"^\| `([a-z_.\[\]]+)`", page, re.MULTILINE))
     fields = set(Report.model_fields) | {f"fixes[].{name}" for name in FIX}
 
     assert fields - documented == set()

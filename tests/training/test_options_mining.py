@@ -250,7 +250,7 @@ def test_variables_have_the_text_that_stands_in_for_them(release: Release) -> No
         "VLLM_LATE": {"default": "soon"},
         "VLLM_LEVEL": {"default": "INFO"},
         "VLLM_ON": {"default": "0"},
-        "VLLM_SPACE": {"default": "0"},
+        "VLLM_SPACE": {"default": None},
     }
 
 

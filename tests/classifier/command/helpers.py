@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
 
 from vllm_triage.classifier.command import corrected, corrected_command
@@ -22,6 +23,11 @@ def answer(command: str | None, *fixes: Advice, **facts: Any) -> Diagnosis:
     made.fixes = list(fixes)
     made.corrected_command = corrected_command(made.facts, made.fixes)
     return made
+
+
+def load_yaml(text: str) -> Any:
+    """Read YAML with PyYAML."""
+    return pytest.importorskip("yaml").safe_load(text)
 
 
 def forms(command: str | None, *fixes: Advice, **facts: Any) -> dict[str, Any]:

@@ -8,11 +8,10 @@ import re
 import shlex
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.classifier.command.helpers import TEXTS, VALUES, answer, commands, fix, forms
+from tests.classifier.command.helpers import TEXTS, VALUES, answer, commands, fix, forms, load_yaml
 from vllm_triage.classifier.command import FORMS, corrected, corrected_form, given_command
 from vllm_triage.classifier.command.difference import hunk
 from vllm_triage.classifier.command.scalars import quoted, read_flow, read_scalar, scalar
@@ -30,7 +29,7 @@ def pod(text: list[str]) -> list[str]:
 @given(TEXTS)
 def test_every_text_is_the_same_yaml_text(text):
     """A scalar, with or without need for quotes, is read by PyYAML as the text that was written."""
-    assert [text, text] == yaml.safe_load(f"- {scalar(text)}\n- {quoted(text)}\n")
+    assert [text, text] == load_yaml(f"- {scalar(text)}\n- {quoted(text)}\n")
 
 
 @given(TEXTS)
@@ -51,7 +50,7 @@ def test_the_docker_form_hands_on_every_word(words):
 @given(commands())
 def test_the_compose_form_is_yaml_with_every_word(words):
     """PyYAML reads the service; a doubled dollar sign is a dollar sign to compose."""
-    service = yaml.safe_load(forms(shlex.join(words), CHANGE)["compose"])["services"]["vllm"]
+    service = load_yaml(forms(shlex.join(words), CHANGE)["compose"])["services"]["vllm"]
     expected = ["--model", *words[2:], "--max-model-len", "4096"]
     assert expected == [value.replace("$$", "$") for value in service["command"]]
 
@@ -60,8 +59,8 @@ def test_the_compose_form_is_yaml_with_every_word(words):
 def test_the_kubernetes_and_helm_forms_are_yaml_with_every_word(words):
     """PyYAML reads the container and the chart's values, each with the whole command."""
     made = forms(shlex.join(words), CHANGE)
-    container = yaml.safe_load(made["kubernetes"])["containers"][0]
-    image = yaml.safe_load(made["helm"])["image"]
+    container = load_yaml(made["kubernetes"])["containers"][0]
+    image = load_yaml(made["helm"])["image"]
     expected = [*words, "--max-model-len", "4096"]
     assert expected == pod([*container["command"], *container["args"]])
     assert expected == pod(image["command"])
@@ -114,17 +113,17 @@ llm = LLM(
 def test_containers_get_the_gpus_that_the_parallel_sizes_need():
     """A changed tensor-parallel size changes the limits as well."""
     made = forms("vllm serve a/b -tp 4 -pp 2", fix("--tensor-parallel-size 2"))
-    limits = yaml.safe_load(made["kubernetes"])["containers"][0]["resources"]["limits"]
+    limits = load_yaml(made["kubernetes"])["containers"][0]["resources"]["limits"]
     assert limits == {"nvidia.com/gpu": "4"}
-    assert yaml.safe_load(made["helm"])["resources"]["requests"] == {"nvidia.com/gpu": 4}
+    assert load_yaml(made["helm"])["resources"]["requests"] == {"nvidia.com/gpu": 4}
 
 
 def test_variables_are_handed_on_in_every_form():
     """A variable set in front stands in the container's environment."""
     made = forms("A=1 vllm serve a/b", fix("VLLM_USE_DEEP_GEMM=0", "env"))
     expected = {"A": "1", "VLLM_USE_DEEP_GEMM": "0"}
-    assert expected == yaml.safe_load(made["compose"])["services"]["vllm"]["environment"]
-    container = yaml.safe_load(made["kubernetes"])["containers"][0]
+    assert expected == load_yaml(made["compose"])["services"]["vllm"]["environment"]
+    container = load_yaml(made["kubernetes"])["containers"][0]
     assert expected == {entry["name"]: entry["value"] for entry in container["env"]}
     assert made["shell"] == "A=1 VLLM_USE_DEEP_GEMM=0 vllm serve a/b"
     assert "-e A=1 -e VLLM_USE_DEEP_GEMM=0 vllm/vllm-openai:latest" in made["docker"]
@@ -134,8 +133,8 @@ def test_the_shells_variables_become_those_of_each_form():
     """$NAME is a shell's and compose's, $(NAME) a pod's, expandvars Python's; in single quotes it is text."""
     made = forms("vllm serve $ROOT/x --download-dir '$y'", CHANGE)
     assert made["shell"] == "vllm serve $ROOT/x --download-dir '$y' --max-model-len 4096"
-    assert yaml.safe_load(made["compose"])["services"]["vllm"]["command"][1:4:2] == ["$ROOT/x", "$$y"]
-    assert yaml.safe_load(made["kubernetes"])["containers"][0]["args"][0:3:2] == ["$(ROOT)/x", "$y"]
+    assert load_yaml(made["compose"])["services"]["vllm"]["command"][1:4:2] == ["$ROOT/x", "$$y"]
+    assert load_yaml(made["kubernetes"])["containers"][0]["args"][0:3:2] == ["$(ROOT)/x", "$y"]
     assert 'model=os.path.expandvars("$ROOT/x")' in made["python"]
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.classifier.command.helpers import TEXTS, fix, forms
+from tests.classifier.command.helpers import TEXTS, fix, forms, load_yaml
 
 FLAG = fix("--max-model-len 4096")
 VARIABLES = fix("VLLM_USE_DEEP_GEMM=0 NCCL_DEBUG=INFO", "env")
@@ -78,9 +77,9 @@ def test_a_compose_list_is_changed_in_one_line():
 
 def test_a_compose_file_gets_variables_in_its_own_style():
     """A list of NAME=value gets more of them."""
-    made = yaml.safe_load(forms(COMPOSE, VARIABLES)["compose"])["services"]
+    made = load_yaml(forms(COMPOSE, VARIABLES)["compose"])["services"]
     assert made["vllm"]["environment"] == ["HF_HOME=/data", "VLLM_USE_DEEP_GEMM=0", "NCCL_DEBUG=INFO"]
-    assert yaml.safe_load(COMPOSE)["services"]["proxy"] == made["proxy"]
+    assert load_yaml(COMPOSE)["services"]["proxy"] == made["proxy"]
 
 
 @pytest.mark.parametrize(
@@ -96,26 +95,26 @@ def test_a_compose_file_gets_variables_in_its_own_style():
 def test_variables_are_set_however_they_are_written(environment, expected):
     """Absent, empty, between brackets, or a table: each gets the new variables."""
     text = f"services:\n  vllm:\n    command: --model a/b\n{environment}    ports: []\n"
-    assert expected == yaml.safe_load(forms(text, VARIABLES)["compose"])["services"]["vllm"]["environment"]
+    assert expected == load_yaml(forms(text, VARIABLES)["compose"])["services"]["vllm"]["environment"]
 
 
 def test_a_pod_is_changed_in_the_container_that_runs_vllm():
     """Arguments and variables of other containers are none of ours; a value from a secret stays one."""
     made = forms(POD, FLAG, VARIABLES)
-    before, after = yaml.safe_load(POD)["spec"], yaml.safe_load(made["kubernetes"])["spec"]
+    before, after = load_yaml(POD)["spec"], load_yaml(made["kubernetes"])["spec"]
     assert before["containers"][0] == after["containers"][0]
     assert after["containers"][1]["args"] == ["--max-model-len", "4096"]
     assert [line for line in made["diff"].splitlines()[3:] if line[0] in "+-"] == ['-    - "9000"', '+    - "4096"']
-    env = yaml.safe_load(forms(POD, VARIABLES)["kubernetes"])["spec"]["containers"][1]["env"]
+    env = load_yaml(forms(POD, VARIABLES)["kubernetes"])["spec"]["containers"][1]["env"]
     assert before["containers"][1]["env"][0] == env[0]
     assert env[1:] == [{"name": "NCCL_DEBUG", "value": "INFO"}, {"name": "VLLM_USE_DEEP_GEMM", "value": "0"}]
 
 
 def test_helm_values_are_changed_in_their_command():
     """The chart's image.command is the whole command; image.env holds the variables."""
-    made = yaml.safe_load(forms(VALUES, FLAG)["helm"])
+    made = load_yaml(forms(VALUES, FLAG)["helm"])
     assert made["image"]["command"] == ["vllm", "serve", "/data/", "--max-model-len", "4096"]
-    env = yaml.safe_load(forms(VALUES, VARIABLES)["helm"])["image"]["env"]
+    env = load_yaml(forms(VALUES, VARIABLES)["helm"])["image"]["env"]
     assert env == [{"name": "VLLM_USE_DEEP_GEMM", "value": "0"}, {"name": "NCCL_DEBUG", "value": "INFO"}]
 
 
@@ -131,7 +130,7 @@ def test_helm_values_are_changed_in_their_command():
 def test_fragments_are_changed_too(text, key):
     """One key of a manifest, as logs show it, is enough."""
     made = forms(text, FLAG)
-    shown = yaml.safe_load(made["compose" if key == "command" else "kubernetes"])[key]
+    shown = load_yaml(made["compose" if key == "command" else "kubernetes"])[key]
     assert "9000" not in str(shown)
     assert "4096" in str(shown)
 
@@ -151,7 +150,7 @@ def test_a_manifest_gives_all_other_forms(text, shell, image):
     assert shell == made["shell"]
     assert f" {image} --model " in made["docker"]
     for form in ("compose", "kubernetes", "helm"):
-        assert "4096" in str(yaml.safe_load(made[form]))
+        assert "4096" in str(load_yaml(made[form]))
 
 
 def test_secrets_of_a_manifest_are_masked():
@@ -160,14 +159,16 @@ def test_secrets_of_a_manifest_are_masked():
     text = text.replace('"9000"', '"9000"\n    - --api-key\n    - topsecret2')
     made = forms(text, FLAG)
     assert not [form for form in made if "topsecret" in str(made[form])]
-    assert yaml.safe_load(made["kubernetes"])["spec"]["containers"][1]["env"][2]["value"] == "<secret>"
+    assert load_yaml(made["kubernetes"])["spec"]["containers"][1]["env"][2]["value"] == "<secret>"
 
 
 @given(st.lists(TEXTS.filter(str.isprintable), min_size=1, max_size=4), st.sampled_from([None, False]))
 def test_any_argument_survives_in_a_pod(values, flow):
     """Whatever the arguments hold, only the changed one changes."""
     words = ["--model", "acme/vllm", "--max-model-len", "9000", "--served-model-name", *values]
-    dumped = yaml.safe_dump({"args": words}, default_flow_style=flow, width=10**6, allow_unicode=True)
-    after = yaml.safe_load(forms(dumped, FLAG)["kubernetes"])["args"]
+    dumped = pytest.importorskip("yaml").safe_dump(
+        {"args": words}, default_flow_style=flow, width=10**6, allow_unicode=True
+    )
+    after = load_yaml(forms(dumped, FLAG)["kubernetes"])["args"]
     expected = ["4096" if word == "9000" and place == 3 else word for place, word in enumerate(words)]
     assert expected == after

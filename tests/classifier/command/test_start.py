@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 import pytest
 from hypothesis import given
 
 from tests.classifier.command.helpers import answer, commands, fix, forms
+from vllm_triage.classifier.api import shared
 from vllm_triage.classifier.command import corrected
+from vllm_triage.classifier.command.change import read_change
 
 FLAG = fix("--max-model-len 4096")
 VARIABLE = fix("XX_GEMM=0", "env")
+CORPUS = shared().corpus
 MODULE = "python3 -m vllm.entrypoints.openai.api_server"
 
 
@@ -30,11 +34,11 @@ MODULE = "python3 -m vllm.entrypoints.openai.api_server"
         ("env A=1 vllm serve a/b", VARIABLE, "env A=1 XX_GEMM=0 vllm serve a/b"),
         ("bash -c 'vllm serve a/b --seed 1'", FLAG, "bash -c 'vllm serve a/b --seed 1 --max-model-len 4096'"),
         ("docker run --gpus all i/m --model a/b", FLAG, "docker run --gpus all i/m --model a/b --max-model-len 4096"),
-        ("docker run --rm -it -e A=1 i/m --model a/b", VARIABLE, "docker run --rm -it -e A=1 -e XX_GEMM=0 i/m --model a/b"),
+        ("docker run -it -e A=1 i/m --model a/b", VARIABLE, "docker run -it -e A=1 -e XX_GEMM=0 i/m --model a/b"),
         ("docker run -eXX_GEMM=1 i/m --model a/b", VARIABLE, "docker run -eXX_GEMM=0 i/m --model a/b"),
         ("docker run --env=XX_GEMM=1 i/m --model a/b", VARIABLE, "docker run --env=XX_GEMM=0 i/m --model a/b"),
         ("sudo podman run -d i/m serve a/b", FLAG, "sudo podman run -d i/m serve a/b --max-model-len 4096"),
-        ("docker run i/m bash -c 'vllm serve a/b'", FLAG, "docker run i/m bash -c 'vllm serve a/b --max-model-len 4096'"),
+        ("docker run m bash -c 'vllm serve a/b'", FLAG, "docker run m bash -c 'vllm serve a/b --max-model-len 4096'"),
         ("['vllm', 'serve', 'a/b', '--seed', '1']", FLAG, "vllm serve a/b --seed 1 --max-model-len 4096"),
         ("--model a/b --seed 1", FLAG, "vllm serve a/b --seed 1 --max-model-len 4096"),
     ],
@@ -66,8 +70,9 @@ def test_arguments_from_the_log_make_the_command(words):
                  "hf_overrides": {"a": [1]},
                  "served_model_name": ["x", "y"], "chat_template": " ".join(words), "api_key": None}  # fmt: skip
     made = forms(None, FLAG, arguments=arguments)
-    expected = ["vllm", "serve", words[2], "--enforce-eager", "--no-enable-prefix-caching", "--hf-overrides", '{"a": [1]}',
-                "--served-model-name", "x", "y", "--chat-template", " ".join(words), "--max-model-len", "4096"]  # fmt: skip
+    named = ["--served-model-name", "x", "y", "--chat-template", " ".join(words)]
+    expected = ["vllm", "serve", words[2], "--enforce-eager", "--no-enable-prefix-caching", "--hf-overrides"]
+    expected += ['{"a": [1]}', *named, "--max-model-len", "4096"]
     assert (expected, "arguments") == (shlex.split(made["shell"]), made["basis"])
 
 
@@ -99,7 +104,7 @@ def test_the_configuration_is_the_last_resort():
         fix("--tokenizer ORG/ORIGINAL"),
         fix("--chat-template /path/to/x.jinja"),
         fix("VLLM_PORT=51000, and --port 8000 for HTTP", "env"),
-        fix("VLLM_LOGGING_LEVEL=DEBUG vllm serve x", "env"),
+        fix("VLLM_LOGGING_LEVEL=DEBUG python run.py", "env"),
         fix("--max-model-len N   (N up to what config.json says)"),
         fix("leave --kv-transfer-config away"),
         fix("--port 1"),
@@ -111,6 +116,29 @@ def test_a_fix_that_cannot_be_pasted_is_passed_over(first):
     made = answer("vllm serve a/b --port 1", first, fix("--max-model-len 4096", rank=2))
     assert made.corrected_command == "vllm serve a/b --port 1 --max-model-len 4096"
     assert (corrected(made) or {})["fix"] == 2
+
+
+@pytest.mark.parametrize("change", ["export XX_GEMM=0", "XX_GEMM=0 vllm serve MODEL", "XX_GEMM=0   # first"])
+def test_a_change_may_be_written_as_a_person_types_it(change):
+    """What a shell needs around the variable is no part of the change."""
+    assert forms("vllm serve a/b", fix(change, "env"))["shell"] == "XX_GEMM=0 vllm serve a/b"
+
+
+NAMES = {"FLASH_ATTN", "TRITON_ATTN", "TRITON_ATTN_VLLM_V1", "FLASHINFER", "FLEX_ATTENTION", "XFORMERS", "NONE"}
+NAMES |= {"PIECEWISE", "HND", "NHD"}
+"""Values of vLLM's options that are written in capitals."""
+
+
+def test_no_placeholder_of_the_corpus_is_pasted():
+    """Words in capitals stand for a person's own value, unless they are values of an option."""
+    pasted = []
+    for cause in (cause for bucket in CORPUS.buckets() for cause in CORPUS.texts(bucket)["causes"].values()):
+        for change in (item["change"] for item in cause["fix"] if item["kind"] in ("flag", "env")):
+            _, parts = read_change(re.sub(r"\{[a-z_0-9]+(?:\|[^{}]*)?\}", "7", change)) or ([], [])
+            pasted += [value.value for part in parts for value in part.values]
+    words = {word for value in pasted for word in re.split(r"[^A-Za-z0-9_]+", value)}
+    assert {word for word in words if word.isupper()} <= NAMES
+    assert "TRITON_ATTN" in words
 
 
 def test_a_remark_behind_a_change_is_not_pasted():

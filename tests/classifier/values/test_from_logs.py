@@ -235,6 +235,7 @@ class TestTensorParallel:
             ({"gpu_count": 8, "tensor_parallel_size": 2, "num_attention_heads": 40}, "4"),
             ({"gpu_count": 8, "tensor_parallel_size": 4, "num_attention_heads": 28}, "7"),
             ({"gpu_count": 8, "tensor_parallel_size": 4, "num_attention_heads": 28, "num_key_value_heads": 4}, ""),
+            ({"gpu_count": 8, "tensor_parallel_size": 2, "num_attention_heads": 32, "num_key_value_heads": 2}, "4"),
             ({"gpu_count": 2, "tensor_parallel_size": 4}, "2"),
             ({"gpu_count": 3, "tensor_parallel_size": 4}, "2"),
             ({"gpu_count": 3, "world_size": 4}, "2"),

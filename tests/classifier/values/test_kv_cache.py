@@ -95,12 +95,15 @@ def test_bytes_per_token(name):
     assert sum(pages) == layout(model(name)).token_bytes == KIB_PER_TOKEN[name] * 1024
 
 
+@pytest.mark.parametrize("batched", [1, 2048, 2049])
 @pytest.mark.parametrize("length", [1, 100, 4096, 31000, 131072])
 @pytest.mark.parametrize("name", NAMES)
-def test_memory_of_a_request(name, length):
+def test_memory_of_a_request(name, length, batched):
     """A request needs what vLLM's group arithmetic says, windows, states and padding included."""
     groups = groups_of(SPECS[name])
-    assert layout(model(name), version="0.19.1").request_bytes(length, 2048) == request_bytes(groups, length, 2048)
+    assert layout(model(name), version="0.19.1").request_bytes(length, batched) == request_bytes(
+        groups, length, batched
+    )
     assert layout(model(name), version="0.19.1").block_bytes == block_bytes(groups)
 
 

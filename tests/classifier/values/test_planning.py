@@ -63,6 +63,7 @@ def test_a_budget_that_is_too_small_for_memory_that_is_not():
     plan = planned("qwen2.5-7b", 16)
     assert plan.verdict == "does_not_fit"
     assert plan.problem.startswith("On each GPU 14.7 GiB (0.92 of 16.0 GiB) are too little: weights 14.2 GiB")
+    assert planned("llama-3.1-70b", 70, 2).problem.startswith("On each GPU 64.4 GiB (0.92 of 70.0 GiB) are too little")
 
 
 def test_every_proposed_change_does_what_it_says():
