@@ -143,7 +143,7 @@ def _recovered(hit: Hit, incident: Incident, tail: list[Line]) -> bool:
     last = max(hit.last, hit.line.number)
     if ready and last < ready:
         return True
-    if ready and hit.rule.bucket == "client_connection":
+    if ready and hit.rule.bucket == "client_connection" and ("facts/answered" in incident.fired or hit.count < 3):
         return True  # probes and strangers' requests at a server that works
     answered = max((line.number for line in tail if '" 200' in line.text), default=0)
     return hit.rule.bucket in WAITS and last < answered
