@@ -23,6 +23,8 @@ _RULES: tuple[tuple[LazyPattern, str], ...] = (
     # Named values: --api-key X, api_key='X', "password": "X", HF_TOKEN=X. A space separates only after an option: "password is wrong" is a sentence.
     (LazyPattern(rf"(?P<keep>{_NAMED})\[(?!['\"]?<secret>|\])[^\]\n]{{1,2000}}\]"), r"\g<keep>['<secret>']"),
     (LazyPattern(rf"(?P<keep>{_NAMED})(?P<quote>['\"])(?!<)(?:(?!(?P=quote)|\n).){{1,2000}}(?P=quote)"), r"\g<keep>\g<quote><secret>\g<quote>"),
+    # A line that was cut before the closing quote.
+    (LazyPattern(rf"(?P<keep>{_NAMED}\[?['\"])(?!<)[^'\"\n]+$"), r"\g<keep><secret>"),
     (LazyPattern(rf"(?P<keep>{_NAMED}\[?['\"]?)(?!None\b|null\b|True\b|False\b|<|-)[^\s'\",\[\])}}]{{4,}}"), r"\g<keep><secret>"),
     (LazyPattern(rf"(?<![\w-])(?P<keep>[A-Z][A-Z0-9_]{{0,60}}_(?:TOKEN|SECRET|PASSWORD|PASSWD|ACCESS_KEY|PRIVATE_KEY)=)(?P<quote>['\"]?)(?!<)[^\s'\",\])}}]{{4,}}(?P=quote)"), r"\g<keep>\g<quote><secret>\g<quote>"),
     (LazyPattern(r"(?P<keep>[?&](?:X-Amz-Signature|Signature|sig|token|access_token|key)=)[^&\s'\"]{6,}"), r"\g<keep><signature>"),

@@ -103,18 +103,18 @@ def read_blocks(source: Any) -> Iterator[Block]:
 
 
 def _joined_blocks(sources: Iterable[Any]) -> Iterator[Block]:
-    number = 0
+    before, unfinished = 0, False
     for source in sources:
-        block = None
+        lines = 0
         for block in read_blocks(source):
-            whole = block.data
-            yield Block(whole, block.number + number, block.size)
-        if block is not None:
-            number += block.number + block.data.count(b"\n")
-            if block.data.endswith(b"\n"):
-                number -= 1
-            elif block.data:
-                yield Block(b"\n", number, 0)
+            if not block.data:
+                continue
+            if unfinished and not lines:
+                yield Block(b"\n", before, 0)
+            yield Block(block.data, before + block.number, block.size)
+            unfinished = not block.data.endswith(b"\n")
+            lines = block.number - 1 + block.data.count(b"\n") + unfinished
+        before += lines
 
 
 def _peek(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
@@ -272,13 +272,13 @@ def _blocks(chunks: Iterator[bytes]) -> Iterator[Block]:
 def _end_of_block(data: bytes) -> int:
     """Return where to cut: after the last newline; within an endless line, after a carriage return or a space; 0 for not yet."""
     end = data.rfind(b"\n") + 1
-    if end or len(data) < BLOCK:
+    if end or len(data) <= BLOCK:
         return end
     end = data.rfind(b"\r", 0, BLOCK) + 1 or data.rfind(b" ", BLOCK - HEAD, BLOCK) + 1
     if end:
         return end
     end = BLOCK
-    while end > BLOCK - 4 and data[end - 1] & 0xC0 == 0x80:
+    while end > BLOCK - 4 and data[end] & 0xC0 == 0x80:
         # Not within a character.
         end -= 1
     return end

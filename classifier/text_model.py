@@ -101,7 +101,9 @@ def evidence(traces: list[Trace], errors: list[Line], stage: str = "", bucket: s
             texts.setdefault(frame.line, (frame.raw, trace.process))
             texts.setdefault(frame.code_line, (frame.code_raw, trace.process))
         texts.setdefault(trace.number, (trace.raw or trace.text, trace.process))
-    found = sorted((number for number in total if texts.get(number, ("", ""))[0]), key=lambda item: (-total[item], item))
+    found = sorted(
+        (number for number in total if texts.get(number, ("", ""))[0]), key=lambda item: (-total[item], item)
+    )
     return [Evidence(number, *texts[number], "model") for number in found[:3]]
 
 
@@ -257,7 +259,10 @@ class TextModel:
         """Weigh the units of a log: roots before what came after, faults before the wrappers that speak of them."""
         scores = [self.logits(part) for part in parts]
         weights = self.weights(scores)
-        joint = [sum(weight * score[index] for weight, score in zip(weights, scores, strict=True)) for index in range(len(self.buckets))]
+        joint = [
+            sum(weight * score[index] for weight, score in zip(weights, scores, strict=True))
+            for index in range(len(self.buckets))
+        ]
         order = zip(self.buckets, self.probabilities(joint), strict=True)
         return sorted(order, key=lambda item: (-item[1], item[0]))
 
@@ -315,7 +320,10 @@ def _load() -> TextModel | None:
         try:
             _state = (read_model(FOLDER), "")
         except OSError as error:
-            _state = (None, f"no text model: {error.strerror or error} ({os.path.basename(str(error.filename or FOLDER))})")
+            _state = (
+                None,
+                f"no text model: {error.strerror or error} ({os.path.basename(str(error.filename or FOLDER))})",
+            )
         except (ValueError, KeyError, TypeError, struct.error) as error:
             _state = (None, f"the text model is damaged: {error}; install vllm-triage anew")
     model: TextModel | None = _state[0]

@@ -173,7 +173,8 @@ def regex_build() -> str:
     import regex
     from regex import _regex
 
-    return f"{regex.__version__};{_regex.MAGIC};{_regex.CODE_SIZE};{sys.byteorder}"
+    engine: Any = _regex
+    return f"{regex.__version__};{engine.MAGIC};{engine.CODE_SIZE};{sys.byteorder}"
 
 
 def _stamp() -> str:
@@ -192,8 +193,8 @@ def plugin_folders() -> list[str]:
     """Return the rule folders that the environment names and that installed packages offer.
 
     ``VLLM_TRIAGE_RULES`` holds folders, parted like ``PATH``. A distribution offers the folder of one of its packages
-    by an entry point of the group ``vllm_triage.rules``; its name must begin with ``vllm-triage-``: listing names costs a
-    quarter of a millisecond, reading the entry points of everything that is installed ten and more.
+    by an entry point of the group ``vllm_triage.rules``; its name must begin with ``vllm-triage-``: listing names costs
+    a quarter of a millisecond, reading the entry points of everything that is installed ten and more.
     """
     folders = [folder for folder in os.environ.get("VLLM_TRIAGE_RULES", "").split(os.pathsep) if folder]
     for place in sys.path:

@@ -238,7 +238,7 @@ def test_blocks_hold_whole_lines_and_count_on(size: int) -> None:
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("unit", [b"x", b"word and ", b"10%\r", "é".encode(), "中".encode()], ids=["x", "words", "bar", "two", "three"])
+@pytest.mark.parametrize("unit", [b"x", b"word and ", b"\r10%", "é".encode(), "中".encode()], ids=["x", "words", "bar", "two", "three"])
 def test_endless_line_comes_in_pieces_that_cut_no_character(unit: bytes) -> None:
     """A line beyond all measure is handed on in bounded pieces of one line number."""
     data = unit * (50_000 // len(unit)) + b"\nValueError: after\n"

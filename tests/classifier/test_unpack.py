@@ -16,6 +16,8 @@ from vllm_triage.classifier import unpack
 from vllm_triage.classifier.errors import InputError
 from vllm_triage.classifier.read import Chunks, read_blocks
 
+ZSTD_BLOCK = (128 << 10) * 1.2
+"""Zstd hands out whole blocks; some slack for data that pack unevenly."""
 WORDS = random.Random(1)
 LOG = b"".join(b"INFO 11-02 10:00:00 [core.py:%d] %s\n" % (number, WORDS.randbytes(20).hex().encode()) for number in range(4000))
 
@@ -55,7 +57,7 @@ def test_cut_data_are_used_as_far_as_they_go(pack: object, share: float) -> None
     data = pack(LOG)  # type: ignore[operator]
     read = text_of(data[: int(len(data) * share)])
     assert LOG.startswith(read)
-    assert len(read) > len(LOG) * (share - 0.3)
+    assert len(read) > len(LOG) * share - ZSTD_BLOCK
 
 
 def test_gzip_data_with_a_wrong_check_sum_are_used() -> None:

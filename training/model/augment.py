@@ -14,7 +14,17 @@ _FIGURE = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 _NAME = re.compile(r"\bexample\b")
 _FINAL = re.compile(r"^(?P<kind>(?:\w+\.)*[A-Z]\w+): (?P<message>.+)$", re.MULTILINE | re.DOTALL)
 _HEAD = "Traceback (most recent call last):\n"
-_NAMES = ("Qwen/Qwen2.5-7B-Instruct", "llama", "bfloat16", "model.layers.3.mlp", "fp8", "None", "/data/models/harbor", "cuda", "auto")
+_NAMES = (
+    "Qwen/Qwen2.5-7B-Instruct",
+    "llama",
+    "bfloat16",
+    "model.layers.3.mlp",
+    "fp8",
+    "None",
+    "/data/models/harbor",
+    "cuda",
+    "auto",
+)
 _WRAPPED = ("RuntimeError", "ValueError", "Exception")
 _SYNONYMS = {
     "not supported": "unsupported", "is not supported": "cannot be used", "cannot": "can not", "must be": "has to be", "should be": "must be", "failed to": "could not",
@@ -34,14 +44,19 @@ def variants(row: Row, seed: random.Random) -> Iterator[Row]:
         yield _staged(row, row.text[final.start() :], 0.5, seed)
         if final.start() > 40:
             yield _staged(row, row.text[: final.start()], 0.4, seed)
-        yield _staged(row, row.text[: final.start()] + f"{seed.choice(_WRAPPED)}: {_lived(final['message'], seed)}", 0.4, seed)
+        yield _staged(
+            row, row.text[: final.start()] + f"{seed.choice(_WRAPPED)}: {_lived(final['message'], seed)}", 0.4, seed
+        )
     if final is not None:
         message = _reworded(_lived(final["message"], seed), seed)
         yield _staged(row, f"{row.text[: final.start()]}{final['kind']}: {message}", 0.5, seed)
         yield _staged(row, f"{final['kind']}: {_cut(message, seed)}", 0.3, seed)
         # Logged rather than raised: one line of the engine's logger.
-        yield _staged(row, f"ERROR 11-02 10:00:00 [core.py:{seed.randint(1, 999)}] {final['kind']}: {message}", 0.3, seed)
-        for _ in range(2):
+        yield _staged(
+            row, f"ERROR 11-02 10:00:00 [core.py:{seed.randint(1, 999)}] {final['kind']}: {message}", 0.3, seed
+        )
+        # Where a rule's example shows a stack, the stack tells the fault: it keeps its own.
+        for _ in range(0 if has_stack and row.origin == "rule" else 2):
             yield _staged(row, _with_stack(row.text, final, has_stack, seed), 0.4, seed)
     elif not has_stack:
         yield _staged(row, f"{_HEAD}{above(seed)}{below(seed)}RuntimeError: {_lived(row.text, seed)}", 0.3, seed)

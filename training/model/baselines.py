@@ -27,7 +27,11 @@ def nearest(rows: Sequence[Row]) -> Callable[[str], Guess]:
         incident, beside = read(text)
         last = incident.traces[-1].text if incident.traces else ""
         lines = [line for line in text.splitlines() if _ERROR.search(line)]
-        likeness = (known @ vectors.transform([last or (beside[-1].text if beside else (lines[-1] if lines else ""))]).T).toarray().ravel()
+        likeness = (
+            (known @ vectors.transform([last or (beside[-1].text if beside else (lines[-1] if lines else ""))]).T)
+            .toarray()
+            .ravel()
+        )
         at = int(likeness.argmax())
         return rows[at].bucket, float(likeness[at])
 

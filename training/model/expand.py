@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 import re
 import warnings
-from typing import Any
 
 # The parse tree is the standard library's own; nothing else takes an expression apart.
 from re import _constants as op  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any
 
 LONGEST = 4
 """Repetitions beyond the least that are drawn."""

@@ -116,7 +116,9 @@ def _matrix(rows: Sequence[Sequence[str]], index: dict[int, int], rarity: list[f
         columns += [column for column, _ in known]
         values += [value / norm for _, value in known]
         starts.append(len(columns))
-    matrix = csr_matrix((np.array(values), np.array(columns, dtype=np.int32), np.array(starts)), shape=(len(rows), len(rarity)))
+    matrix = csr_matrix(
+        (np.array(values), np.array(columns, dtype=np.int32), np.array(starts)), shape=(len(rows), len(rarity))
+    )
     matrix.sum_duplicates()
     return matrix
 

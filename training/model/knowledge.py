@@ -51,7 +51,11 @@ def _drawn(rule: Rule, seed: random.Random) -> list[str]:
         return [" ".join(text.split()) for text in draw(rule.pattern, DRAWN, seed)]
     kinds = draw(rule.exception, DRAWN, seed) if rule.exception else ["RuntimeError"]
     messages = draw(rule.message, DRAWN, seed) if rule.message else [""]
-    frames = [_frame(text) for text in draw(rule.frames or rule.innermost, DRAWN, seed)] if rule.frames or rule.innermost else [""]
+    frames = (
+        [_frame(text) for text in draw(rule.frames or rule.innermost, DRAWN, seed)]
+        if rule.frames or rule.innermost
+        else [""]
+    )
     if not (kinds and messages and frames):
         return []
     return [
