@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .lazy import LazyPattern
+from .mask import mask
 from .model import Advice
 from .values import COMPUTED
 from .versions import in_range
@@ -42,7 +43,7 @@ def lookup(name: str, values: Mapping[str, Any]) -> str | None:
     value = values.get(name)
     if value is None or value == "" or isinstance(value, (dict, list)):
         return None
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else mask(str(value))
 
 
 def sentences(template: str, values: Mapping[str, Any]) -> str:
@@ -89,7 +90,7 @@ def _ordered(left: Any, right: Any, way: int) -> bool:
     return False
 
 
-def advise(cause: Mapping[str, Any], facts: Mapping[str, Any], captures: Mapping[str, Any]) -> list[Advice]:
+def advise(cause: Mapping[str, Any], facts: Mapping[str, Any], captures: Mapping[str, Any], newest: str = "") -> list[Advice]:
     """Return the fixes of ``cause`` that hold for this log, ranked.
 
     A fix whose option the log's vLLM release does not have is left out; its successor stands in the same list.
@@ -114,13 +115,13 @@ def advise(cause: Mapping[str, Any], facts: Mapping[str, Any], captures: Mapping
             sentences(fix["verify"], values), fix["option"], value if complete else "", fix["safety"], fix["versions"], fix["source"], exact,
         ))  # fmt: skip
     if not version:
-        known = _newest_first(known)
+        known = _newest_first(known, newest)
     for rank, advice in enumerate(known, 1):
         advice.rank = rank
     return known
 
 
-def _newest_first(fixes: list[Advice]) -> list[Advice]:
+def _newest_first(fixes: list[Advice], newest: str) -> list[Advice]:
     """Without a version, keep of options that replaced each other those of the newest release before the others."""
-    current = [fix for fix in fixes if not fix.versions or in_range("0.33.0", fix.versions) is not False]
+    current = [fix for fix in fixes if not fix.versions or in_range(newest, fix.versions) is not False]
     return current + [fix for fix in fixes if fix not in current]

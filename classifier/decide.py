@@ -233,7 +233,7 @@ def _answer(
     captures = dict(hit.captures) if hit is not None else {}
     values = {**incident.facts, **captures}
     facts = incident.facts
-    fixes = advise(entry, facts, captures)
+    fixes = advise(entry, facts, captures, corpus.newest)
     return Diagnosis(
         bucket=bucket,
         cause=f"{bucket}/{cause}",

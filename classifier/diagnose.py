@@ -211,9 +211,9 @@ def stop_line(incident: Incident) -> int:
 
 def _depth(process: str) -> int:
     name = process.lower()
-    if "worker" in name or "rank" in name:
+    if "worker" in name:
         return 2
-    return 1 if "engine" in name else 0
+    return 1 if "engine" in name or "rank" in name else 0
 
 
 def _distinct(candidates: list[Candidate]) -> list[Candidate]:

@@ -1,4 +1,5 @@
 """Masks secrets in everything that leaves: tokens, keys, passwords. Placeholders say what stood there."""
+
 from __future__ import annotations
 
 import re
@@ -17,20 +18,45 @@ _RULES: tuple[tuple[LazyPattern, str], ...] = (
     (LazyPattern(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"), "<aws-key-id>"),
     (LazyPattern(r"\bAIza[\w-]{30,}"), "<google-key>"),
     (LazyPattern(r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"), "<jwt>"),
-    (LazyPattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", re.S), "<private-key>"),
-    (LazyPattern(r"(?i)\b(?P<keep>(?:authorization['\"]?\s*[:=]\s*['\"]?)?bearer\s+)[\w.~+/=-]{8,}"), r"\g<keep><token>"),
-    (LazyPattern(r"(?P<keep>[a-z][a-z0-9+.-]{1,20}://[^\s:/@'\"]{0,80}:)[^\s@/'\"]{1,200}(?=@)"), r"\g<keep><password>"),
+    (
+        LazyPattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", re.DOTALL),
+        "<private-key>",
+    ),
+    (
+        LazyPattern(r"(?i)\b(?P<keep>(?:authorization['\"]?\s*[:=]\s*['\"]?)?bearer\s+)[\w.~+/=-]{8,}"),
+        r"\g<keep><token>",
+    ),
+    (
+        LazyPattern(r"(?P<keep>[a-z][a-z0-9+.-]{1,20}://[^\s:/@'\"]{0,80}:)[^\s@/'\"]{1,200}(?=@)"),
+        r"\g<keep><password>",
+    ),
     # Named values: --api-key X, api_key='X', "password": "X", HF_TOKEN=X. A space separates only after an option: "password is wrong" is a sentence.
     (LazyPattern(rf"(?P<keep>{_NAMED})\[(?!['\"]?<secret>|\])[^\]\n]{{1,2000}}\]"), r"\g<keep>['<secret>']"),
-    (LazyPattern(rf"(?P<keep>{_NAMED})(?P<quote>['\"])(?!<)(?:(?!(?P=quote)|\n).){{1,2000}}(?P=quote)"), r"\g<keep>\g<quote><secret>\g<quote>"),
+    (
+        LazyPattern(rf"(?P<keep>{_NAMED})(?P<quote>['\"])(?!<)(?:(?!(?P=quote)|\n).){{1,2000}}(?P=quote)"),
+        r"\g<keep>\g<quote><secret>\g<quote>",
+    ),
     # A line that was cut before the closing quote.
     (LazyPattern(rf"(?P<keep>{_NAMED}\[?['\"])(?!<)[^'\"\n]+$"), r"\g<keep><secret>"),
-    (LazyPattern(rf"(?P<keep>{_NAMED}\[?['\"]?)(?!None\b|null\b|True\b|False\b|<|-)[^\s'\",\[\])}}]{{4,}}"), r"\g<keep><secret>"),
-    (LazyPattern(rf"(?<![\w-])(?P<keep>[A-Z][A-Z0-9_]{{0,60}}_(?:TOKEN|SECRET|PASSWORD|PASSWD|ACCESS_KEY|PRIVATE_KEY)=)(?P<quote>['\"]?)(?!<)[^\s'\",\])}}]{{4,}}(?P=quote)"), r"\g<keep>\g<quote><secret>\g<quote>"),
-    (LazyPattern(r"(?P<keep>[?&](?:X-Amz-Signature|Signature|sig|token|access_token|key)=)[^&\s'\"]{6,}"), r"\g<keep><signature>"),
+    (
+        LazyPattern(rf"(?P<keep>{_NAMED}\[?['\"]?)(?!None\b|null\b|True\b|False\b|<|-)[^\s'\",\[\])}}]{{4,}}"),
+        r"\g<keep><secret>",
+    ),
+    (
+        LazyPattern(
+            r"(?<![\w-])(?P<keep>[A-Z][A-Z0-9_]{0,60}_(?:TOKEN|SECRET|PASSWORD|PASSWD|ACCESS_KEY|PRIVATE_KEY)=)(?P<quote>['\"]?)(?!<)[^\s'\",\])}]{4,}(?P=quote)"
+        ),
+        r"\g<keep>\g<quote><secret>\g<quote>",
+    ),
+    (
+        LazyPattern(r"(?P<keep>[?&](?:X-Amz-Signature|Signature|sig|token|access_token|key)=)[^&\s'\"]{6,}"),
+        r"\g<keep><signature>",
+    ),
 )
 _SECRET_NAME = LazyPattern(r"api_?key|(?:hf|auth|access)_?token|password|secret")
-_HINT = LazyPattern(r"(?i)hf_|gh[pousr]_|github_pat|glpat|xox|sk-|nvapi|wandb-|dckr_pat|pypi-|AKIA|ASIA|AIza|eyJ|PRIVATE KEY|bearer|://[^\s/]*:[^\s/]*@|key|token|secret|passw|[?&]sig|signature")
+_HINT = LazyPattern(
+    r"(?i)hf_|gh[pousr]_|github_pat|glpat|xox|sk-|nvapi|wandb-|dckr_pat|pypi-|AKIA|ASIA|AIza|eyJ|PRIVATE KEY|bearer|://[^\s/]*:[^\s/]*@|key|token|secret|passw|[?&]sig|signature"
+)
 
 
 def mask(text: str) -> str:

@@ -1,4 +1,5 @@
 """Peels off a line what others put in front of it: containers, orchestrators, CI, launchers, vLLM itself."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -20,7 +21,7 @@ MAIN = "MainProcess"
 
 _DATE = r"\d{4}[-/]\d\d[-/]\d\d"
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d+)?"
-_ZONE = r"(?:Z|UTC|GMT|C?E?[SD]T|[CEJKMPIBS][EDS]?[SD]?T|[+-]\d\d:?\d\d(?: UTC)?)?(?![A-Za-z])"
+_ZONE = r"(?: ?(?:Z|UTC|GMT|[CEJKMPIBS][EDS]?[SD]?T|[+-]\d\d:?\d\d(?: UTC)?)(?![A-Za-z]))?"
 _LEVEL = r"(?P<level>INFO|WARNING|WARN|ERROR|ERR|DEBUG|CRITICAL|FATAL)"
 _STARTS = ("(", "INFO", "ERROR", "WARNING", "DEBUG", "CRITICAL", "FATAL", "Traceback")
 
@@ -47,12 +48,14 @@ _BEFORE = LazyPattern(r"\(?(?P<name>[A-Za-z_]\w{0,40}(?:[ =]\w{1,20}){0,3}) pid=
 _BARE_LEVEL = LazyPattern(r"(?P<level>INFO|WARNING|ERROR|DEBUG|CRITICAL):(?:(?P<name>[\w.]{1,80}):|\s{1,9})")
 
 # Stamps, and what may stand behind one.
-_STAMP = LazyPattern(rf"\[?{_DATE}[T ]{_CLOCK} ?{_ZONE}\]?(?:[ \t:]|$)")
-_SHORT_STAMP = LazyPattern(rf"\[(?:{_DATE}[T ])?{_CLOCK} ?{_ZONE}\]:?(?: |$)")
+_STAMP = LazyPattern(rf"\[?{_DATE}[T ]{_CLOCK}{_ZONE}\]?(?:[ \t:]|$)")
+_SHORT_STAMP = LazyPattern(rf"\[(?:{_DATE}[T ])?{_CLOCK}{_ZONE}\]:?(?: |$)")
 _CRI = LazyPattern(r"(?:stdout|stderr) [FP] |(?:stdout|stderr) [FP]$|\d\d[OE](?: |\+|$)")
 _PIPED = LazyPattern(r"\| (?P<level>INFO|WARNING|ERROR|DEBUG|CRITICAL) +\| (?:stderr|stdout)(?: \| |$)")
 _HOST_UNIT = LazyPattern(r"(?:[\w.-]{1,80} )(?:[\w@./-]{1,80}\[\d+\]|kernel|systemd): ")
-_CLOUD = LazyPattern(r"(?:app\[[\w.-]{1,40}\](?: \w{3} \[\w+\]|:) |(?:[\w.-]{1,80}/){0,4}(?:AllTraffic|primary|algo-\d+)/[\w./-]{1,120} |[a-z0-9]{10,20}\[(?:info|warn|warning|error)\] ?)")
+_CLOUD = LazyPattern(
+    r"(?:app\[[\w.-]{1,40}\](?: \w{3} \[\w+\]|:) |(?:[\w.-]{1,80}/){0,4}(?:AllTraffic|primary|algo-\d+)/[\w./-]{1,120} |[a-z0-9]{10,20}\[(?:info|warn|warning|error)\])"
+)
 _LOGURU = LazyPattern(
     rf"\s{{0,2}}(?:- (?P<logger>[\w.]{{1,80}}) - )?(?:[|-] )?\[?{_LEVEL}\]?"
     r"\s{0,8}(?:[|:-] (?P<name>[\w.<>: -]{1,80}?) [|-] |[|:-] ?|\s(?:[\w./]{1,80}:\d+ -- )?)"
@@ -66,12 +69,16 @@ _SYSLOG = LazyPattern(
 )
 _UNIT = LazyPattern(r"(?:vllm|python|docker|podman|bash|sh|run|kernel|systemd)[\w@.-]{0,60}\[\d+\]: ")
 _ACTIONS = LazyPattern(rf"[^\t\n]{{1,80}}\t[^\t\n]{{1,80}}\t\ufeff?(?={_DATE}T{_CLOCK}Z )")
-_VERTEX = LazyPattern(rf"(?:INFO|WARNING|ERROR|DEBUG|CRITICAL|NOTICE|DEFAULT)\t{_DATE} {_CLOCK} {_ZONE}\t[\w-]{{1,40}}\t")
+_VERTEX = LazyPattern(
+    rf"(?:INFO|WARNING|ERROR|DEBUG|CRITICAL|NOTICE|DEFAULT)\t{_DATE} {_CLOCK}{_ZONE}\t[\w-]{{1,40}}\t"
+)
 _STERN = LazyPattern(r"[a-z0-9][a-z0-9.-]{0,60}-[a-z0-9]{8,10}-[a-z0-9]{5} (?:› )?[a-z0-9][a-z0-9-]{0,62} (?:│ )?")
 _DJL = LazyPattern(r"\[?(?:INFO|WARN|ERROR|DEBUG) ?\]? {0,2}PyProcess (?:- )?W-[\w-]{1,60}-(?:stdout|stderr): ")
 _BUILDKITE = LazyPattern(r"_bk;t=\d{10,13}\x07?")
 _KAGGLE = LazyPattern(r"\d{1,7}\.\d{1,2}s[ \t]+\d{1,7}(?:[ \t]|$)")
-_CLOCKED = LazyPattern(r"\d\d:\d\d:\d\d(?:[.,]\d+)? {1,2}(?=\[|\(|INFO|WARN|ERROR|DEBUG|CRIT|Traceback|[\w.-]{1,60}\s{1,40}\| )")
+_CLOCKED = LazyPattern(
+    r"\d\d:\d\d:\d\d(?:[.,]\d+)? {1,2}(?=\[|\(|INFO|WARN|ERROR|DEBUG|CRIT|Traceback|[\w.-]{1,60}\s{1,40}\| )"
+)
 _EPOCH = LazyPattern(r"\d{10}\.\d{3,9} |\d{13,19}\t")
 _TASK = LazyPattern(r"(?P<rank>\d{1,4}): ?")
 _NUMBERED = LazyPattern(r"[ ]{0,8}\d{1,7}(?:\t|:(?=[(\[]|INFO |ERROR |WARNING |DEBUG |Traceback))")
@@ -86,7 +93,29 @@ _WORKER = LazyPattern(r"\[(?P<name>(?:[A-Za-z]\w*)?(?:Worker|Engine|APIServer|wo
 _OUT = LazyPattern(r"\[(?:stdout|stderr)\] ?")
 _HASHES = LazyPattern(r"##\[(?P<level>error|warning|debug|group|command|section)\]")
 
-_MONTHS = frozenset(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"])
+_MONTHS = frozenset(
+    [
+        "Jan",
+        "Feb",
+        "Mar",
+        "Apr",
+        "May",
+        "Jun",
+        "Jul",
+        "Aug",
+        "Sep",
+        "Oct",
+        "Nov",
+        "Dec",
+        "Mon",
+        "Tue",
+        "Wed",
+        "Thu",
+        "Fri",
+        "Sat",
+        "Sun",
+    ]
+)
 
 
 class _State:
@@ -110,9 +139,11 @@ def split_line(number: int, raw: str) -> Line:
         if name and name != MAIN:
             state.process = process_name(name, pid)
         text = raw[found.end() :] if name or level else raw
-        if level and (name or text[:1] != "("):
+        # Ray's actors have any name, and their lines an end to peel off as well.
+        usual = state.process == name if name else text[:1] != "("
+        if level and (usual or name == MAIN):
             return Line(number, text, state.process, level, source, time, raw, True)
-        if name and "across cluster]" not in text:
+        if name and usual and not level:
             state.text = text
     for _ in range(WRAPPERS):
         if not state.text or not _PEELERS.get(state.text[0], _peel_other)(state) or state.logged:
@@ -230,7 +261,7 @@ def _peel_stamp(state: _State) -> bool:
         # A launcher that calls all of stderr an error.
         state.text = state.text[piped.end() :]
         return True
-    inner = None if _VLLM.match(state.text.lstrip()) else _LOGURU.match(state.text)
+    inner = None if _BARE_LEVEL.match(state.text) or _VLLM.match(state.text.lstrip()) else _LOGURU.match(state.text)
     if inner:
         state.level = LEVELS.get(inner.group("level"), inner.group("level"))
         state.text = state.text[inner.end() :]

@@ -4,6 +4,7 @@ A block holds whole lines, cleaned so that the scanner meets plain text: no colo
 never changes the number of newlines, so line numbers are those of the raw input; what must be split within one raw line is
 split with a carriage return.
 """
+
 from __future__ import annotations
 
 import io
@@ -189,9 +190,13 @@ def _opened_chunks(source: os.PathLike[str]) -> Iterator[bytes]:
     except FileNotFoundError:
         raise InputError(f"{path}: no such file (check the name; - reads standard input)") from None
     except PermissionError:
-        raise InputError(f"{path}: not permitted to read it (run as its owner, or pipe it in: sudo cat FILE | vllm-triage -)") from None
+        raise InputError(
+            f"{path}: not permitted to read it (run as its owner, or pipe it in: sudo cat FILE | vllm-triage -)"
+        ) from None
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error}); copy it to a plain file first") from None
+        raise InputError(
+            f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error}); copy it to a plain file first"
+        ) from None
     with file:
         yield from _file_chunks(file)
 
@@ -259,8 +264,10 @@ def _blocks(chunks: Iterator[bytes]) -> Iterator[Block]:
             looked = True
         while end := _end_of_block(rest):
             data, rest = rest[:end], rest[end:]
-            yield Block(cleaner.clean(data), number, raw)
-            number += data.count(b"\n")
+            clean = cleaner.clean(data)
+            yield Block(clean, number, raw)
+            # Cleaning keeps the newlines, and there is less left to count.
+            number += clean.count(b"\n")
             raw = 0
     data = rest + b"".join(gathered) + cleaner.finish()
     if not looked:

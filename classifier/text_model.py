@@ -1,8 +1,11 @@
 """The text model: guesses a bucket from words and places where no rule speaks, and says how sure it is.
 
-A linear model, trained by ``training/model`` with scikit-learn and read here from a compact file by plain Python. A log is
-taken apart into units (one exception, or one logged error); each is scored by itself, then the units are weighed together.
+A linear model, trained by ``training/model`` with scikit-learn and read here from a compact file by plain Python. A log
+is taken apart into units (an exception, or a logged error); each is scored by itself, then they are weighed together.
 """
+
+# Importing pathlib would cost more than reading the model.
+# ruff: noqa: PTH100, PTH118, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ import zlib
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from .lazy import LazyPattern
@@ -69,9 +73,9 @@ def predict(traces: list[Trace], errors: list[Line], stage: str = "") -> list[tu
         stage: The start-up stage reached.
 
     Returns:
-        All buckets that the model knows; nothing where there is no unit to judge, or no model (:func:`problem` says why).
+        All buckets that the model knows; nothing where there is nothing to judge, or no model (:func:`problem` tells).
     """
-    model = _load()
+    model = _load()[0]
     parts = units(traces, errors, stage)
     if model is None or not parts:
         return []
@@ -81,8 +85,8 @@ def predict(traces: list[Trace], errors: list[Line], stage: str = "") -> list[tu
 def explain(
     traces: list[Trace], errors: list[Line], stage: str = "", bucket: str = "", most: int = 8
 ) -> list[tuple[str, float, int]]:
-    """Return the terms that spoke most for ``bucket`` (the likeliest, if not given): (term, weight, line of the log)."""
-    model = _load()
+    """Return the terms that spoke most for ``bucket`` (else the likeliest): (term, weight, line of the log)."""
+    model = _load()[0]
     parts = units(traces, errors, stage)
     if model is None or not parts:
         return []
@@ -109,12 +113,11 @@ def evidence(traces: list[Trace], errors: list[Line], stage: str = "", bucket: s
 
 def problem() -> str:
     """Return why there is no model to ask; "" where there is one."""
-    _load()
-    return _state[1]
+    return _load()[1]
 
 
 def notable(tail: Iterable[Line], most: int = LINES) -> list[Line]:
-    """Return the last lines of a log that may tell of a failure, last first: for logs without exception and logged error."""
+    """Return the last lines that may tell of a failure, last first: for logs without exception and logged error."""
     lines = [line for line in tail if line.level not in ("INFO", "DEBUG") and len(line.text.strip()) > 8]
     return lines[: -most - 1 : -1]
 
@@ -311,27 +314,19 @@ def read_model(folder: str) -> TextModel:
     return TextModel(data, about)
 
 
-_state: tuple[TextModel | None, str] | tuple[()] | Any = ()
-
-
-def _load() -> TextModel | None:
-    global _state
-    if not _state:
-        try:
-            _state = (read_model(FOLDER), "")
-        except OSError as error:
-            _state = (
-                None,
-                f"no text model: {error.strerror or error} ({os.path.basename(str(error.filename or FOLDER))})",
-            )
-        except (ValueError, KeyError, TypeError, struct.error) as error:
-            _state = (None, f"the text model is damaged: {error}; install vllm-triage anew")
-    model: TextModel | None = _state[0]
-    return model
+@cache
+def _load() -> tuple[TextModel | None, str]:
+    """Return the model, or why there is none: read once, when first asked."""
+    try:
+        return read_model(FOLDER), ""
+    except OSError as error:
+        return None, f"no text model: {error.strerror or error} (vllm_triage/corpus/model)"
+    except (ValueError, KeyError, TypeError, struct.error) as error:
+        return None, f"the text model is damaged: {error}; install vllm-triage anew"
 
 
 def __getattr__(name: str) -> float:
     if name == "THRESHOLD":
-        model = _load()
+        model = _load()[0]
         return model.threshold if model is not None else 2.0
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

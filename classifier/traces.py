@@ -1,4 +1,5 @@
 """Reads tracebacks out of interleaved processes: one small state machine for each stream of lines."""
+
 from __future__ import annotations
 
 import re
@@ -45,7 +46,20 @@ FOREIGN = 25
 
 
 class _Stream:
-    __slots__ = ("closed", "foreign", "fresh", "link", "logging_error", "mode", "more", "outer", "previous", "seen", "state", "trace")
+    __slots__ = (
+        "closed",
+        "foreign",
+        "fresh",
+        "link",
+        "logging_error",
+        "mode",
+        "more",
+        "outer",
+        "previous",
+        "seen",
+        "state",
+        "trace",
+    )
 
     def __init__(self) -> None:
         self.trace: Trace | None = None
@@ -173,7 +187,12 @@ class TraceReader:
                 return None
         elif "hread" not in text[:at] and not text.startswith("Stack"):
             return None
-        if stream.mode in ("fatal", "crash", "thread") and stream.state == "stack" and stream.trace is not None and stream.trace.kind:
+        if (
+            stream.mode in ("fatal", "crash", "thread")
+            and stream.state == "stack"
+            and stream.trace is not None
+            and stream.trace.kind
+        ):
             stream.mode = "crash" if text.startswith("Current thread") and not stream.trace.frames else "fatal"
             return "head", stream.trace
         # A stack that nothing was raised from: another thread's, or one that a program printed for information.
@@ -193,7 +212,12 @@ class TraceReader:
             bare = text.strip()
             if bare.startswith("what():"):
                 trace.message = bare[7:].strip()
-                trace.text, trace.raw, trace.number, trace.last = f"{trace.kind}: {trace.message}", line.raw, line.number, line.number
+                trace.text, trace.raw, trace.number, trace.last = (
+                    f"{trace.kind}: {trace.message}",
+                    line.raw,
+                    line.number,
+                    line.number,
+                )
                 kept = self._keep(trace)
                 self._await_message(stream, line, kept, trace)
                 return "final", kept
@@ -257,7 +281,16 @@ class TraceReader:
         stream.foreign = 0
         if len(trace.frames) < FRAMES and stream.mode in ("", "crash"):
             number = found.group("number")
-            trace.frames.append(Frame(short_path(found.group("path")), (found.group("function") or "").strip(), "", int(number) if number else 0, line.number, line.raw))
+            trace.frames.append(
+                Frame(
+                    short_path(found.group("path")),
+                    (found.group("function") or "").strip(),
+                    "",
+                    int(number) if number else 0,
+                    line.number,
+                    line.raw,
+                )
+            )
         return "frame", trace
 
     def _inside(self, stream: _Stream, line: Line) -> tuple[str, Trace | None]:
@@ -276,7 +309,7 @@ class TraceReader:
             return self._frame(stream, line, found)
         if bare.startswith(_PLACES) and (found := NOTEBOOK.match(bare) or NOTEBOOK_PLACE.match(bare)):
             return self._frame(stream, line, found)
-        if bare[0] in " \t" or NOTEBOOK_CODE.match(bare) or bare.startswith(("^", "~", "---->")):
+        if bare[0] in " \t\xa0" or NOTEBOOK_CODE.match(bare) or bare.startswith(("^", "~", "---->")):
             code = bare.strip()
             if trace.frames and code.strip("^~ "):
                 frame = trace.frames[-1]
@@ -285,7 +318,14 @@ class TraceReader:
                     frame.code = ARROW.sub("", code)[:200]
                     frame.code_line, frame.code_raw = line.number, line.raw
             # An indented exception line: an issue's quoting may have moved the whole traceback to the right, never the code alone.
-            if not (trace.frames and looks_like_exception(code) and trace.frames[-1].code and trace.frames[-1].code != code and NAME.search(code.partition(":")[0]) and " " not in code.partition(":")[0]):
+            if not (
+                trace.frames
+                and looks_like_exception(code)
+                and trace.frames[-1].code
+                and trace.frames[-1].code != code
+                and NAME.search(code.partition(":")[0])
+                and " " not in code.partition(":")[0]
+            ):
                 return "code", trace
             bare = code
         if looks_like_exception(bare.strip()):
@@ -388,7 +428,12 @@ class TraceReader:
         stream.more -= 1
         if trace is not None and text.startswith("frame #") and (found := NATIVE.match(text)):
             if stream.fresh and len(trace.frames) < NATIVE_FRAMES and all(not frame.number for frame in trace.frames):
-                trace.frames.insert(0, Frame(found.group("path").rpartition("/")[2], found.group("function"), "", 0, line.number, line.raw))
+                trace.frames.insert(
+                    0,
+                    Frame(
+                        found.group("path").rpartition("/")[2], found.group("function"), "", 0, line.number, line.raw
+                    ),
+                )
             return "more", trace
         if text[:1] in ("|", "+"):
             # The rules between an exception group's members are numbered.
@@ -417,7 +462,17 @@ class TraceReader:
         if match is None or not match.group("message"):
             return "", None
         name = match.group("name").rpartition(".")[2]
-        trace = Trace(line.number, line.number, line.process, name, match.group("message"), level=line.level, text=text, raw=line.raw, last=line.number)
+        trace = Trace(
+            line.number,
+            line.number,
+            line.process,
+            name,
+            match.group("message"),
+            level=line.level,
+            text=text,
+            raw=line.raw,
+            last=line.number,
+        )
         if stream.link and stream.previous is not None:
             trace.raised_from, trace.direct, stream.link = stream.previous, stream.link == "direct", ""
         kept = self._keep(trace)

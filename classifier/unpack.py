@@ -1,4 +1,5 @@
 """Decompresses gzip and zstd in bounded memory; what comes before the data are cut or damaged is used."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -42,7 +43,9 @@ def gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
                 except zlib.error as error:
                     data = _salvage(saved, pending)
                     if not (data or some):
-                        raise InputError(f"the gzip data are damaged from the start ({error}): fetch the file again") from None
+                        raise InputError(
+                            f"the gzip data are damaged from the start ({error}): fetch the file again"
+                        ) from None
                     yield data
                     return
                 some = some or bool(data)
@@ -79,7 +82,9 @@ def unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
         try:
             import zstandard
         except ImportError:
-            raise InputError("the input is zstd: pip install 'vllm-triage[zstd]', or unpack it first (zstd -d)") from None
+            raise InputError(
+                "the input is zstd: pip install 'vllm-triage[zstd]', or unpack it first (zstd -d)"
+            ) from None
         broken: Any = zstandard.ZstdError
         pieces = _by_package(zstandard, chunks)
     else:
@@ -92,7 +97,9 @@ def unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
         except broken as error:
             if some:
                 return
-            raise InputError(f"the zstd data cannot be read ({error}): unpack it first (zstd -d --long=31), or fetch it again") from None
+            raise InputError(
+                f"the zstd data cannot be read ({error}): unpack it first (zstd -d --long=31), or fetch it again"
+            ) from None
         if data is None:
             return
         some = True

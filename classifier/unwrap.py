@@ -1,4 +1,5 @@
 """JSON-wrapped log lines (docker json-file, fluentd, Loki, CloudWatch, journald, vLLM's own JSON formatter) back to plain lines."""
+
 from __future__ import annotations
 
 import json
@@ -7,7 +8,20 @@ from typing import Any
 
 from .lazy import LazyPattern
 
-_KEYS = ("log", "message", "msg", "MESSAGE", "line", "textPayload", "body", "@message", "event", "text", "LogMessage", "LogEntry")
+_KEYS = (
+    "log",
+    "message",
+    "msg",
+    "MESSAGE",
+    "line",
+    "textPayload",
+    "body",
+    "@message",
+    "event",
+    "text",
+    "LogMessage",
+    "LogEntry",
+)
 _INNER = ("jsonPayload", "attributes", "_source", "fields", "content", "record")
 _LISTS = ("events", "entries", "records", "logs", "hits", "result", "data", "resourceLogs", "scopeLogs", "logRecords")
 _EXTRA = ("exc_info", "exc_text", "stack_trace", "exception", "traceback", "stacktrace", "error.stack_trace")
@@ -123,7 +137,7 @@ def _text_of(record: dict[str, Any]) -> str | None:
         return None
     if text[:1] == "{" and text.rstrip().endswith("}"):
         # A collector's record around the program's own.
-        inner = _message(text.encode("utf-8", "surrogatepass"), strict=True)
+        inner = _message(text.strip().encode("utf-8", "surrogatepass"), strict=True)
         if inner is not None:
             return inner
     extra = next((record[key] for key in _EXTRA if isinstance(record.get(key), str) and record[key]), None)

@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 
 DECIDED_BY_STAGE = frozenset(
     {
-        "nccl_hang/silent_distributed_init", "no_failure/benign_warnings", "no_failure/healthy",
+        "nccl_hang/silent_distributed_init", "unknown/below_threshold", "no_failure/healthy",
         "no_failure/nothing_found", "no_failure/still_starting", "no_failure/stopped_from_outside",
         "unknown/unrecognised_failure",
     }

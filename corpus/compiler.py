@@ -110,7 +110,7 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
     for bucket in buckets:
         _write(target / f"{bucket.id}.json", _json(texts(bucket)))
     names = sorted(bucket.id for bucket in buckets)
-    index = {"format": FORMAT, "rules": rows, "buckets": names, "problems": problems, **_expressions(rows)}
+    index = {"format": FORMAT, "rules": rows, "buckets": names, "problems": problems, "newest": _newest_release(source), **_expressions(rows)}
     # Pickle loads three times as fast as JSON; the file is our own package's, nothing that a user gives is unpickled.
     _write(target / "index.pickle", pickle.dumps(index, 4))
 
@@ -131,6 +131,12 @@ def _expressions(rows: list[list[Any]]) -> dict[str, Any]:
         "regex": regex_build(),
         "expressions": {text: pickle.dumps(regex.compile(text), 4) for text in sorted(texts)},
     }
+
+
+def _newest_release(source: Path) -> str:
+    """Return the newest vLLM release that the options table covers: what advice is for where a log tells no version."""
+    table = json.loads((source / "vllm" / "options.json").read_bytes())
+    return str(table["releases"][-1])
 
 
 def _json(data: Any) -> bytes:

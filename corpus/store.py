@@ -20,7 +20,7 @@ except ImportError:  # another Python than CPython
     from pickle import loads
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FORMAT = 4
+FORMAT = 5
 """Number of the compiled layout; raise it with every change of it."""
 
 
@@ -89,11 +89,13 @@ class Corpus:
     """Rules for the scanner, and the texts of the buckets on demand."""
 
     def __init__(
-        self, rules: list[RuleRow], folder: str, names: list[str], extra: dict[str, dict[str, Any]], problems: list[str]
+        self, rules: list[RuleRow], folder: str, names: list[str], extra: dict[str, dict[str, Any]], problems: list[str], newest: str = ""
     ) -> None:
         self.rules = rules
         self._names = frozenset(names)
         self.problems = problems
+        self.newest = newest
+        """The newest vLLM release known."""
         """Rule files that were left out, each with the reason."""
         self._folder = folder
         self._texts: dict[str, dict[str, Any]] = dict(extra)
@@ -127,7 +129,7 @@ def load(folders: Iterable[str | os.PathLike[str]] = ()) -> Corpus:
         _add_user_file(path, rules, extra, problems, folder)
     for rule in rules:
         rule.ready = ready
-    return Corpus(rules, folder, index["buckets"], extra, problems)
+    return Corpus(rules, folder, index["buckets"], extra, problems, index["newest"])
 
 
 def _own() -> tuple[str, dict[str, Any]]:

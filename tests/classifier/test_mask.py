@@ -58,7 +58,7 @@ def test_secrets_become_placeholders(text: str, expected: str) -> None:
         "eos_token='</s>', bos_token_id=1",
         "KeyError: 'model.layers.0.mlp.gate_up_proj.weight'",
         "The tokenizer has 151643 tokens; GPU KV cache size: 67,888 tokens",
-        "File \"/opt/vllm/model_executor/models/llama.py\", line 12, in load_weights",
+        'File "/opt/vllm/model_executor/models/llama.py", line 12, in load_weights',
         "http://127.0.0.1:8000/v1/models",
     ],
 )
@@ -67,7 +67,30 @@ def test_what_is_no_secret_stays(text: str) -> None:
     assert text == mask(text)
 
 
-@given(st.lists(st.sampled_from([HF, SK, "api_key", "--api-key", "=", ": ", " ", "'", '"', "[", "]", "abcd1234", "HF_TOKEN", "<secret>", ","]), max_size=30))
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                HF,
+                SK,
+                "api_key",
+                "--api-key",
+                "=",
+                ": ",
+                " ",
+                "'",
+                '"',
+                "[",
+                "]",
+                "abcd1234",
+                "HF_TOKEN",
+                "<secret>",
+                ",",
+            ]
+        ),
+        max_size=30,
+    )
+)
 def test_masking_twice_changes_nothing_more(words: list[str]) -> None:
     """Placeholders are no secrets."""
     once = mask("".join(words))

@@ -177,15 +177,25 @@ def test_any_bytes_end_in_blocks_or_an_input_error(data: bytes) -> None:
         blocks = list(read_blocks(data))
     except InputError:
         return
-    assert sum(block.size for block in blocks) <= max(len(data), sum(len(block.data) for block in blocks)) or data[:2] == b"\x1f\x8b"
+    assert (
+        sum(block.size for block in blocks) <= max(len(data), sum(len(block.data) for block in blocks))
+        or data[:2] == b"\x1f\x8b"
+    )
 
 
-@given(st.lists(st.sampled_from([b"a", b"\n", b"\r\n", b"\r", b"word ", b"\xff", "é".encode(), b"\x1b[31m", b"{", b"}"]), max_size=200))
+@given(
+    st.lists(
+        st.sampled_from([b"a", b"\n", b"\r\n", b"\r", b"word ", b"\xff", "é".encode(), b"\x1b[31m", b"{", b"}"]),
+        max_size=200,
+    )
+)
 def test_line_numbers_equal_a_naive_count(pieces: list[bytes]) -> None:
     """The number of newlines before a line is what its number says."""
     data = b"".join(pieces)
     blocks = list(read_blocks(data))
-    assert [1, *(block.number + block.data.count(b"\n") for block in blocks)][: len(blocks)] == [block.number for block in blocks]
+    assert [1, *(block.number + block.data.count(b"\n") for block in blocks)][: len(blocks)] == [
+        block.number for block in blocks
+    ]
     assert data.count(b"\n") == sum(block.data.count(b"\n") for block in blocks)
 
 
@@ -238,7 +248,9 @@ def test_blocks_hold_whole_lines_and_count_on(size: int) -> None:
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("unit", [b"x", b"word and ", b"\r10%", "é".encode(), "中".encode()], ids=["x", "words", "bar", "two", "three"])
+@pytest.mark.parametrize(
+    "unit", [b"x", b"word and ", b"\r10%", "é".encode(), "中".encode()], ids=["x", "words", "bar", "two", "three"]
+)
 def test_endless_line_comes_in_pieces_that_cut_no_character(unit: bytes) -> None:
     """A line beyond all measure is handed on in bounded pieces of one line number."""
     data = unit * (50_000 // len(unit)) + b"\nValueError: after\n"
@@ -256,7 +268,9 @@ def flood(unit: bytes, count: int) -> Iterator[bytes]:
         yield unit
 
 
-@pytest.mark.parametrize("unit", [bytes(1 << 20), b"x" * (1 << 20), b"10%\r" * (1 << 18)], ids=["NUL", "no newline", "bar"])
+@pytest.mark.parametrize(
+    "unit", [bytes(1 << 20), b"x" * (1 << 20), b"10%\r" * (1 << 18)], ids=["NUL", "no newline", "bar"]
+)
 def test_floods_pass_block_by_block(unit: bytes) -> None:
     """Megabytes of NULs, of one line, or of a bar never gather: blocks stay small and the error behind them is found."""
     source = Chunks(iter([*flood(unit, 20), b"\nValueError: boom\n"]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,8 @@ def test_reworded_failures_are_named(log: str, bucket: str) -> None:
 
 def test_a_foreign_failure_stays_below_the_threshold() -> None:
     """What has nothing to do with vLLM is no answer."""
-    log = 'Traceback (most recent call last):\n  File "/srv/shop/cart.py", line 9, in total\n    return a / b\nZeroDivisionError: division by zero\n'
+    frame = '  File "/srv/shop/cart.py", line 9, in total\n    return a / b\n'
+    log = f"Traceback (most recent call last):\n{frame}ZeroDivisionError: division by zero\n"
     bucket, chance = _guess(log)[0]
     assert bucket in ("unknown", "no_failure") or chance < text_model.THRESHOLD
 
@@ -71,7 +73,7 @@ def test_the_terms_that_decided_stand_on_lines_of_the_log() -> None:
     assert [weight for _, weight, _ in told] == sorted((weight for _, weight, _ in told), reverse=True)
     assert {line for _, _, line in told} <= set(range(1, 7))
     shown = text_model.evidence(incident.traces, incident.errors, incident.reached, "model_load_oom")
-    assert {item.text for item in shown} <= {line for line in OUT_OF_MEMORY.splitlines()}
+    assert {item.text for item in shown} <= set(OUT_OF_MEMORY.splitlines())
 
 
 def test_nothing_to_judge_is_no_answer() -> None:
@@ -91,12 +93,13 @@ def test_the_last_lines_speak_where_nothing_else_does() -> None:
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the model's folder that a test may damage."""
     shutil.copytree(text_model.FOLDER, tmp_path / "model")
     monkeypatch.setattr(text_model, "FOLDER", str(tmp_path / "model"))
-    monkeypatch.setattr(text_model, "_state", ())
-    return tmp_path / "model"
+    text_model._load.cache_clear()
+    yield tmp_path / "model"
+    text_model._load.cache_clear()
 
 
 def test_a_missing_file_is_said_and_never_raised(elsewhere: Path) -> None:
@@ -138,8 +141,9 @@ def test_any_line_gets_an_answer(text: str, level: str) -> None:
 def test_no_numpy_and_no_scikit_learn_at_run_time() -> None:
     """The command must start fast."""
     code = (
-        "import sys; from vllm_triage.classifier import text_model as t; from vllm_triage.classifier.model import Line; "
-        "assert t.predict([], [Line(1, 'CUDA out of memory', level='ERROR')]); print(sorted({'numpy', 'sklearn', 'scipy', 'joblib'} & set(sys.modules)))"
+        "import sys; from vllm_triage.classifier import text_model; from vllm_triage.classifier.model import Line; "
+        "assert text_model.predict([], [Line(1, 'CUDA out of memory', level='ERROR')]); "
+        "print(sorted({'numpy', 'sklearn', 'scipy', 'joblib'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

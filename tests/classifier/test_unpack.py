@@ -19,7 +19,9 @@ from vllm_triage.classifier.read import Chunks, read_blocks
 ZSTD_BLOCK = (128 << 10) * 1.2
 """Zstd hands out whole blocks; some slack for data that pack unevenly."""
 WORDS = random.Random(1)
-LOG = b"".join(b"INFO 11-02 10:00:00 [core.py:%d] %s\n" % (number, WORDS.randbytes(20).hex().encode()) for number in range(4000))
+LOG = b"".join(
+    b"INFO 11-02 10:00:00 [core.py:%d] %s\n" % (number, WORDS.randbytes(20).hex().encode()) for number in range(4000)
+)
 
 
 def zst(data: bytes) -> bytes:
@@ -78,7 +80,9 @@ def test_padding_and_strangers_after_gzip_data_are_left_out() -> None:
     assert text_of(gzip.compress(LOG) + bytes(5000) + b"signature", 1000) == LOG
 
 
-@pytest.mark.parametrize("data", [b"\x1f\x8b\x08\0" + b"\xff" * 50, b"\x28\xb5\x2f\xfd" + b"\xff" * 50], ids=["gzip", "zstd"])
+@pytest.mark.parametrize(
+    "data", [b"\x1f\x8b\x08\0" + b"\xff" * 50, b"\x28\xb5\x2f\xfd" + b"\xff" * 50], ids=["gzip", "zstd"]
+)
 def test_data_damaged_from_the_start_say_what_to_do(data: bytes) -> None:
     """Where nothing can be read, one line says so."""
     with pytest.raises(InputError, match="again"):
@@ -101,7 +105,9 @@ def zstd_bomb() -> Iterator[bytes]:
     yield engine.flush()
 
 
-@pytest.mark.parametrize(("unpacked", "bomb"), [(unpack.gunzip, gzip_bomb), (unpack.unzstd, zstd_bomb)], ids=["gzip", "zstd"])
+@pytest.mark.parametrize(
+    ("unpacked", "bomb"), [(unpack.gunzip, gzip_bomb), (unpack.unzstd, zstd_bomb)], ids=["gzip", "zstd"]
+)
 def test_bombs_come_in_bounded_pieces(unpacked: object, bomb: object) -> None:
     """No piece is larger than asked for, however small the data that it comes from."""
     sizes = [len(piece) for piece in unpacked(iter([b"".join(bomb())]))]  # type: ignore[operator]

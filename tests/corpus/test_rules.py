@@ -22,14 +22,7 @@ BUCKETS = 44
 
 # Examples that another rule cancels; the words of both are right, one of the two must go or be narrowed.
 PENDING = {
-    "compile_failure/dynamo-advice": "cancelled by no_failure/advice-dynamo on the same words",
-    "invalid_argument/no-model-given": "cancelled by no_failure/config-notices, which should hold for INFO and WARNING",
-    "nccl_hang/p2p-reading-interrupted": "cancelled by no_failure/keyboard-interrupt",
-    "no_failure/uvicorn-shutdown": "the pattern begins with 'INFO:', which is peeled off before",
     "no_gpu/unspecified-platform": "its DEBUG line is cancelled by install_mismatch/optional-import-noise",
-    "unknown/job-failed": "'##[error]' is peeled off as a CI prefix",
-    "unknown/linters": "'>>> ' is peeled off as a quotation mark",
-    "worker_died/shell-killed": "'[1] ' is peeled off as a rank",
 }
 
 # Examples on the border of two buckets, and the bucket that is answered: moving one is a decision, not an accident.

@@ -23,9 +23,12 @@ ROWS = [
     for word in ("harbor", "window", "engine", "tokens", "layer", "request", "scheduler", "worker")
 ]
 SAMPLE = [
-    "ValueError: a LoRA rank of 64 is too high", "RuntimeError: NCCL error 5 in the worker", "torch.OutOfMemoryError: CUDA out of memory",
-    "something else entirely", "KeyError: 'orders'",
-]  # fmt: skip
+    "ValueError: a LoRA rank of 64 is too high",
+    "RuntimeError: NCCL error 5 in the worker",
+    "torch.OutOfMemoryError: CUDA out of memory",
+    "something else entirely",
+    "KeyError: 'orders'",
+]
 
 
 @pytest.fixture(scope="module")

@@ -1,1 +1,1 @@
-"""Trains the text model: rows from vLLM's releases and from the rules, scikit-learn here, a compact file for the classifier."""
+"""Trains the text model: rows from vLLM's releases and the rules in, a compact file for the classifier out."""

@@ -103,11 +103,9 @@ def _order(release: str) -> Any:
 
 
 def _versions() -> dict[str, str]:
-    import numpy
-    import scipy
-    import sklearn
+    from importlib.metadata import version
 
-    return {"scikit-learn": sklearn.__version__, "numpy": numpy.__version__, "scipy": scipy.__version__}
+    return {name: version(name) for name in ("scikit-learn", "numpy", "scipy")}
 
 
 def _evaluate(options: argparse.Namespace) -> None:

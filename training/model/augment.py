@@ -27,10 +27,26 @@ _NAMES = (
 )
 _WRAPPED = ("RuntimeError", "ValueError", "Exception")
 _SYNONYMS = {
-    "not supported": "unsupported", "is not supported": "cannot be used", "cannot": "can not", "must be": "has to be", "should be": "must be", "failed to": "could not",
-    "does not": "doesn't", "Please": "You should", "found": "detected", "invalid": "bad", "Invalid": "Illegal", "Unsupported": "Not supported:", "greater": "larger",
-    "less than": "below", "larger than": "greater than", "expected": "wanted", "requires": "needs", "unable to": "failed to", "missing": "absent",
-}  # fmt: skip
+    "not supported": "unsupported",
+    "is not supported": "cannot be used",
+    "cannot": "can not",
+    "must be": "has to be",
+    "should be": "must be",
+    "failed to": "could not",
+    "does not": "doesn't",
+    "Please": "You should",
+    "found": "detected",
+    "invalid": "bad",
+    "Invalid": "Illegal",
+    "Unsupported": "Not supported:",
+    "greater": "larger",
+    "less than": "below",
+    "larger than": "greater than",
+    "expected": "wanted",
+    "requires": "needs",
+    "unable to": "failed to",
+    "missing": "absent",
+}
 
 
 def variants(row: Row, seed: random.Random) -> Iterator[Row]:

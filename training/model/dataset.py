@@ -54,7 +54,7 @@ def read_units(text: str, stage: str = "") -> list[Unit]:
 
 
 def read(text: str) -> tuple[Incident, list[Line]]:
-    """Return the last incident of a log as read without any rule but those on facts, and the lines to judge beside it."""
+    """Return the last incident of a log, read without any rule but those on facts, and the lines to judge beside it."""
     analysis = Analysis(_silent())
     for block in read_blocks(text + "\n"):
         analysis.feed(block)

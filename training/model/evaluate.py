@@ -110,7 +110,8 @@ def report(name: str, scores: list[Score]) -> list[str]:
     for item in scores:
         low, high = interval(item.right, item.failures)
         lines.append(
-            f"| {item.name} | {item.accuracy:.3f} ({item.right}/{item.failures}) | {low:.2f}–{high:.2f} | {item.coverage:.3f} "
+            f"| {item.name} | {item.accuracy:.3f} ({item.right}/{item.failures}) | {low:.2f}–{high:.2f} "
+            f"| {item.coverage:.3f} "
             f"| {item.precision:.3f} | {item.alarms}/{item.healthy} | {item.error:.3f} |"
         )
     return lines

@@ -35,7 +35,7 @@ def draw(pattern: str, count: int, seed: random.Random) -> list[str]:
     return found
 
 
-def _text(item: tuple[Any, Any], seed: random.Random) -> str:
+def _text(item: tuple[Any, Any], seed: random.Random) -> str:  # noqa: PLR0911 (one answer for each kind)
     kind, value = item
     if kind is op.LITERAL:
         return chr(value)

@@ -1,4 +1,4 @@
-"""Fits the linear model with scikit-learn: vocabulary, weights, calibration and the probability from which on it may answer."""
+"""Fits the linear model with scikit-learn: vocabulary, weights, calibration, and from where on it may answer."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ PRECISION = 0.90
 class Settings:
     """What validation chooses."""
 
-    strength: float = 10.0
-    """C of the logistic regression."""
+    strength: float = 3.0
+    """C of the logistic regression; of 3, 10 and 30 the one that answers most at the wanted precision."""
     least_groups: int = 2
     """Messages that must have a term for it to count."""
     most_terms: int = 24000
@@ -68,7 +68,7 @@ def fit(rows: Iterable[Row], settings: Settings) -> Fitted:
     lists = [found for _, found in grown]
     labels = np.array([row.bucket for row, _ in grown])
     many = Counter(labels.tolist())
-    # A rare bucket counts for more, a frequent one for less, by the root of its frequency: neither forgotten nor favoured.
+    # A rare bucket counts for more, a frequent one for less, by the root of its frequency.
     weights = np.array([row.weight / math.sqrt(many[row.bucket]) for row, _ in grown])
     weights *= len(weights) / weights.sum()
     data = _matrix(lists, {key: index for index, key in enumerate(keys)}, rarity, unseen)

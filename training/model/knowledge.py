@@ -40,7 +40,7 @@ def _rows(bucket: str, rule: Rule, seed: random.Random) -> Iterator[Row]:
         for text in _drawn(rule, seed):
             yield Row(text, label, group, origin, release, stage, weight * 0.5)
     if bucket != "facts":
-        # What a rule must not fire on: sometimes healthy, sometimes another failure; only the former are told by their level.
+        # What a rule must not fire on may be healthy or another failure; the level tells the former.
         for text in rule.reject:
             if text.startswith(("INFO ", "DEBUG ", "WARNING ")) and "Error" not in text:
                 yield Row(text.strip("\n"), "no_failure", group, "reject", release, "", 0.7)
