@@ -1,7 +1,7 @@
 """Turns raw bytes into plain UTF-8 text lines without changing the number of newlines.
 
-What one raw line holds of several messages is split by carriage returns. Every step looks at one line at a time, so that the result does not
-depend on how the input was cut into blocks.
+What one raw line holds of several messages is split by carriage returns. Every step looks at one line at a time, so
+that the result does not depend on how the input was cut into blocks.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any
 
 from .lazy import LazyPattern
 
-# Terminal sequences: CSI (colours, cursor), strings that run to their terminator (titles, links, Buildkite's times), all other ones.
+# Terminal sequences: CSI (colours, cursor), strings that run to their terminator (titles, links, Buildkite's times),
+# all other ones.
 ANSI = LazyPattern(
     rb"\x1b(?:\[[0-?]*+[!-/]*+ ?[@-~]?"
     rb"|[\]_PX^][^\x07\x1b\r\n]{0,4096}+(?:\x07|\x1b\\)"
@@ -23,8 +24,12 @@ _ORPHANS = LazyPattern(
 )
 _ORPHAN_SIGNS = (b"[0;0m", b"[0m", b"[39m", b"[1;36m", b"[36m")
 _CARRIAGE = LazyPattern(rb"\r+\n")
-# A progress bar that was still being drawn when another process wrote its record. Each begins with a literal, which makes it fast.
-_GLUED = rb"(?:, [^\]\r\n]{0,80})?\]) *(?=\(\w[\w =]{0,40} pid=\d|(?:INFO|WARNING|ERROR|DEBUG|CRITICAL)[ :]|Traceback |\[rank\d)"
+# A progress bar that was still being drawn when another process wrote its record. Each begins with a literal, which
+# makes it fast.
+_GLUED = (
+    rb"(?:, [^\]\r\n]{0,80})?\]) *"
+    rb"(?=\(\w[\w =]{0,40} pid=\d|(?:INFO|WARNING|ERROR|DEBUG|CRITICAL)[ :]|Traceback |\[rank\d)"
+)
 _BARS = tuple((sign, LazyPattern(rb"(" + sign + _GLUED)) for sign in (b"it/s", b"s/it"))
 _FLAT_TRACE = LazyPattern(rb'^[^\n]*\\n\s*File \\*"[^\n]*', re.MULTILINE)
 _FLAT_STARTS = LazyPattern(
@@ -37,9 +42,9 @@ _REQUEST = b" Received request "
 FLAT_LINE = 300
 """A line longer than this with several log prefixes in it has lost its newlines."""
 FLAT_PART = 1 << 20
-"""Bytes of the start in which such lines are looked for: they come from clipboards and forms, not from files of a server."""
+"""Bytes of the start in which such lines are looked for: they come from clipboards and forms, not from servers."""
 HEAD = 1 << 16
-"""Bytes of the start that tell whether the log is wrapped in JSON, and whether colours have lost their escape character."""
+"""Bytes of the start that tell whether the log is wrapped in JSON, and whether colours lost their escape character."""
 
 _BOMS = (
     (b"\xff\xfe\0\0", "utf-32"),
@@ -59,9 +64,10 @@ class Cleaner:
         self._seen = 0
 
     def decode(self, chunk: bytes) -> bytes:
-        """Return ``chunk`` as UTF-8 without NULs, whether it is UTF-16 (by its byte order mark or its zero bytes) or not.
+        """Return ``chunk`` as UTF-8 without NULs.
 
-        The first chunk must be long enough to tell (some hundred bytes, or the whole input).
+        UTF-16 and UTF-32 are told by their byte order mark or their zero bytes. The first chunk must be long enough to
+        tell (some hundred bytes, or the whole input).
         """
         if not self._started:
             self._started = True
@@ -74,7 +80,8 @@ class Cleaner:
                 chunk = chunk[3:]
         if self._decoder is not None:
             chunk = self._decoder.decode(chunk).encode("utf-8", "surrogatepass")
-        # Holes of NULs, as a truncated file has under its writer, go before lines are looked for: they may be gigabytes.
+        # Holes of NULs, as a truncated file has under its writer, go before lines are looked for: they may be
+        # gigabytes.
         return chunk.translate(None, b"\0") if b"\0" in chunk else chunk
 
     def finish(self) -> bytes:
@@ -93,7 +100,7 @@ class Cleaner:
         self._orphans = any(sign in plain for sign in _ORPHAN_SIGNS)
 
     def clean(self, data: bytes) -> bytes:
-        """Return ``data``, which holds whole lines, without colours, wrapped records unwrapped; as many newlines as before."""
+        """Return ``data`` (whole lines) without colours, wrapped records unwrapped; as many newlines as before."""
         seen, self._seen = self._seen, self._seen + len(data)
         # The order is that of speed: prompts, most of a busy server's log, go first; one byte is looked for before two.
         if self._json:
@@ -123,7 +130,7 @@ class Cleaner:
 
 
 def _drop_colours(data: bytes) -> bytes:
-    """Remove escape sequences, line by line: a search for the next one is cheap, an expression over all of it is not."""
+    """Remove escape sequences, line by line: to find the next one is cheap, an expression over all of it is not."""
     parts = []
     position = 0
     while (at := data.find(b"\x1b", position)) >= 0:
@@ -177,7 +184,7 @@ def _unflatten(found: re.Match[bytes]) -> bytes:
 
 
 def _split_flat(data: bytes, limit: int) -> bytes:
-    """Split the lines that have lost their newlines (records one after the other, separated by spaces) and begin before ``limit``."""
+    """Split the lines before ``limit`` that have lost their newlines: records one after the other, spaces between."""
     parts: list[bytes] = []
     done = position = 0
     size = len(data)

@@ -12,12 +12,15 @@ FRAME = LazyPattern(
 )
 # IPython: File /a/b.py:12, in f(x) … /a/b.py in f(x) … [/a/b.py](https://…) in f(x) … Input In [3], in <cell line: 1>()
 NOTEBOOK = LazyPattern(
-    r"^\s*(?:File |\[)?(?P<path>(?:[~/.]|[A-Za-z]:\\)[^\s:\]()]{1,300}\.pyx?|<ipython[^>]{1,80}>|(?:Cell|Input) In ?\[\d{1,6}\])\]?(?:\([^)\s]{0,300}\))?"
+    r"^\s*(?:File |\[)?(?P<path>(?:[~/.]|[A-Za-z]:\\)[^\s:\]()]{1,300}\.pyx?|<ipython[^>]{1,80}>"
+    r"|(?:Cell|Input) In ?\[\d{1,6}\])"
+    r"\]?(?:\([^)\s]{0,300}\))?"
     r"(?::(?P<number>\d{1,9}))?,?(?: line \d{1,9})?,? in (?P<function>[\w.<>]{1,120}|<cell line: \d{1,6}>)(?:\(|$)"
 )
 # The same outside a function, known as a frame only within a traceback.
 NOTEBOOK_PLACE = LazyPattern(
-    r"^(?:File )?(?P<path>(?<=File )(?:[A-Za-z]:)?[^\s:\"][^:\"]{0,300}(?=:\d)|(?:Cell|Input) In ?\[\d{1,6}\])(?::(?P<number>\d{1,9}))?(?:, line \d{1,9})?(?:,? in (?P<function>[^\n(]{1,200}).*)?$"
+    r"^(?:File )?(?P<path>(?<=File )(?:[A-Za-z]:)?[^\s:\"][^:\"]{0,300}(?=:\d)|(?:Cell|Input) In ?\[\d{1,6}\])"
+    r"(?::(?P<number>\d{1,9}))?(?:, line \d{1,9})?(?:,? in (?P<function>[^\n(]{1,200}).*)?$"
 )
 NOTEBOOK_CODE = LazyPattern(r"^\s*(?:-+>\s*)?\d{1,6}(?:\s|$)")
 ARROW = LazyPattern(r"^-+>\s*\d*\s*")
@@ -25,15 +28,19 @@ ARROW = LazyPattern(r"^-+>\s*\d*\s*")
 BOXED = LazyPattern(r"^\s*│\s+(?P<path>\S{1,400}\.py):(?P<number>\d{1,9}) in (?P<function>[\w.<>]{1,200})")
 BOXED_CODE = LazyPattern(r"^\s*│\s+❱\s*\d{1,7}\s*│?\s?(?P<code>[^│]{0,300})")
 NATIVE = LazyPattern(
-    r"^\s*frame #\d{1,4}: (?P<function>[^\n]{1,400}?)(?: \+ 0x[0-9a-f]{1,16})? \(0x[0-9a-f]{1,16} in (?P<path>[^)\n]{1,300})\)$"
+    r"^\s*frame #\d{1,4}: (?P<function>[^\n]{1,400}?)"
+    r"(?: \+ 0x[0-9a-f]{1,16})? \(0x[0-9a-f]{1,16} in (?P<path>[^)\n]{1,300})\)$"
 )
 THROWN = LazyPattern(r"terminate called after throwing an instance of '(?P<name>[^'\n]{1,200})'")
 FINAL = LazyPattern(
-    r"^(?:\[?(?:rank\d+|pid \d+)\]?:? )?(?P<name>(?:[A-Za-z_]\w*\.){0,8}[A-Za-z_]\w*)(?P<inner>\([\w.]{1,80}\))?(?::(?: |$)(?P<message>.*))?$",
+    r"^(?:\[?(?:rank\d+|pid \d+)\]?:? )?(?P<name>(?:[A-Za-z_]\w*\.){0,8}[A-Za-z_]\w*)"
+    r"(?P<inner>\([\w.]{1,80}\))?(?::(?: |$)(?P<message>.*))?$",
     re.DOTALL,
 )
 NAME = LazyPattern(
-    r"(?:Error|Exception|Exit|Interrupt|Warning|Failure|Fault|Failed|Timeout|Killed|NotFound|Unavailable|Died|OutOfResources|Dead|Full|Empty|Abort|Unsupported|BackendError|Iteration|Invalid|Mismatch|Disconnected|Closed|Cancelled|Terminated|Stop|Group)$"
+    r"(?:Error|Exception|Exit|Interrupt|Warning|Failure|Fault|Failed|Timeout|Killed|NotFound|Unavailable|Died|"
+    r"OutOfResources|Dead|Full|Empty|Abort|Unsupported|BackendError|Iteration|"
+    r"Invalid|Mismatch|Disconnected|Closed|Cancelled|Terminated|Stop|Group)$"
 )
 LOOSE = LazyPattern(
     r"(?:^|[\s'\"(:])(?P<name>(?:[a-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception))(?:\([\w.]{1,80}\))?: (?P<message>\S.*)$",

@@ -1,4 +1,4 @@
-"""Expressions that are compiled on first use: most logs need few of them, and compiling all would double the start-up time."""
+"""Expressions that are compiled on first use: most logs need few of them, all would double the start-up time."""
 
 from __future__ import annotations
 

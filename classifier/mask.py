@@ -6,8 +6,13 @@ import re
 
 from .lazy import LazyPattern
 
-_NAMES = r"api[_-]?key|auth[_-]?token|hf[_-]?token|hub[_-]?token|access[_-]?token|secret[_-]?(?:access[_-]?)?key|password|passwd|client[_-]?secret"
-_NAMED = rf"(?i:(?<![\w-])(?:--[\w-]{{0,60}}?(?:{_NAMES})s?['\"]?(?:\s*[=:]\s*|,?\s+)|[\w-]{{0,60}}?(?:{_NAMES})s?['\"]?\s*[=:]\s*))"
+_NAMES = (
+    r"api[_-]?key|(?:auth|hf|hub|access)[_-]?token|secret[_-]?(?:access[_-]?)?key|password|passwd|client[_-]?secret"
+)
+_NAMED = (
+    rf"(?i:(?<![\w-])(?:--[\w-]{{0,60}}?(?:{_NAMES})s?['\"]?(?:\s*[=:]\s*|,?\s+)"
+    rf"|[\w-]{{0,60}}?(?:{_NAMES})s?['\"]?\s*[=:]\s*))"
+)
 _RULES: tuple[tuple[LazyPattern, str], ...] = (
     (LazyPattern(r"\bhf_[A-Za-z0-9]{16,}\b"), "<hf-token>"),
     (LazyPattern(r"\b(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}\b|\bgithub_pat_\w{20,}\b"), "<github-token>"),
@@ -30,7 +35,8 @@ _RULES: tuple[tuple[LazyPattern, str], ...] = (
         LazyPattern(r"(?P<keep>[a-z][a-z0-9+.-]{1,20}://[^\s:/@'\"]{0,80}:)[^\s@/'\"]{1,200}(?=@)"),
         r"\g<keep><password>",
     ),
-    # Named values: --api-key X, api_key='X', "password": "X", HF_TOKEN=X. A space separates only after an option: "password is wrong" is a sentence.
+    # Named values: --api-key X, api_key='X', "password": "X", HF_TOKEN=X. A space separates only after an option:
+    # "password is wrong" is a sentence.
     (LazyPattern(rf"(?P<keep>{_NAMED})\[(?!['\"]?<secret>|\])[^\]\n]{{1,2000}}\]"), r"\g<keep>['<secret>']"),
     (
         LazyPattern(rf"(?P<keep>{_NAMED})(?P<quote>['\"])(?!<)(?:(?!(?P=quote)|\n).){{1,2000}}(?P=quote)"),
@@ -44,7 +50,8 @@ _RULES: tuple[tuple[LazyPattern, str], ...] = (
     ),
     (
         LazyPattern(
-            r"(?<![\w-])(?P<keep>[A-Z][A-Z0-9_]{0,60}_(?:TOKEN|SECRET|PASSWORD|PASSWD|ACCESS_KEY|PRIVATE_KEY)=)(?P<quote>['\"]?)(?!<)[^\s'\",\])}]{4,}(?P=quote)"
+            r"(?<![\w-])(?P<keep>[A-Z][A-Z0-9_]{0,60}_(?:TOKEN|SECRET|PASSWORD|PASSWD|ACCESS_KEY|PRIVATE_KEY)=)"
+            r"(?P<quote>['\"]?)(?!<)[^\s'\",\])}]{4,}(?P=quote)"
         ),
         r"\g<keep>\g<quote><secret>\g<quote>",
     ),
@@ -55,7 +62,8 @@ _RULES: tuple[tuple[LazyPattern, str], ...] = (
 )
 _SECRET_NAME = LazyPattern(r"api_?key|(?:hf|auth|access)_?token|password|secret")
 _HINT = LazyPattern(
-    r"(?i)hf_|gh[pousr]_|github_pat|glpat|xox|sk-|nvapi|wandb-|dckr_pat|pypi-|AKIA|ASIA|AIza|eyJ|PRIVATE KEY|bearer|://[^\s/]*:[^\s/]*@|key|token|secret|passw|[?&]sig|signature"
+    r"(?i)hf_|gh[pousr]_|github_pat|glpat|xox|sk-|nvapi|wandb-|dckr_pat|pypi-|AKIA|ASIA|AIza|eyJ|PRIVATE KEY|bearer|"
+    r"://[^\s/]*:[^\s/]*@|key|token|secret|passw|[?&]sig|signature"
 )
 
 

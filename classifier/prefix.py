@@ -28,11 +28,13 @@ _STARTS = ("(", "INFO", "ERROR", "WARNING", "DEBUG", "CRITICAL", "FATAL", "Trace
 # What nearly every line of a server starts with: (EngineCore_DP0 pid=7) ERROR 10-25 13:08:43 [core.py:708]
 _USUAL = LazyPattern(
     r"(?:\((?P<name>[A-Za-z_]\w{0,40}(?:[ =]\w{1,20}){0,3}) pid=(?P<pid>\d{1,10})\) )?"
-    r"(?:(?P<level>INFO|WARNING|ERROR|DEBUG|CRITICAL) (?P<time>\d\d-\d\d \d\d:\d\d:\d\d) \[(?P<source>[\w./-]{1,80}:\d+)\] ?)?"
+    r"(?:(?P<level>INFO|WARNING|ERROR|DEBUG|CRITICAL) (?P<time>\d\d-\d\d \d\d:\d\d:\d\d) "
+    r"\[(?P<source>[\w./-]{1,80}:\d+)\] ?)?"
 )
 # (EngineCore_0 pid=12) … (RayWorkerWrapper pid=7, ip=10.0.0.1) … (pid=7) … (MapWorker(MapBatches(f)) pid=3)
 _PROCESS = LazyPattern(
-    r"\((?P<name>[A-Za-z_][\w .=:<>()\[\]/,+-]{0,100}?)?[ ]?\bpid=(?P<pid>\d{1,10})(?:, ip=(?P<ip>[\w.:]+))?\) ?(?:\[repeated [^\]]*\] ?)?"
+    r"\((?P<name>[A-Za-z_][\w .=:<>()\[\]/,+-]{0,100}?)?[ ]?\bpid=(?P<pid>\d{1,10})"
+    r"(?:, ip=(?P<ip>[\w.:]+))?\) ?(?:\[repeated [^\]]*\] ?)?"
     r"|\((?P<daemon>raylet|gcs_server|autoscaler|dashboard)(?: \+[\w]{1,12}|, ip=[\w.:]{1,60})?\) ?"
 )
 _REPEATED = LazyPattern(r" ?\[repeated \d+x across cluster\].*$")
@@ -42,7 +44,8 @@ _VLLM = LazyPattern(
 )
 # The same within a line, after what nobody foresaw; and the process that may stand before it.
 _LATER = LazyPattern(
-    r"(?P<level>INFO|WARNING|ERROR|DEBUG|CRITICAL) (?P<time>\d\d-\d\d \d\d:\d\d:\d\d) (?:\[(?P<source>[\w./<> -]{1,80}\.py:\d+)\] ?|(?P<old>[\w./-]{1,80}\.py:\d+)\] ?)"
+    r"(?P<level>INFO|WARNING|ERROR|DEBUG|CRITICAL) (?P<time>\d\d-\d\d \d\d:\d\d:\d\d) "
+    r"(?:\[(?P<source>[\w./<> -]{1,80}\.py:\d+)\] ?|(?P<old>[\w./-]{1,80}\.py:\d+)\] ?)"
 )
 _BEFORE = LazyPattern(r"\(?(?P<name>[A-Za-z_]\w{0,40}(?:[ =]\w{1,20}){0,3}) pid=(?P<pid>\d{1,10})\) $")
 _BARE_LEVEL = LazyPattern(r"(?P<level>INFO|WARNING|ERROR|DEBUG|CRITICAL):(?:(?P<name>[\w.]{1,80}):|\s{1,9})")
@@ -54,7 +57,9 @@ _CRI = LazyPattern(r"(?:stdout|stderr) [FP] |(?:stdout|stderr) [FP]$|\d\d[OE](?:
 _PIPED = LazyPattern(r"\| (?P<level>INFO|WARNING|ERROR|DEBUG|CRITICAL) +\| (?:stderr|stdout)(?: \| |$)")
 _HOST_UNIT = LazyPattern(r"(?:[\w.-]{1,80} )(?:[\w@./-]{1,80}\[\d+\]|kernel|systemd): ")
 _CLOUD = LazyPattern(
-    r"(?:app\[[\w.-]{1,40}\](?: \w{3} \[\w+\]|:) |(?:[\w.-]{1,80}/){0,4}(?:AllTraffic|primary|algo-\d+)/[\w./-]{1,120} |[a-z0-9]{10,20}\[(?:info|warn|warning|error)\])"
+    r"(?:app\[[\w.-]{1,40}\](?: \w{3} \[\w+\]|:) "
+    r"|(?:[\w.-]{1,80}/){0,4}(?:AllTraffic|primary|algo-\d+)/[\w./-]{1,120} "
+    r"|[a-z0-9]{10,20}\[(?:info|warn|warning|error)\])"
 )
 _LOGURU = LazyPattern(
     rf"\s{{0,2}}(?:- (?P<logger>[\w.]{{1,80}}) - )?(?:[|-] )?\[?{_LEVEL}\]?"
@@ -312,7 +317,7 @@ _drop_tabbed, _drop_dated, _drop_unit = _drop(_ACTIONS, _VERTEX), _drop(_SYSLOG)
 _drop_pod, _drop_process, _drop_cloud = _drop(_STERN), _drop(_DJL), _drop(_CLOUD)
 
 
-def _peel_word(state: _State) -> bool:
+def _peel_word(state: _State) -> bool:  # noqa: PLR0911 - one cheap question for each kind of wrapper
     text = state.text
     head = text[:100]
     if "|" in head and _peel_pipe(state):
@@ -331,7 +336,7 @@ def _peel_word(state: _State) -> bool:
 
 
 def _peel_space(state: _State) -> bool:
-    """An indented log line (quoted in an issue, or from a CI viewer) is a log line; an indented anything else is a message."""
+    """Peel an indented log line (quoted in an issue, or from a CI viewer); an indented anything else is a message."""
     text = state.text
     stripped = text.lstrip()
     if stripped.startswith(_INDENTED) and (_PROCESS.match(stripped) or _VLLM.match(stripped)):
@@ -367,6 +372,7 @@ _USUAL_STARTS = frozenset("(IWEDC")
 _PEELERS: dict[str, Callable[[_State], bool]] = {
     "(": _peel_process, "[": _peel_bracket, ">": _drop_quote, "_": lambda state: _peel_bk(state) or _peel_word(state),
     "#": _peel_hash, "\ufeff": _peel_mark, "\u200b": _peel_mark,
-    **dict.fromkeys("IWEDCF", _peel_level_word), **dict.fromkeys("-*+•`", _drop_listed), **dict.fromkeys(" \t\xa0", _peel_space),
+    **dict.fromkeys("IWEDCF", _peel_level_word), **dict.fromkeys("-*+•`", _drop_listed),
+    **dict.fromkeys(" \t\xa0", _peel_space),
     **dict.fromkeys("0123456789", _peel_digit),
 }  # fmt: skip

@@ -1,8 +1,8 @@
 """Any input to blocks of bytes that end at a line end, in bounded memory.
 
-A block holds whole lines, cleaned so that the scanner meets plain text: no colours, no NULs, UTF-8, one message a line. Cleaning
-never changes the number of newlines, so line numbers are those of the raw input; what must be split within one raw line is
-split with a carriage return.
+A block holds whole lines, cleaned so that the scanner meets plain text: no colours, no NULs, UTF-8, one message a line.
+Cleaning never changes the number of newlines, so line numbers are those of the raw input; what must be split within one
+raw line is split with a carriage return.
 """
 
 from __future__ import annotations
@@ -83,11 +83,13 @@ def read_blocks(source: Any) -> Iterator[Block]:
     """Yield the blocks of ``source``.
 
     Args:
-        source: A path, ``bytes``, ``str`` (the log itself), a binary or text file, or an iterable of lines (``str`` or ``bytes``). A file
+        source: A path, ``bytes``, ``str`` (the log itself), a binary or text file, or an iterable of lines (``str`` or
+        ``bytes``). A file
             is read from where it stands, and not closed.
 
     Raises:
-        InputError: It cannot be opened, is no log, or cannot be decompressed. Where compressed data are cut or damaged further on, what could
+        InputError: It cannot be opened, is no log, or cannot be decompressed. Where compressed data are cut or damaged
+        further on, what could
             be read is used.
     """
     if isinstance(source, Joined):
@@ -184,9 +186,9 @@ def _as_bytes(piece: Any) -> bytes | bytearray | memoryview:
 def _opened_chunks(source: os.PathLike[str]) -> Iterator[bytes]:
     path = os.fspath(source)
     try:
-        if stat.S_ISDIR(os.stat(path).st_mode):
+        if stat.S_ISDIR(os.stat(path).st_mode):  # noqa: PTH116 - pathlib would slow the start down
             raise InputError(f"{path} is a folder: name the log file in it")
-        file = open(path, "rb", buffering=0)  # noqa: SIM115 - closed below
+        file = open(path, "rb", buffering=0)  # noqa: PTH123, SIM115 - closed below
     except FileNotFoundError:
         raise InputError(f"{path}: no such file (check the name; - reads standard input)") from None
     except PermissionError:
@@ -277,7 +279,7 @@ def _blocks(chunks: Iterator[bytes]) -> Iterator[Block]:
 
 
 def _end_of_block(data: bytes) -> int:
-    """Return where to cut: after the last newline; within an endless line, after a carriage return or a space; 0 for not yet."""
+    """Return where to cut (0: not yet): after the last newline; in an endless line, after a carriage return or space."""
     end = data.rfind(b"\n") + 1
     if end or len(data) <= BLOCK:
         return end

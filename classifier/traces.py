@@ -26,6 +26,7 @@ from .frames import (
     short_path,
 )
 from .model import Frame, Line, Trace
+from .streams import Kept, Stream, link, origin
 
 _MARKS = ("--- Logging error ---", "Fatal Python error: ", "terminate called after throwing")
 _MARK_STARTS = frozenset("-Ft")
@@ -40,67 +41,29 @@ GIVE_UP = 400
 NATIVE_FRAMES = 60
 """Frames kept of a C++ stack."""
 STREAMS = 2000
-"""Streams kept; those without an open traceback go first."""
+"""Streams kept; a log that has more of them starts anew."""
 FOREIGN = 25
 """Lines of other text tolerated inside an open traceback of unprefixed lines."""
-
-
-class _Stream:
-    __slots__ = (
-        "closed",
-        "foreign",
-        "fresh",
-        "link",
-        "logging_error",
-        "mode",
-        "more",
-        "outer",
-        "previous",
-        "seen",
-        "state",
-        "trace",
-    )
-
-    def __init__(self) -> None:
-        self.trace: Trace | None = None
-        self.state = ""  # "" | "stack" | "message"
-        # What kind of stack: "" Python's | "fatal" a crash, before its stack | "crash" the stack of a crash, innermost first
-        # | "thread" the stack of a bystander | "thrown" C++
-        self.mode = ""
-        self.link = ""
-        self.previous: Trace | None = None
-        self.outer: Trace | None = None
-        self.closed = 0
-        self.seen = 0
-        self.more = 0
-        self.foreign = 0
-        self.fresh = False
-        self.logging_error = False
-
-
-def _origin(raw: str) -> str:
-    """Return the container that printed a line, where several are shown together: their processes have the same names."""
-    if raw[:5] == "[pod/":
-        return raw[: raw.find("]") + 1]
-    name, bar, _ = raw[:80].partition("|")
-    return name.rstrip() if bar and name[:1].isalnum() and name[-1:] == " " and " " not in name.rstrip() else ""
 
 
 class TraceReader:
     """Feed it lines in order; it collects the exceptions that they print."""
 
     def __init__(self) -> None:
-        self._streams: dict[tuple[str, str], _Stream] = {}
-        self._known: dict[tuple[object, ...], Trace] = {}
-        self.traces: list[Trace] = []
+        self._streams: dict[tuple[str, str], Stream] = {}
+        self._kept = Kept()
         self.open = 0
         """Streams within a traceback: while there are any, every line must be fed."""
+
+    @property
+    def traces(self) -> list[Trace]:
+        """The exceptions found, in the order in which they were first printed."""
+        return self._kept.traces
 
     def reset(self) -> None:
         """Forget open tracebacks and what was seen: a new server start begins."""
         self.close_all()
-        self._known.clear()
-        self.traces = []
+        self._kept = Kept()
 
     def close_all(self) -> None:
         """Close what is open, at the end of the input."""
@@ -117,7 +80,7 @@ class TraceReader:
                     self._finish(stream, None)
                 self._leave(stream)
 
-    def feed(self, line: Line) -> tuple[str, Trace | None]:
+    def feed(self, line: Line) -> tuple[str, Trace | None]:  # noqa: C901, PLR0911, PLR0912 - flat, as it is the hot path
         """Take the next line; tell what it is within a traceback.
 
         Returns:
@@ -126,14 +89,15 @@ class TraceReader:
         text = line.text
         kind = f"{line.level}{line.source}" if line.logged else ""
         raw = line.raw
-        if len(raw) != len(text) and raw[0] not in "(IEW" and (origin := _origin(raw)):
-            kind += origin
+        if len(raw) != len(text) and raw[0] not in "(IEW" and (container := origin(raw)):
+            kind += container
         key = (line.process, kind)
         stream = self._streams.get(key)
         if stream is None:
             if len(self._streams) >= STREAMS:
-                self._streams = {known: other for known, other in self._streams.items() if other.state}
-            stream = self._streams[key] = _Stream()
+                self.close_all()
+                self._streams.clear()
+            stream = self._streams[key] = Stream()
         if text[:1] in _MARK_STARTS and text.startswith(_MARKS):
             return self._mark(stream, line)
         at = text.find(CALLS)
@@ -156,7 +120,7 @@ class TraceReader:
             return self._alone(stream, line)
         return "", None
 
-    def _mark(self, stream: _Stream, line: Line) -> tuple[str, Trace | None]:
+    def _mark(self, stream: Stream, line: Line) -> tuple[str, Trace | None]:
         """Take a line that announces something other than a plain traceback."""
         text = line.text
         if text.startswith("---"):
@@ -176,7 +140,7 @@ class TraceReader:
             trace.kind, _, trace.message = text.partition(": ")
         return "head", trace
 
-    def _calls(self, stream: _Stream, line: Line, at: int) -> tuple[str, Trace | None] | None:
+    def _calls(self, stream: Stream, line: Line, at: int) -> tuple[str, Trace | None] | None:
         """Take a line that says in which order calls follow; None for one that belongs to a message."""
         text = line.text
         if text.startswith("last", at + len(CALLS)):
@@ -202,10 +166,9 @@ class TraceReader:
         stream.mode = "thread"
         return "head", trace
 
-    def _special(self, stream: _Stream, line: Line) -> tuple[str, Trace | None]:
+    def _special(self, stream: Stream, line: Line) -> tuple[str, Trace | None]:
         """Take a line within the dump of a crash, or after C++ threw."""
         trace, text = stream.trace, line.text
-        assert trace is not None
         stream.seen = line.number
         stream.foreign += 1
         if stream.mode == "thrown":
@@ -218,7 +181,7 @@ class TraceReader:
                     line.number,
                     line.number,
                 )
-                kept = self._keep(trace)
+                kept = self._kept.add(trace)
                 self._await_message(stream, line, kept, trace)
                 return "final", kept
             if stream.foreign > 2:
@@ -233,7 +196,7 @@ class TraceReader:
         self._finish(stream, None)
         return "", None
 
-    def _head(self, stream: _Stream, line: Line, before: str) -> tuple[str, Trace | None]:
+    def _head(self, stream: Stream, line: Line, before: str) -> tuple[str, Trace | None]:
         if stream.state == "stack" and stream.trace and (stream.trace.frames or stream.mode):
             self._finish(stream, None)
         if stream.outer is not None and not stream.outer.kind.endswith("Group"):
@@ -244,14 +207,14 @@ class TraceReader:
             trace.kind = before.split(" ")[0].rpartition(".")[2]
         return "head", trace
 
-    def _chain(self, stream: _Stream, link: str) -> tuple[str, Trace | None]:
+    def _chain(self, stream: Stream, link: str) -> tuple[str, Trace | None]:
         if stream.state == "stack":
             self._finish(stream, None)
         self._leave(stream)
         stream.link = link
         return "head", None
 
-    def _start(self, stream: _Stream, line: Line) -> Trace:
+    def _start(self, stream: Stream, line: Line) -> Trace:
         if not stream.state:
             self.open += 1
         trace = Trace(line.number, line.number, line.process, level=line.level)
@@ -268,7 +231,7 @@ class TraceReader:
         stream.foreign = 0
         return trace
 
-    def _frame(self, stream: _Stream, line: Line, found: re.Match[str]) -> tuple[str, Trace | None]:
+    def _frame(self, stream: Stream, line: Line, found: re.Match[str]) -> tuple[str, Trace | None]:
         if stream.state == "message":
             self._leave(stream)
         if stream.mode == "thrown":
@@ -276,7 +239,6 @@ class TraceReader:
         if stream.state != "stack":
             self._start(stream, line)
         trace = stream.trace
-        assert trace is not None
         stream.seen = line.number
         stream.foreign = 0
         if len(trace.frames) < FRAMES and stream.mode in ("", "crash"):
@@ -293,9 +255,8 @@ class TraceReader:
             )
         return "frame", trace
 
-    def _inside(self, stream: _Stream, line: Line) -> tuple[str, Trace | None]:
-        trace = stream.trace
-        assert trace is not None
+    def _inside(self, stream: Stream, line: Line) -> tuple[str, Trace | None]:  # noqa: PLR0911 - as above
+        trace: Trace = stream.trace
         text = line.text
         stream.seen = line.number
         if "│" in text[:12] or text.lstrip()[:1] in ("╭", "╰"):
@@ -317,7 +278,8 @@ class TraceReader:
                 if not frame.code or pointed:
                     frame.code = ARROW.sub("", code)[:200]
                     frame.code_line, frame.code_raw = line.number, line.raw
-            # An indented exception line: an issue's quoting may have moved the whole traceback to the right, never the code alone.
+            # An indented exception line: an issue's quoting may have moved the whole traceback to the right, never the
+            # code alone.
             if not (
                 trace.frames
                 and looks_like_exception(code)
@@ -332,7 +294,7 @@ class TraceReader:
             return self._finish(stream, line, bare.strip())
         return self._foreign(stream)
 
-    def _foreign(self, stream: _Stream) -> tuple[str, Trace | None]:
+    def _foreign(self, stream: Stream) -> tuple[str, Trace | None]:
         """Count a line of somebody else's within a traceback."""
         trace = stream.trace
         stream.foreign += 1
@@ -340,7 +302,7 @@ class TraceReader:
             self._finish(stream, None)
         return "", trace
 
-    def _boxed(self, stream: _Stream, line: Line) -> tuple[str, Trace | None]:
+    def _boxed(self, stream: Stream, line: Line) -> tuple[str, Trace | None]:
         """Take a line of a traceback that rich has drawn a box around."""
         found = BOXED.match(line.text)
         if found:
@@ -352,9 +314,8 @@ class TraceReader:
             frame.code, frame.code_line, frame.code_raw = found.group("code").strip(), line.number, line.raw
         return "code", trace
 
-    def _finish(self, stream: _Stream, line: Line | None, text: str = "") -> tuple[str, Trace | None]:
+    def _finish(self, stream: Stream, line: Line | None, text: str = "") -> tuple[str, Trace | None]:
         trace = stream.trace
-        assert trace is not None
         mode, stream.mode = stream.mode, ""
         if mode == "thread":
             self._leave(stream)
@@ -362,7 +323,7 @@ class TraceReader:
         if mode == "crash":
             trace.frames.reverse()
         if mode:
-            stream.previous = self._keep(trace)
+            stream.previous = self._kept.add(trace)
             self._leave(stream)
             return "", stream.previous
         stream.trace = None
@@ -377,7 +338,7 @@ class TraceReader:
             trace.level = line.level
         else:
             trace.number = trace.last = stream.seen or trace.first
-        kept = self._keep(trace)
+        kept = self._kept.add(trace)
         if line is None:
             stream.previous = kept
             self._leave(stream)
@@ -385,7 +346,7 @@ class TraceReader:
         self._await_message(stream, line, kept, trace)
         return "final", kept
 
-    def _await_message(self, stream: _Stream, line: Line, kept: Trace, trace: Trace) -> None:
+    def _await_message(self, stream: Stream, line: Line, kept: Trace, trace: Trace) -> None:
         """Note an exception whose message may go on over the next lines, and what it is linked with."""
         if not stream.state:
             self.open += 1
@@ -394,35 +355,14 @@ class TraceReader:
         # A repetition adds nothing to the message of the first.
         stream.fresh = kept is trace
         if stream.outer is not None and stream.outer is not kept:
-            _link(stream.outer, kept)
+            link(stream.outer, kept)
             stream.outer = None
         # What follows is the cause: Ray prints the remote stack, an exception group its members.
         if kept.kind.endswith("Group") or "ray::" in kept.message:
             stream.outer = kept
 
-    def _keep(self, trace: Trace) -> Trace:
-        """Collapse equal exceptions into the first one printed."""
-        if not trace.frames and not trace.kind:
-            return trace
-        key = trace.key()
-        known = self._known.get(key)
-        if known is not None:
-            known.count += 1
-            known.last = max(known.last, trace.last)
-            if trace.process and trace.process not in known.processes and len(known.processes) < 64:
-                known.processes.append(trace.process)
-            return known
-        if trace.raised_from is not None:
-            trace.raised_from.cause_of = trace
-        trace.processes = [trace.process]
-        trace.order = len(self.traces)
-        if len(self.traces) < 2000:
-            self._known[key] = trace
-            self.traces.append(trace)
-        return trace
-
-    def _message(self, stream: _Stream, line: Line) -> tuple[str, Trace | None]:
-        trace = stream.trace
+    def _message(self, stream: Stream, line: Line) -> tuple[str, Trace | None]:
+        trace: Trace = stream.trace
         text = line.text.strip()
         stream.seen = line.number
         stream.more -= 1
@@ -453,7 +393,7 @@ class TraceReader:
         trace.last = max(trace.last, line.number)
         return "more", trace
 
-    def _alone(self, stream: _Stream, line: Line) -> tuple[str, Trace | None]:
+    def _alone(self, stream: Stream, line: Line) -> tuple[str, Trace | None]:
         """Keep an exception that stands on a line without its stack."""
         text = line.text.strip()
         found = FINAL.match(text) if looks_like_exception(text) else None
@@ -475,28 +415,14 @@ class TraceReader:
         )
         if stream.link and stream.previous is not None:
             trace.raised_from, trace.direct, stream.link = stream.previous, stream.link == "direct", ""
-        kept = self._keep(trace)
+        kept = self._kept.add(trace)
         stream.previous = kept
         if found:
             self._await_message(stream, line, kept, trace)
         return "final", kept
 
-    def _leave(self, stream: _Stream) -> None:
+    def _leave(self, stream: Stream) -> None:
         if stream.state:
             self.open -= 1
         stream.state = stream.mode = ""
         stream.trace = None
-
-
-def _link(outer: Trace, cause: Trace) -> None:
-    """Note that ``cause`` is why ``outer`` was raised, unless that would make a ring."""
-    if outer.raised_from is not None:
-        return
-    link: Trace | None = cause
-    for _ in range(64):
-        if link is outer:
-            return
-        if link is None:
-            break
-        link = link.raised_from
-    outer.raised_from, outer.direct, cause.cause_of = cause, True, outer

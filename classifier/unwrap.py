@@ -1,4 +1,4 @@
-"""JSON-wrapped log lines (docker json-file, fluentd, Loki, CloudWatch, journald, vLLM's own JSON formatter) back to plain lines."""
+"""JSON-wrapped log lines (docker, fluentd, Loki, CloudWatch, journald, vLLM's own formatter) back to plain lines."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ _KEYS = (
 _INNER = ("jsonPayload", "attributes", "_source", "fields", "content", "record")
 _LISTS = ("events", "entries", "records", "logs", "hits", "result", "data", "resourceLogs", "scopeLogs", "logRecords")
 _EXTRA = ("exc_info", "exc_text", "stack_trace", "exception", "traceback", "stacktrace", "error.stack_trace")
-# Only log records carry these; without one of them a JSON object amid other lines may be anything (a request, an answer to a client).
+# Only log records carry these; without one of them a JSON object amid other lines may be anything (a request, an answer
+# to a client).
 _STAMPS = (
-    "time", "timestamp", "ts", "@timestamp", "asctime", "level", "levelname", "severity", "stream", "__REALTIME_TIMESTAMP", "insertId",
-    "logStreamName", "labels", "kubernetes", "TimeGenerated", "observedTimeUnixNano",
+    "time", "timestamp", "ts", "@timestamp", "asctime", "level", "levelname", "severity", "stream",
+    "__REALTIME_TIMESTAMP", "insertId", "logStreamName", "labels", "kubernetes", "TimeGenerated", "observedTimeUnixNano",
 )  # fmt: skip
 _LOGGERS = ("logger", "name", "funcName", "module", "lineno", "logger_name", "filename", "levelname")
 _LEVELS = {
-    "CRITICAL": "CRITICAL", "FATAL": "CRITICAL", "ERROR": "ERROR", "ERR": "ERROR", "WARNING": "WARNING", "WARN": "WARNING",
-    "INFO": "INFO", "NOTICE": "INFO", "DEBUG": "DEBUG", "TRACE": "DEBUG",
+    "CRITICAL": "CRITICAL", "FATAL": "CRITICAL", "ERROR": "ERROR", "ERR": "ERROR", "WARNING": "WARNING",
+    "WARN": "WARNING", "INFO": "INFO", "NOTICE": "INFO", "DEBUG": "DEBUG", "TRACE": "DEBUG",
 }  # fmt: skip
 _ASCTIME = LazyPattern(r"(\d\d-\d\d)[ T](\d\d:\d\d:\d\d)")
 _LIMIT = 20_000
@@ -162,7 +163,7 @@ def _plain(value: Any) -> str | None:
 
 
 def _prefix(record: dict[str, Any]) -> tuple[str, bool]:
-    """Return what a Python logger's record says beside its message, and whether it stands before every line of the message.
+    """Return what a Python logger's record says beside its message, and whether every line of it begins so.
 
     Process, level and time are written in the shape of vLLM's own prefix, the level alone as uvicorn does.
     """

@@ -135,7 +135,10 @@ def _expressions(rows: list[list[Any]]) -> dict[str, Any]:
 
 def _newest_release(source: Path) -> str:
     """Return the newest vLLM release that the options table covers: what advice is for where a log tells no version."""
-    table = json.loads((source / "vllm" / "options.json").read_bytes())
+    try:
+        table = json.loads((source / "vllm" / "options.json").read_bytes())
+    except FileNotFoundError:  # a corpus of rules alone
+        return ""
     return str(table["releases"][-1])
 
 

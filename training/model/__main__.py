@@ -28,12 +28,13 @@ def main() -> int:
     step.add_argument("rows", type=Path, metavar="ROWS.jsonl")
     step.add_argument("--out", type=Path, default=Path(FOLDER), help="folder of the exported model")
     step.add_argument("--through", default="", metavar="RELEASE", help="leave out what came after this release")
+    step.add_argument("--without-rules", action="store_true", help="leave out what rule files say: sources alone")
     step.add_argument("--joblib", type=Path, help="keep scikit-learn's model here, too")
     step.set_defaults(run=_train)
     step = steps.add_parser("evaluate", help="score the exported model on labelled logs, rules silent")
     step.add_argument("cases", nargs="+", type=Path, metavar="CASES.jsonl")
     step.add_argument("--model", type=Path, default=Path(FOLDER))
-    step.add_argument("--earlier", type=Path, help="a model trained --through an earlier release, to score beside it")
+    step.add_argument("--beside", nargs="*", default=[], metavar="NAME=FOLDER", help="other models to score beside it")
     step.add_argument("--rows", type=Path, help="training set, for the baselines")
     step.add_argument("--misses", type=int, default=0, help="misses to list")
     step.add_argument("--card", type=Path, help="write the model card")
@@ -58,6 +59,8 @@ def _train(options: argparse.Namespace) -> None:
     rows = read_rows(options.rows)
     if options.through:
         rows = list(through(rows, options.through))
+    if options.without_rules:
+        rows = [row for row in rows if row.origin not in ("rule", "reject")]
     settings = Settings()
     held: dict[str, Any] = {}
     earlier = list(through(rows, EARLIER))
@@ -115,9 +118,10 @@ def _evaluate(options: argparse.Namespace) -> None:
 
     model = read_model(str(options.model))
     ways = [("text model", by_model(model), model.threshold)]
-    if options.earlier:
-        early = read_model(str(options.earlier))
-        ways.append(("text model through 0.19", by_model(early), early.threshold))
+    for item in options.beside:
+        name, _, folder = item.rpartition("=")
+        other = read_model(folder)
+        ways.append((name or folder, by_model(other), other.threshold))
     if options.rows:
         rows = read_rows(options.rows)
         ways += [("nearest last error line", nearest(rows), 0.5), ("TF-IDF on raw text", plain_text(rows), 0.5)]

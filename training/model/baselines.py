@@ -20,7 +20,7 @@ def nearest(rows: Sequence[Row]) -> Callable[[str], Guess]:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     texts = [row.text.strip().rpartition("\n")[2] for row in rows]
-    vectors = TfidfVectorizer(sublinear_tf=True, dtype=float)
+    vectors = TfidfVectorizer(sublinear_tf=True)
     known = vectors.fit_transform(texts)
 
     def guess(text: str) -> Guess:

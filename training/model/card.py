@@ -22,6 +22,9 @@ _LIMITS = """
   person.
 - A rule's own examples are in the training set. «Rules silent» means that no rule is asked, not that the model has
   never seen a rule's words. The labelled logs were read while rules were written; only their labels are used here.
+- «Through 0.19» leaves out later releases and rules bounded to them. Most rules name no release, and some were written
+  after a later log had been seen: it is no clean test of the future. «Sources alone» has none of the rules' words
+  (their judgement remains in the labels), and so nothing of torch, CUDA, NCCL or the Hub: it is the lower bound.
 - Call paths are not traced through the sources: messages are shown with the frame that raises them, below a few usual
   ways down (`training/model/stacks.toml`). Faults that differ only by what called them (out of memory while loading or
   while serving) lean on the few rules that name frames.
