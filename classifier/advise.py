@@ -76,7 +76,7 @@ def holds(condition: str, facts: Mapping[str, Any]) -> bool:
     try:
         left, right = float(value), float(wanted)
     except (TypeError, ValueError):
-        left, right = str(value), right
+        left = str(value)
     return bool({
         "==": left == right, "!=": left != right,
         "<": _ordered(left, right, -1), ">": _ordered(left, right, 1),

@@ -329,7 +329,7 @@ class TraceReader:
         stream.trace = None
         if line is not None:
             found = FINAL.match(text)
-            assert found is not None
+            assert found is not None  # noqa: S101 - the caller asked looks_like_exception
             trace.kind = found.group("name").rpartition(".")[2]
             if found.group("inner"):
                 trace.kind = found.group("inner").strip("()").rpartition(".")[2]

@@ -12,7 +12,7 @@ from vllm_triage.classifier.model import Line
 from vllm_triage.classifier.prefix import split_line
 
 VLLM = [
-    # (line, process, level, source, time, text)
+    # line and what it is: process, level, source, time, text
     ("INFO 08-23 10:11:12 llm_engine.py:184] Initializing", "", "INFO", "llm_engine.py:184", "08-23 10:11:12", "Initializing"),
     ("ERROR 04-30 10:20:36 [core.py:396] failed", "", "ERROR", "core.py:396", "04-30 10:20:36", "failed"),
     ("WARNING 04-30 10:20:36 [__init__.py:239] odd", "", "WARNING", "__init__.py:239", "04-30 10:20:36", "odd"),
@@ -38,7 +38,7 @@ VLLM = [
 ]  # fmt: skip
 
 OTHERS = [
-    # (line, process, level, text)
+    # line and what it is: process, level, text
     ('(APIServer pid=9) INFO:     127.0.0.1:5 - "GET /health HTTP/1.1" 200 OK', "APIServer", "INFO", '127.0.0.1:5 - "GET /health HTTP/1.1" 200 OK'),
     ("(EngineCore_DP0 pid=9) Traceback (most recent call last):", "EngineCore_DP0", "", "Traceback (most recent call last):"),
     ('(EngineCore_DP0 pid=9)   File "/a.py", line 1, in f', "EngineCore_DP0", "", '  File "/a.py", line 1, in f'),
