@@ -91,7 +91,7 @@ def scan(options: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
         big = options.big or generate(Path(folder, "big.log"), options.mib)
         literals = Path(folder, "literals")
-        words = Triage()._engine.scanner.words  # noqa: SLF001
+        words = Triage()._engine.scanner.words
         literals.write_bytes(b"\n".join(words) + b"\n")
         size = big.stat().st_size / 1e6
         times: dict[str, list[float]] = {"ours": [], "rg": []}
@@ -121,7 +121,7 @@ def rules(options: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
         log = generate(Path(folder, "log"), 64)
         single, double = Triage(), Triage()
-        double._engine = Engine([*double.corpus.rules, *(_other(rule) for rule in double.corpus.rules)])  # noqa: SLF001
+        double._engine = Engine([*double.corpus.rules, *(_other(rule) for rule in double.corpus.rules)])
         times: dict[str, list[float]] = {"single": [], "double": []}
         for engine in (single, double):
             engine.diagnose(log)

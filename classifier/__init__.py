@@ -1,4 +1,5 @@
 """Bytes to report: reads a vLLM log and names the root cause. A pure library: no network, no global state but a cache."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,14 @@ if TYPE_CHECKING:
 
 __all__ = ["InputError", "Report", "RuleError", "Triage", "TriageError", "triage"]
 
-_HOMES = {"triage": "report", "Report": "report", "Triage": "api", "InputError": "errors", "TriageError": "errors", "RuleError": "errors"}
+_HOMES = {
+    "triage": "report",
+    "Report": "report",
+    "Triage": "api",
+    "InputError": "errors",
+    "TriageError": "errors",
+    "RuleError": "errors",
+}
 
 
 def __getattr__(name: str) -> Any:

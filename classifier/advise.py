@@ -90,7 +90,9 @@ def _ordered(left: Any, right: Any, way: int) -> bool:
     return False
 
 
-def advise(cause: Mapping[str, Any], facts: Mapping[str, Any], captures: Mapping[str, Any], newest: str = "") -> list[Advice]:
+def advise(
+    cause: Mapping[str, Any], facts: Mapping[str, Any], captures: Mapping[str, Any], newest: str = ""
+) -> list[Advice]:
     """Return the fixes of ``cause`` that hold for this log, ranked.
 
     A fix whose option the log's vLLM release does not have is left out; its successor stands in the same list.

@@ -2,6 +2,7 @@
 
 Only lines that hold a literal of some rule, or that stand within a traceback, are looked at; all others are skipped unread.
 """
+
 from __future__ import annotations
 
 from collections import Counter
@@ -61,9 +62,18 @@ class Engine:
         self.line_rules = [rule for rule in rules if rule.pattern]
         self.trace_rules = [rule for rule in rules if not rule.pattern]
         self.tries = [FACT_TRIES if rule.role == "fact" else TRIES for rule in self.line_rules]
-        self.serving = {index for index, rule in enumerate(self.line_rules) if rule.frequent and rule.stage == "serving"}
-        self.scanner = Scanner((literal, index) for index, rule in enumerate(self.line_rules) for literal in rule.literals)
-        self.frequent = [(literal.encode(), index) for index, rule in enumerate(self.line_rules) if rule.frequent for literal in rule.literals]
+        self.serving = {
+            index for index, rule in enumerate(self.line_rules) if rule.frequent and rule.stage == "serving"
+        }
+        self.scanner = Scanner(
+            (literal, index) for index, rule in enumerate(self.line_rules) for literal in rule.literals
+        )
+        self.frequent = [
+            (literal.encode(), index)
+            for index, rule in enumerate(self.line_rules)
+            if rule.frequent
+            for literal in rule.literals
+        ]
 
 
 class Analysis:
@@ -176,7 +186,9 @@ class Analysis:
         text = raw.decode("utf-8", "replace")
         line = split_line(number, text)
         if _is_prompt(line.text):
-            rules = {index: literal for index, literal in rules.items() if self._engine.line_rules[index].role == "fact"}
+            rules = {
+                index: literal for index, literal in rules.items() if self._engine.line_rules[index].role == "fact"
+            }
             if not rules or self._traces.open == 0:
                 self._try_rules(line, rules, "", None)
                 return
@@ -225,7 +237,12 @@ class Analysis:
     def _keep(self, hit: Hit) -> None:
         hits = [other for other in self.incident.hits if other.rule is hit.rule]
         for other in hits:
-            if other.captures == hit.captures and other.line.process == hit.line.process and other.quoted == hit.quoted and other.line.level == hit.line.level:
+            if (
+                other.captures == hit.captures
+                and other.line.process == hit.line.process
+                and other.quoted == hit.quoted
+                and other.line.level == hit.line.level
+            ):
                 other.count += 1
                 other.last = hit.line.number
                 if len(hits) >= 4 or other.line.text == hit.line.text:
@@ -365,7 +382,9 @@ class Analysis:
         start = max(self._tail.rfind(b"\n", 0, at), self._tail.rfind(b"\r", 0, at)) + 1
         end = self._tail.find(b"\n", at)
         end = len(self._tail) if end < 0 else end
-        line = split_line(self._tail_number + self._tail.count(b"\n", 0, start), self._tail[start:end].decode("utf-8", "replace"))
+        line = split_line(
+            self._tail_number + self._tail.count(b"\n", 0, start), self._tail[start:end].decode("utf-8", "replace")
+        )
         captures = match_line(rule, line, literal.decode())
         if captures is None:
             return False
@@ -380,7 +399,9 @@ class Analysis:
         if not self._sample:
             return "the log is empty: nothing but blanks or NUL bytes (errors go to standard error: … 2>&1 | vllm-triage -)"
         control = len(self._sample) - len(self._sample.translate(None, _CONTROL))
-        if control > 0.1 * len(self._sample) and not any(item.hits or item.stages or item.traces for item in self._incidents):
+        if control > 0.1 * len(self._sample) and not any(
+            item.hits or item.stages or item.traces for item in self._incidents
+        ):
             return "the input is binary, not a log: name the text that the server wrote"
         return ""
 
@@ -397,6 +418,8 @@ class Analysis:
 
 
 _CONTROL = bytes(byte for byte in range(32) if byte not in b"\t\n\v\f\r\x1b")
+
+
 def _start_of(found: tuple[int, int, int]) -> int:
     return found[1]
 
@@ -404,4 +427,10 @@ def _start_of(found: tuple[int, int, int]) -> int:
 def _is_prompt(text: str) -> bool:
     """Tell whether a line shows what users wrote: nothing in it is the server's own word."""
     head = text[:300]
-    return "Received request " in head or ", prompt: '" in head or "prompt: '" in head or 'prompt: "' in head or "Generated response" in head
+    return (
+        "Received request " in head
+        or ", prompt: '" in head
+        or "prompt: '" in head
+        or 'prompt: "' in head
+        or "Generated response" in head
+    )

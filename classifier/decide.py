@@ -283,7 +283,9 @@ def _place(hit: Hit) -> list[Evidence]:
     frames = trace.frames
     if rule.frames:
         expression = rule.expression("frames")
-        frames = [frame for frame in frames if expression.search(f"{frame.path}:{frame.function}: {frame.code}")] or frames
+        frames = [
+            frame for frame in frames if expression.search(f"{frame.path}:{frame.function}: {frame.code}")
+        ] or frames
     elif trace.message.strip() and not rule.innermost:
         return []
     frame = frames[-1]

@@ -204,7 +204,10 @@ def stop_line(incident: Incident) -> int:
     lines += [
         hit.line.number
         for hit in incident.hits
-        if hit.rule.role == "teardown" and hit.rule.cause and not hit.quoted and not (_depth(hit.line.process) and "SIGTERM" in hit.line.text)
+        if hit.rule.role == "teardown"
+        and hit.rule.cause
+        and not hit.quoted
+        and not (_depth(hit.line.process) and "SIGTERM" in hit.line.text)
     ]
     return min(lines, default=0)
 

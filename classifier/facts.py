@@ -279,8 +279,10 @@ class FactBook:
         self.set("gpu_name", captures.get("gpu_name", "").replace("_", " "), _GIVEN)
 
     def _argument(self, name: str, value: Any, better: bool = False) -> None:
-        if value is None or name in arguments.SECRETS:
+        if value is None:
             return
+        if name in arguments.SECRETS:
+            value = "<secret>"  # that one was given matters: without it the rebuilt command starts an open server
         if better:
             self._arguments[name] = value
         else:

@@ -1,4 +1,5 @@
 """The literal search by hyperscan (extra ``[fast]``): about twice as fast as Aho-Corasick on large logs."""
+
 from __future__ import annotations
 
 import threading

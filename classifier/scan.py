@@ -3,6 +3,7 @@
 A multi-pattern engine looks for the required literals of all rules at once: Aho-Corasick in Rust (ahocorasick_rs), or hyperscan
 where the extra ``[fast]`` is installed and the input is large. The rules themselves are tried only on the lines found.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -45,7 +46,9 @@ class Scanner:
         """Return every literal in ``data``."""
         if self._engine is None:
             # Built in a few milliseconds; the faster automaton for large logs takes longer to build.
-            self._engine = ahocorasick_rs.BytesAhoCorasick(self.words, implementation=ahocorasick_rs.Implementation.ContiguousNFA)
+            self._engine = ahocorasick_rs.BytesAhoCorasick(
+                self.words, implementation=ahocorasick_rs.Implementation.ContiguousNFA
+            )
         return self._engine.find_matches_as_indexes(data, overlapping=True)  # type: ignore[no-any-return]
 
     def steady(self, muted: frozenset[int]) -> SteadyScanner:
@@ -66,12 +69,16 @@ class SteadyScanner:
         self._muted = muted
         self._ids = [index for index in range(len(whole.words)) if index not in muted]
         words = [whole.words[index] for index in self._ids]
-        self._engine = _fast_engine(words) or ahocorasick_rs.BytesAhoCorasick(words, implementation=ahocorasick_rs.Implementation.DFA)
+        self._engine = _fast_engine(words) or ahocorasick_rs.BytesAhoCorasick(
+            words, implementation=ahocorasick_rs.Implementation.DFA
+        )
 
     def find(self, data: bytes) -> Found:
         """Return the literals in ``data`` that count."""
         ids, rules = self._ids, self._whole.rules
-        found = [(ids[word], start, end) for word, start, end in self._engine.find_matches_as_indexes(data, overlapping=True)]
+        found = [
+            (ids[word], start, end) for word, start, end in self._engine.find_matches_as_indexes(data, overlapping=True)
+        ]
         near = [start for word, start, _ in found if not rules[word]]
         for first, last in _around(near, len(data)):
             found += [

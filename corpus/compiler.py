@@ -110,7 +110,14 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
     for bucket in buckets:
         _write(target / f"{bucket.id}.json", _json(texts(bucket)))
     names = sorted(bucket.id for bucket in buckets)
-    index = {"format": FORMAT, "rules": rows, "buckets": names, "problems": problems, "newest": _newest_release(source), **_expressions(rows)}
+    index = {
+        "format": FORMAT,
+        "rules": rows,
+        "buckets": names,
+        "problems": problems,
+        "newest": _newest_release(source),
+        **_expressions(rows),
+    }
     # Pickle loads three times as fast as JSON; the file is our own package's, nothing that a user gives is unpickled.
     _write(target / "index.pickle", pickle.dumps(index, 4))
 

@@ -89,7 +89,13 @@ class Corpus:
     """Rules for the scanner, and the texts of the buckets on demand."""
 
     def __init__(
-        self, rules: list[RuleRow], folder: str, names: list[str], extra: dict[str, dict[str, Any]], problems: list[str], newest: str = ""
+        self,
+        rules: list[RuleRow],
+        folder: str,
+        names: list[str],
+        extra: dict[str, dict[str, Any]],
+        problems: list[str],
+        newest: str = "",
     ) -> None:
         self.rules = rules
         self._names = frozenset(names)

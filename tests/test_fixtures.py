@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - lines of logs are as long as they are
 """Whole logs: each must be answered as it is marked, however it comes wrapped."""
 
 from __future__ import annotations

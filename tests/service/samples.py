@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - answers as wide as they are
 """Answers made by hand: what formats are tested with, whatever the engine says today."""
 
 from __future__ import annotations
