@@ -410,9 +410,11 @@ class Analysis:
         number = self._tail_number
         lines: list[Line] = []
         for piece in self._tail.split(b"\n"):
-            for part in piece.split(b"\r"):
-                if part.strip():
-                    lines.append(split_line(number, part[:LINE].decode("utf-8", "replace")))
+            lines += [
+                split_line(number, part[:LINE].decode("utf-8", "replace"))
+                for part in piece.split(b"\r")
+                if part.strip()
+            ]
             number += 1
         return lines[-count:]
 

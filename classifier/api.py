@@ -78,7 +78,7 @@ _shared_lock = threading.Lock()
 
 def shared() -> Triage:
     """Return the process-wide instance with the built-in corpus."""
-    global _shared
+    global _shared  # noqa: PLW0603 - one scanner for the process
     if _shared is None:
         with _shared_lock:
             if _shared is None:

@@ -149,7 +149,7 @@ def _recovered(hit: Hit, incident: Incident, tail: list[Line]) -> bool:
     return hit.rule.bucket in WAITS and last < answered
 
 
-def _healthy(
+def _healthy(  # noqa: PLR0913 - what is known when no cause was found
     incident: Incident,
     tail: list[Line],
     corpus: Any,
@@ -222,7 +222,7 @@ def _with_alternatives(answer: Diagnosis, candidates: list[Candidate], *more: st
     return answer
 
 
-def _answer(
+def _answer(  # noqa: PLR0913 - the parts of an answer
     bucket: str, cause: str, confidence: float, decided_by: str, corpus: Any, incident: Incident, hit: Hit | None
 ) -> Diagnosis:
     try:

@@ -26,7 +26,7 @@ class HyperscanEngine:
         # A scratch serves one scan at a time.
         self._local = threading.local()
 
-    def find_matches_as_indexes(self, data: bytes, overlapping: bool = True) -> list[tuple[int, int, int]]:
+    def find_matches_as_indexes(self, data: bytes, overlapping: bool = True) -> list[tuple[int, int, int]]:  # noqa: ARG002 - always so
         """Return (literal, start, end) for every literal in ``data``, in order of their ends."""
         found: list[tuple[int, int, int]] = []
         words = self._words

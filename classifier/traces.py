@@ -362,11 +362,11 @@ class TraceReader:
             stream.outer = kept
 
     def _message(self, stream: Stream, line: Line) -> tuple[str, Trace | None]:
-        trace: Trace = stream.trace
+        trace: Trace | None = stream.trace
         text = line.text.strip()
         stream.seen = line.number
         stream.more -= 1
-        if trace is not None and text.startswith("frame #") and (found := NATIVE.match(text)):
+        if text.startswith("frame #") and (found := NATIVE.match(text)):
             if stream.fresh and len(trace.frames) < NATIVE_FRAMES and all(not frame.number for frame in trace.frames):
                 trace.frames.insert(
                     0,
@@ -378,7 +378,7 @@ class TraceReader:
         if text[:1] in ("|", "+"):
             # The rules between an exception group's members are numbered.
             text = MARGIN.sub("", text).strip("+-0123456789. ")
-        if not text or stream.more <= 0 or trace is None or line.number - stream.closed > MESSAGE_LINES + 2:
+        if not text or stream.more <= 0 or line.number - stream.closed > MESSAGE_LINES + 2:
             self._leave(stream)
             return "", None
         if line.level and not line.logged:

@@ -173,9 +173,14 @@ def test_loki_answers_are_put_in_order() -> None:
 def test_vllms_json_formatter_gives_its_plain_prefix() -> None:
     """Process, level, time and source stand before every line of the message and of the exception."""
     record = {
-        "asctime": "11-02 10:00:00", "levelname": "ERROR", "name": "vllm.v1.engine.core", "processName": "EngineCore", "process": 12,
-        "message": "EngineCore failed", "exc_info": "Traceback (most recent call last):\nValueError: boom",
-    }  # fmt: skip
+        "asctime": "11-02 10:00:00",
+        "levelname": "ERROR",
+        "name": "vllm.v1.engine.core",
+        "processName": "EngineCore",
+        "process": 12,
+        "message": "EngineCore failed",
+        "exc_info": "Traceback (most recent call last):\nValueError: boom",
+    }
     prefix = b"(EngineCore pid=12) ERROR 11-02 10:00:00 [core.py:0] "
     expected = [
         prefix + text for text in (b"EngineCore failed", b"Traceback (most recent call last):", b"ValueError: boom")

@@ -36,4 +36,4 @@ def test_replacing_and_listing_work_as_well() -> None:
 def test_unknown_attribute_is_an_error() -> None:
     """What a pattern does not have is missed as on any object."""
     with pytest.raises(AttributeError, match="absent"):
-        LazyPattern("a").absent  # type: ignore[attr-defined]  # noqa: B018
+        LazyPattern("a").absent  # noqa: B018

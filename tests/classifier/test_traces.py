@@ -53,10 +53,23 @@ FRAMES_OF_PLAIN = [
     ("vllm/v1/engine/core.py", "__init__", "super().__init__(vllm_config)"),
 ]
 WRAPPERS = [
-    "", "(EngineCore_DP0 pid=7) ", "(EngineCore_DP0 pid=7) ERROR 11-02 10:00:00 [core.py:712] ", "vllm-1  | ", "[rank0]: ", "> ", "    ",
-    "2025-11-02T10:00:00.123456789Z ", "2025-11-02T10:00:00.123456789Z stderr F ERROR 11-02 10:00:00 core.py:7] ", "12.5s 381 ", "[2025-11-02T10:00:00Z] ",
-    "[1,0]<stderr>:", "Nov 02 09:14:03 gpu vllm[1]: ", "2023-12-22 00:21:40 | ERROR | stderr | ", "(RayWorkerWrapper pid=9, ip=10.0.0.2) ", "\xa0\xa0",
-]  # fmt: skip
+    "",
+    "(EngineCore_DP0 pid=7) ",
+    "(EngineCore_DP0 pid=7) ERROR 11-02 10:00:00 [core.py:712] ",
+    "vllm-1  | ",
+    "[rank0]: ",
+    "> ",
+    "    ",
+    "2025-11-02T10:00:00.123456789Z ",
+    "2025-11-02T10:00:00.123456789Z stderr F ERROR 11-02 10:00:00 core.py:7] ",
+    "12.5s 381 ",
+    "[2025-11-02T10:00:00Z] ",
+    "[1,0]<stderr>:",
+    "Nov 02 09:14:03 gpu vllm[1]: ",
+    "2023-12-22 00:21:40 | ERROR | stderr | ",
+    "(RayWorkerWrapper pid=9, ip=10.0.0.2) ",
+    "\xa0\xa0",
+]
 
 
 @pytest.mark.parametrize("prefix", WRAPPERS)
@@ -345,12 +358,24 @@ def test_impossible_line_numbers_do_no_harm() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "ValueError: x", "torch.OutOfMemoryError: CUDA out of memory.", "AssertionError", "KeyError: 'a'", "vllm.v1.engine.exceptions.EngineDeadError: x",
-        "pydantic_core._pydantic_core.ValidationError: 1 validation error", "ray.exceptions.RayTaskError(ValueError): ray::f()", "zmq.error.ZMQError: x",
-        "triton.runtime.errors.OutOfResources: out of resource", "torch._dynamo.exc.Unsupported: x", "subprocess.CalledProcessError: x", "KeyboardInterrupt",
-        "[rank0]: RuntimeError: x", "ExceptionGroup: unhandled errors", "json.decoder.JSONDecodeError: x", "concurrent.futures.process.BrokenProcessPool: x",
+        "ValueError: x",
+        "torch.OutOfMemoryError: CUDA out of memory.",
+        "AssertionError",
+        "KeyError: 'a'",
+        "vllm.v1.engine.exceptions.EngineDeadError: x",
+        "pydantic_core._pydantic_core.ValidationError: 1 validation error",
+        "ray.exceptions.RayTaskError(ValueError): ray::f()",
+        "zmq.error.ZMQError: x",
+        "triton.runtime.errors.OutOfResources: out of resource",
+        "torch._dynamo.exc.Unsupported: x",
+        "subprocess.CalledProcessError: x",
+        "KeyboardInterrupt",
+        "[rank0]: RuntimeError: x",
+        "ExceptionGroup: unhandled errors",
+        "json.decoder.JSONDecodeError: x",
+        "concurrent.futures.process.BrokenProcessPool: x",
     ],
-)  # fmt: skip
+)
 def test_exceptions_own_lines_are_known(text: str) -> None:
     """Exceptions are told by their names, whatever package they come from."""
     assert looks_like_exception(text)
@@ -433,13 +458,35 @@ def test_interleaved_tracebacks_come_out_whole(processes: list[str], seed: int, 
 
 
 PIECES = [
-    *PLAIN.strip("\n").split("\n"), "", "  + Exception Group Traceback (most recent call last):", "  | ExceptionGroup: x (1 sub-exception)", "  +-+---- 1 ----",
-    "    | ValueError: x", "ray.exceptions.RayTaskError(ValueError): ray::f() (pid=1)", "Fatal Python error: Aborted", "Thread 0x1 (most recent call first):",
-    "Current thread 0x1 (most recent call first):", "terminate called after throwing an instance of 'c10::Error'", "  what():  x", "--- Logging error ---",
-    "frame #0: f + 0x1 (0x2 in /a/b.so)", "Cell In[3], line 5", "---> 5 x", "File /a/b.py:3, in f(x)", "│ /a/b.py:3 in f │", "│ ❱ 3 │ x │", "╰──╯",
-    "The above exception was the direct cause of the following exception:", "During handling of the above exception, another exception occurred:", "words",
-    "INFO:     words", "(Worker_TP0 pid=8) ValueError: other", "vllm-1  | ValueError: x", "[pod/a/b] Traceback (most recent call last):", "KeyError: 'a'",
-]  # fmt: skip
+    *PLAIN.strip("\n").split("\n"),
+    "",
+    "  + Exception Group Traceback (most recent call last):",
+    "  | ExceptionGroup: x (1 sub-exception)",
+    "  +-+---- 1 ----",
+    "    | ValueError: x",
+    "ray.exceptions.RayTaskError(ValueError): ray::f() (pid=1)",
+    "Fatal Python error: Aborted",
+    "Thread 0x1 (most recent call first):",
+    "Current thread 0x1 (most recent call first):",
+    "terminate called after throwing an instance of 'c10::Error'",
+    "  what():  x",
+    "--- Logging error ---",
+    "frame #0: f + 0x1 (0x2 in /a/b.so)",
+    "Cell In[3], line 5",
+    "---> 5 x",
+    "File /a/b.py:3, in f(x)",
+    "│ /a/b.py:3 in f │",
+    "│ ❱ 3 │ x │",
+    "╰──╯",
+    "The above exception was the direct cause of the following exception:",
+    "During handling of the above exception, another exception occurred:",
+    "words",
+    "INFO:     words",
+    "(Worker_TP0 pid=8) ValueError: other",
+    "vllm-1  | ValueError: x",
+    "[pod/a/b] Traceback (most recent call last):",
+    "KeyError: 'a'",
+]
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=60))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -132,12 +133,12 @@ def _judged(text: str):
 
 def test_scores_count_what_they_say() -> None:
     """Right is the label or what is as fair; alarms are answers on healthy logs."""
-    cases = [
+    cases: list[dict[str, Any]] = [
         {"id": "1", "text": "a", "bucket": "lora", "also": []},
         {"id": "2", "text": "b", "bucket": "lora", "also": ["no_gpu"]},
         {"id": "3", "text": "c", "bucket": "no_failure"},
     ]
-    guesses = {"a": ("no_gpu", 0.9), "b": ("no_gpu", 0.4), "c": ("no_gpu", 0.8)}
+    guesses: dict[str, tuple[str, float]] = {"a": ("no_gpu", 0.9), "b": ("no_gpu", 0.4), "c": ("no_gpu", 0.8)}
     result = score("x", cases, guesses.__getitem__, 0.5)
     assert (result.failures, result.right, result.answered, result.answered_right) == (2, 1, 1, 0)
     assert (result.healthy, result.alarms) == (1, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,10 +20,11 @@ SHAPES = st.dictionaries(
 )
 
 
-def header_of(content: bytes) -> dict[str, dict]:
+def header_of(content: bytes) -> dict[str, dict[str, Any]]:
     """Return the header of a safetensors file, which says what lies where."""
     length = int.from_bytes(content[:8], "little")
-    return json.loads(content[8 : 8 + length])
+    header: dict[str, dict[str, Any]] = json.loads(content[8 : 8 + length])
+    return header
 
 
 @given(SHAPES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -158,7 +159,7 @@ def test_publishing_again_replaces_and_withdrawing_removes(tmp_path: Path):
     assert list((tmp_path / "target/1.0").glob("lora-rank.*")) == []
 
 
-def committed() -> list[dict]:
+def committed() -> list[dict[str, Any]]:
     """Return the index as it stands in the repository."""
     return [json.loads(line) for line in (RECORDED / "index.jsonl").read_text(encoding="utf-8").splitlines()]
 

@@ -104,7 +104,7 @@ def _name(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else "Exception"
 
 
-def _parts(node: ast.expr) -> list[tuple[str, bool]]:
+def _parts(node: ast.expr) -> list[tuple[str, bool]]:  # noqa: PLR0911 - one for each kind of node
     """Return the pieces of a message: (text, whether it stands there literally)."""
     if isinstance(node, ast.Constant):
         return [(_without_marks(str(node.value)), True)]

@@ -35,8 +35,8 @@ class Attention:
 class Mamba:
     """MambaSpec: the shapes of the convolution's and the recurrent state, with their bytes per number."""
 
-    shapes: tuple
-    numbers: tuple
+    shapes: tuple[tuple[int, ...], ...]
+    numbers: tuple[int, ...]
     padded: int = 0
     block: int = 1 << 40
 

@@ -97,10 +97,9 @@ def test_awq_weights_that_a_server_logged():
 )
 def test_bits_of_a_weight(quantization, bits):
     """A weight's own bits, its share of the group's scale, and of the zero point where the format has one."""
-    assert (bits, True) == (
-        (found := weight_bits(model("llama-3.1-8b", quantization_config=quantization)))[0],
-        bool(found[1]),
-    )
+    found = weight_bits(model("llama-3.1-8b", quantization_config=quantization))
+    assert found is not None
+    assert (bits, True) == (found[0], bool(found[1]))
 
 
 def test_a_format_of_unknown_width_is_asked_for():
