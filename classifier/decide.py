@@ -197,6 +197,9 @@ def _unknown(
     confidence: float,
     errors: list[Line] | None = None,
 ) -> Diagnosis:
+    guessed = _by_model(corpus, incident, tail)
+    if guessed is not None:
+        return guessed
     answer = _answer("unknown", "unrecognised_failure", confidence, "none", corpus, incident, None)
     telling = [
         Evidence(trace.number, trace.raw or trace.text or trace.stack()[-160:], trace.process, "telling", trace.count)
@@ -205,6 +208,25 @@ def _unknown(
     telling += [_line_evidence(line) for line in (errors or [])[:5]]
     answer.evidence = telling[:3]
     answer.tail = telling or [_line_evidence(line) for line in tail[-5:]]
+    return answer
+
+
+def _by_model(corpus: Any, incident: Incident, tail: list[Line]) -> Diagnosis | None:
+    """Return what the text model reads out of messages that no rule knows, where it is sure enough; else None."""
+    from . import text_model
+
+    errors = incident.errors or ([] if incident.traces else text_model.notable(tail))
+    guess = text_model.predict(incident.traces, errors, incident.reached)
+    if not guess or guess[0][1] < text_model.THRESHOLD or guess[0][0] in ("unknown", "no_failure"):
+        return None
+    bucket, probability = guess[0]
+    answer = _answer(bucket, "by_text_model", probability, "model", corpus, incident, None)
+    answer.evidence = text_model.evidence(incident.traces, errors, incident.reached, bucket)
+    answer.alternatives = [(name, round(share, 3)) for name, share in guess[1:4]]
+    answer.notes.append(
+        f"No rule knows these words; they are most like those of {bucket}. Its causes and fixes: vllm-triage explain {bucket}"
+    )
+    answer.explanation.append("decided by the text model: " + text_model.problem() if text_model.problem() else "decided by the text model")
     return answer
 
 

@@ -238,7 +238,7 @@ class TraceReader:
             self._finish(stream, None)
         if stream.state != "stack":
             self._start(stream, line)
-        trace = stream.trace
+        trace: Trace = stream.trace
         stream.seen = line.number
         stream.foreign = 0
         if len(trace.frames) < FRAMES and stream.mode in ("", "crash"):
@@ -296,7 +296,7 @@ class TraceReader:
 
     def _foreign(self, stream: Stream) -> tuple[str, Trace | None]:
         """Count a line of somebody else's within a traceback."""
-        trace = stream.trace
+        trace: Trace = stream.trace
         stream.foreign += 1
         if stream.foreign > FOREIGN:
             self._finish(stream, None)
@@ -307,15 +307,15 @@ class TraceReader:
         found = BOXED.match(line.text)
         if found:
             return self._frame(stream, line, found)
-        trace = stream.trace
+        trace: Trace = stream.trace
         found = BOXED_CODE.match(line.text)
-        if found and trace is not None and trace.frames:
+        if found and trace.frames:
             frame = trace.frames[-1]
             frame.code, frame.code_line, frame.code_raw = found.group("code").strip(), line.number, line.raw
         return "code", trace
 
     def _finish(self, stream: Stream, line: Line | None, text: str = "") -> tuple[str, Trace | None]:
-        trace = stream.trace
+        trace: Trace = stream.trace
         mode, stream.mode = stream.mode, ""
         if mode == "thread":
             self._leave(stream)
@@ -362,7 +362,7 @@ class TraceReader:
             stream.outer = kept
 
     def _message(self, stream: Stream, line: Line) -> tuple[str, Trace | None]:
-        trace: Trace | None = stream.trace
+        trace: Trace = stream.trace
         text = line.text.strip()
         stream.seen = line.number
         stream.more -= 1
