@@ -32,6 +32,8 @@ TRIES = 400
 """Matches of one rule in one incident after which it is only counted by its literal."""
 LINE = 16384
 """Bytes of one line that are looked at; beyond, windows around the literals."""
+MISSES = 8000
+"""Lines with a rule's literal that it did not match, in one start, after which it is given up: millions of them are no log."""
 SLOW = 0.05
 """Seconds that one try takes on hostile text only."""
 TAIL = 1 << 16
@@ -84,6 +86,7 @@ class Analysis:
         self._traces = TraceReader()
         self._incidents: list[Incident] = [Incident(0, 1)]
         self._tries: dict[int, int] = {}
+        self._misses: dict[int, int] = {}
         self._muted: set[int] = set()
         self._scanner: Scanner | SteadyScanner = engine.scanner
         self._read, self._settle, self._settled = 0, SETTLE, 0
@@ -221,6 +224,9 @@ class Analysis:
                 if self._tries[index] > TRIES:
                     self._done.add(index)
             if captures is None or (rule.role == "fact" and not self._ours(rule, line)):
+                misses = self._misses[index] = self._misses.get(index, 0) + 1
+                if misses > MISSES:
+                    self._done.add(index)
                 continue
             tries = self._tries[index] = self._tries.get(index, 0) + 1
             if rule.frequent or tries > self._engine.tries[index]:
@@ -322,6 +328,7 @@ class Analysis:
         self._incidents.append(Incident(len(self._incidents), number))
         self._traces.reset()
         self._tries.clear()
+        self._misses.clear()
         self._muted.clear()
         self._scanner = self._engine.scanner
         self._read, self._settle, self._settled = 0, SETTLE, 0

@@ -226,7 +226,9 @@ def _by_model(corpus: Any, incident: Incident, tail: list[Line]) -> Diagnosis | 
     answer.notes.append(
         f"No rule knows these words; they are most like those of {bucket}. Its causes and fixes: vllm-triage explain {bucket}"
     )
-    answer.explanation.append("decided by the text model: " + text_model.problem() if text_model.problem() else "decided by the text model")
+    answer.explanation.append(
+        "decided by the text model: " + text_model.problem() if text_model.problem() else "decided by the text model"
+    )
     return answer
 
 
