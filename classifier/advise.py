@@ -9,7 +9,7 @@ from typing import Any
 from .lazy import LazyPattern
 from .mask import mask
 from .model import Advice
-from .values import COMPUTED
+from .values import COMPUTED, WORKED
 from .versions import in_range
 
 _SLOT = LazyPattern(r"\{(?P<name>[a-z_][a-z0-9_]*)(?:\|(?P<other>[^{}]*))?\}")
@@ -113,7 +113,7 @@ def advise(
             and "<" not in change
         )
         known.append(Advice(
-            0, sentences(fix["title"], values) or fix["title"], fix["kind"], change, sentences(fix["why"], values), sentences(fix["cost"], values) or "none",
+            0, sentences(fix["title"], values) or fix["title"], fix["kind"], change, _reason(fix, values), sentences(fix["cost"], values) or "none",
             sentences(fix["verify"], values), fix["option"], value if complete else "", fix["safety"], fix["versions"], fix["source"], exact,
         ))  # fmt: skip
     if not version:
@@ -121,6 +121,21 @@ def advise(
     for rank, advice in enumerate(known, 1):
         advice.rank = rank
     return known
+
+
+def _reason(fix: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    """Return why a fix helps, with the arithmetic behind the values that were worked out for it."""
+    names = dict.fromkeys(found["name"] for found in _SLOT.finditer(f"{fix['value']} {fix['change']}"))
+    worked = [WORKED[name](values) for name in names if name in WORKED]
+    parts = [
+        sentences(fix["why"], values),
+        *(f"{_sentence(item.formula)}." for item in worked if item and item.formula),
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def _sentence(text: str) -> str:
+    return text if text.startswith("vLLM") else text[:1].upper() + text[1:]
 
 
 def _newest_first(fixes: list[Advice], newest: str) -> list[Advice]:

@@ -22,16 +22,21 @@ class Triage:
         rule_folders: Folders with rule files of one's own (``*.toml``), added to the corpus.
         only: If given, only causes of these buckets (or ``bucket/cause``) are answers.
         ignore: Buckets (or ``bucket/cause``, or full rule ids) that are never answers.
+        vllm_version: The release that the advice is for, whatever the log says.
     """
 
     def __init__(
-        self, rule_folders: Iterable[str | os.PathLike[str]] = (), only: Iterable[str] = (), ignore: Iterable[str] = ()
+        self,
+        rule_folders: Iterable[str | os.PathLike[str]] = (),
+        only: Iterable[str] = (),
+        ignore: Iterable[str] = (),
+        vllm_version: str = "",
     ) -> None:
         self.corpus: Corpus = load([*rule_folders, *plugin_folders()])
         only, ignore = frozenset(only), frozenset(ignore)
         rules = [rule for rule in self.corpus.rules if _wanted(rule, only, ignore)]
         self._engine = Engine(rules)
-        self._lock = threading.Lock()
+        self._version = vllm_version
 
     def diagnose(self, source: Any) -> Diagnosis:
         """Return the diagnosis of a log.
@@ -60,6 +65,9 @@ class Triage:
         incidents = analysis.finish()
         if reason := analysis.refusal():
             raise InputError(reason)
+        if self._version:
+            for incident in incidents:
+                incident.facts["vllm_version"] = self._version
         answer = decide(incidents, analysis.tail(), self.corpus)
         answer.lines, answer.bytes = analysis.lines, analysis.bytes
         return answer

@@ -50,6 +50,8 @@ def parser() -> argparse.ArgumentParser:
     add_rules(made)
     start = "the start command, where the log does not tell it: vllm serve, docker run, a compose file or a manifest"
     add("--command", default="", metavar="TEXT", help=start)
+    release = "the vLLM release to advise for (default: the log's; where it tells none, the newest known)"
+    add("--vllm-version", default="", type=_release, metavar="X.Y.Z", help=release)
     forms = ("shell", "docker", "compose", "kubernetes", "helm", "python", "diff")
     shape = "form of the corrected start command in the text (default: shell)"
     add("--as", dest="form", choices=forms, default="shell", help=shape)
@@ -80,3 +82,11 @@ def _share(text: str) -> float:
     if not 0 <= value <= 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to 1")
     return value
+
+
+def _release(text: str) -> str:
+    from ..classifier.versions import version_key
+
+    if text and version_key(text) is None:  # argparse sends the default through here as well
+        raise argparse.ArgumentTypeError(f"{text!r} is no vLLM release such as 0.19.1")
+    return text.removeprefix("v")

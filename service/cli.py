@@ -67,7 +67,7 @@ def _run(files: list[str], options: Any) -> int:
     for path in options.rules:
         if not os.path.exists(path):  # noqa: PTH110 - pathlib takes longer to import than all this to run
             return _complain(f"--rules {path}: no such file or folder")
-    engine = Triage(options.rules, options.only, options.ignore)
+    engine = Triage(options.rules, options.only, options.ignore, options.vllm_version)
     asked = [*options.only, *options.ignore]
     if asked and (strange := [name for name in asked if name not in _names(engine.corpus)]):
         return _complain(f"{strange[0]!r} is no bucket, cause or rule (vllm-triage rules lists them)")

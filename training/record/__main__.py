@@ -84,7 +84,7 @@ def _record(catalogue: Catalogue, options: argparse.Namespace) -> int:
     faults = [
         fault
         for fault in applying
-        if fault.id in options.fault or (not options.fault and (options.slow or not fault.slow))
+        if fault.id in options.fault or (not options.fault and (options.slow or options.publish or not fault.slow))
     ]
     publisher = Publisher(work, catalogue)
     runner = None
