@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -15,6 +16,8 @@ EXIT_CLEAN, EXIT_FAILURE, EXIT_USAGE = 0, 1, 2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code (0 no failure found, 1 a failure found, 2 usage or input error)."""
+    # A thousand rules are loaded and live to the end: looking through them for garbage again and again is all it would do.
+    gc.set_threshold(200_000, 50, 50)
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         if words and words[0] in COMMANDS:
