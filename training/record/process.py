@@ -105,17 +105,21 @@ class Server:
     def stop(self, how: str) -> str:
         """End everything, in the way that ``how`` names (see ``faults.Stop``), and return what was done in words."""
         ending = "ended by itself"
+        self.members()
         if self.exit_code() is None and how == "exit":
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(ENDING)
         if self.exit_code() is None:
             ending = self._ask(how)
         # What is left of the session, by its processes' own ids: none of them may outlive the recording.
-        for _ in range(20):
+        for attempt in range(30):
             left = self.members()
             if not left:
                 break
             for member in left:
+                if "resource_tracker" in member.command and attempt < 10:
+                    # Python's own cleaner of shared memory: it goes by itself when the others are gone.
+                    continue
                 with suppress(ProcessLookupError):
                     os.kill(member.pid, signal.SIGKILL)
             time.sleep(0.2)
