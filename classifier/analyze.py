@@ -6,6 +6,7 @@ Only lines that hold a literal of some rule, or that stand within a traceback, a
 from __future__ import annotations
 
 from collections import Counter
+from copy import deepcopy
 from time import perf_counter
 from typing import Any
 
@@ -95,7 +96,7 @@ class Analysis:
         self._starts: dict[str, str] = {}
         self._book = FactBook()
         self._ahead: list[tuple[Any, Line, dict[str, str]]] = []
-        self._here = (b"", 0)
+        self._here = (b"", 0, 0)
         self._prefixed = False
         self._owner: dict[int, int] = {}
         self._tail = b""
@@ -110,11 +111,17 @@ class Analysis:
         """The server start that is being read."""
         return self._incidents[-1]
 
+    def fork(self) -> Analysis:
+        """Return a copy that can be finished, or fed with something else, while this one goes on."""
+        shared = [self._engine, self._scanner, *self._engine.rules]
+        return deepcopy(self, {id(item): item for item in shared})
+
     def feed(self, block: Block) -> None:
         """Read one block."""
         data = block.data
         if not self._sample:
             self._sample = data[:4096].strip()
+        self.incident.contexts.extend(data)
         found = self._scanner.find(data)
         # Ends are ordered, starts are what lines are found by.
         found.sort(key=_start_of)
@@ -128,7 +135,7 @@ class Analysis:
         count = data.count(b"\n")
         self.lines = block.number + count - (1 if data.endswith(b"\n") else 0)
         self.bytes += block.size
-        keep = data[-TAIL:]
+        keep = data[-TAIL:] if len(data) >= TAIL else (self._tail + data)[-TAIL:]
         self._tail = keep
         self._tail_number = block.number + count - keep.count(b"\n")
 
@@ -185,7 +192,7 @@ class Analysis:
         raw = data[start : min(end, start + LINE)]
         if end - start > LINE:
             raw += self._windows(data, start + LINE, end, rules)
-        self._here = (data, end)
+        self._here = (data, start, end)
         text = raw.decode("utf-8", "replace")
         line = split_line(number, text)
         if _is_prompt(line.text):
@@ -202,6 +209,11 @@ class Analysis:
             self._try_rules(line, rules, part, trace)
         if line.level in ("ERROR", "CRITICAL") and part in ("", "final"):
             self._note_error(line)
+        if part == "final":
+            self._keep_context(line)
+
+    def _keep_context(self, line: Line) -> None:
+        self.incident.contexts.keep(line.number, self._here, self._tail)
 
     @staticmethod
     def _windows(data: bytes, start: int, end: int, rules: dict[int, str]) -> bytes:
@@ -255,6 +267,7 @@ class Analysis:
                     return
         if len(hits) < PER_RULE:
             self.incident.hits.append(hit)
+            self._keep_context(hit.line)
         else:
             hits[-1].count += 1
             hits[-1].last = hit.line.number
@@ -310,7 +323,7 @@ class Analysis:
         """Add to a table or command what stands on the following lines, where a terminal or a person wrapped it."""
         name = _TABLES[rule]
         text = captures.get(name, "")
-        data, end = self._here
+        data, _, end = self._here
         for piece in data[end + 1 : end + 1 + JOINED].split(b"\n")[:JOINED_LINES]:
             if not unfinished(rule, text):
                 break
@@ -364,6 +377,7 @@ class Analysis:
         errors = self.incident.errors
         if len(errors) < ERRORS and all(other.text[:60] != line.text[:60] for other in errors):
             errors.append(line)
+            self._keep_context(line)
 
     def finish(self) -> list[Incident]:
         """Read the end of the log and return all incidents."""
@@ -392,6 +406,7 @@ class Analysis:
         line = split_line(
             self._tail_number + self._tail.count(b"\n", 0, start), self._tail[start:end].decode("utf-8", "replace")
         )
+        self._here = (self._tail, start, end)
         captures = match_line(rule, line, literal.decode())
         if captures is None:
             return False

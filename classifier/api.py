@@ -56,6 +56,14 @@ class Triage:
         """Return an empty analysis, to be fed block by block (streams)."""
         return Analysis(self._engine)
 
+    def peek(self, analysis: Analysis) -> Diagnosis:
+        """Return the answer for what an analysis was fed so far; it can be fed on.
+
+        Raises:
+            InputError: So far it is no log: empty, or binary.
+        """
+        return self.conclude(analysis.fork())
+
     def conclude(self, analysis: Analysis) -> Diagnosis:
         """Return the diagnosis of what an analysis was fed.
 

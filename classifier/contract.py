@@ -16,7 +16,7 @@ FIX = (
 )  # fmt: skip
 """What an answer tells of a fix."""
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION = "1.1"
 """Raised in its second number when fields are added, in its first when one changes or goes."""
 
 
@@ -35,6 +35,7 @@ def as_dict(answer: Diagnosis) -> dict[str, Any]:
         "evidence": [_evidence(item) for item in answer.evidence],
         "symptoms": [_evidence(item) for item in answer.symptoms],
         "chain": [_evidence(item) for item in answer.chain],
+        "context": [{"line": item.line, "text": shown(item.text), "process": item.process} for item in answer.context],
         "alternatives": [{"bucket": bucket, "confidence": confidence} for bucket, confidence in answer.alternatives],
         "startup": {"reached": answer.reached, "stages": _stages(answer)},
         "facts": {name: value for name, value in answer.facts.items() if name != "command"},

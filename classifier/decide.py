@@ -55,6 +55,11 @@ def _decide_one(incident: Incident, tail: list[Line], corpus: Any) -> Diagnosis:
     answer.symptoms = [
         _evidence(hit, "symptom") for hit in symptoms if hit.line.number not in {item.line for item in answer.evidence}
     ][:40]
+    if answer.evidence:
+        answer.context = [
+            Evidence(number, text, process, "context")
+            for number, text, process in incident.contexts.lines(answer.evidence[0].line)
+        ]
     answer.reached = incident.reached or "launch"
     answer.stages = incident.stages
     answer.facts = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from .context import Contexts
+
 # Compared by identity and never matched on: what dataclass need not generate makes the command start faster.
 
 STAGES = (
@@ -142,6 +144,7 @@ class Incident:
     """Fact rules that fired, by full id."""
     errors: list[Line] = field(default_factory=list)
     """First lines logged at ERROR or above, whatever they say."""
+    contexts: Contexts = field(default_factory=Contexts)
 
 
 @dataclass(slots=True, eq=False, repr=False, match_args=False)
@@ -210,6 +213,8 @@ class Diagnosis:
     refute: str = ""
     notes: list[str] = field(default_factory=list)
     chain: list[Evidence] = field(default_factory=list)
+    context: list[Evidence] = field(default_factory=list)
+    """Lines around the deciding one, that one included."""
     explanation: list[str] = field(default_factory=list)
     lines: int = 0
     bytes: int = 0

@@ -61,7 +61,10 @@ class LogFile:
 
 
 class Chunks:
-    """Bytes as they arrive, in pieces that need not end at line ends."""
+    """Bytes as they arrive, in pieces that need not end at line ends.
+
+    An empty piece asks for what was gathered to be handed on: the rest may be long in coming.
+    """
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self.pieces = pieces
@@ -125,7 +128,7 @@ def _peek(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
     head = b""
     while len(head) < HEAD:
         chunk = next(chunks, None)
-        if chunk is None:
+        if chunk is None or (head and not chunk):
             break
         head += chunk
     return head, chunks
@@ -257,7 +260,7 @@ def _blocks(chunks: Iterator[bytes]) -> Iterator[Block]:
         text = cleaner.decode(chunk)
         gathered.append(text)
         size += len(text)
-        if size < MINIMUM:
+        if size < MINIMUM and (chunk or not size):
             continue
         rest += b"".join(gathered)
         gathered, size = [], 0

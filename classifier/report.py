@@ -26,6 +26,14 @@ class EvidenceLine(_Model):
     count: int = Field(1, description="how often it was printed")
 
 
+class ContextLine(_Model):
+    """A line near the deciding one."""
+
+    line: int = Field(description="1-based line number in the raw input")
+    text: str
+    process: str = ""
+
+
 class Alternative(_Model):
     """Another bucket that the log may belong to."""
 
@@ -100,6 +108,7 @@ class Report(_Model):
     evidence: list[EvidenceLine] = []
     symptoms: list[EvidenceLine] = []
     chain: list[EvidenceLine] = []
+    context: list[ContextLine] = Field([], description="lines around the deciding one, that one included")
     alternatives: list[Alternative] = []
     startup: Startup
     facts: dict[str, Any] = {}
