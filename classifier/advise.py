@@ -13,6 +13,7 @@ from .values import COMPUTED, WORKED
 from .versions import in_range
 
 _SLOT = LazyPattern(r"\{(?P<name>[a-z_][a-z0-9_]*)(?:\|(?P<other>[^{}]*))?\}")
+_UPGRADE = LazyPattern(r"(?:-U|--upgrade) '?vllm\b|^(?:Upgrade|Update) (?:vLLM|to)")
 _SENTENCE = LazyPattern(r"(?<=[.;!?])\s+(?=[A-Z{])")
 
 
@@ -91,17 +92,17 @@ def _ordered(left: Any, right: Any, way: int) -> bool:
 
 
 def advise(
-    cause: Mapping[str, Any], facts: Mapping[str, Any], captures: Mapping[str, Any], newest: str = ""
+    cause: Mapping[str, Any], facts: Mapping[str, Any], captures: Mapping[str, Any], release: str = "", gone: str = ""
 ) -> list[Advice]:
     """Return the fixes of ``cause`` that hold for this log, ranked.
 
-    A fix whose option the log's vLLM release does not have is left out; its successor stands in the same list.
+    A fix whose option the vLLM ``release`` does not have is left out; its successor stands in the same list.
+    From the release ``gone`` on, vLLM no longer has the words that decided (upgrades say so).
     """
     values = {**captures, **facts}
-    version = str(facts.get("vllm_version") or "")
     known = []
     for fix in cause.get("fix", ()):
-        if fix["versions"] and version and in_range(version, fix["versions"]) is False:
+        if fix["versions"] and release and in_range(release, fix["versions"]) is False:
             continue
         if not all(holds(condition, values) for condition in fix["when"]):
             continue
@@ -112,12 +113,13 @@ def advise(
             and "…" not in change
             and "<" not in change
         )
+        fixed = gone if gone and _UPGRADE.search(change) else ""
+        why = _reason(fix, values) + (f" vLLM no longer says this from {fixed} on." if fixed else "")
         known.append(Advice(
-            0, sentences(fix["title"], values) or fix["title"], fix["kind"], change, _reason(fix, values), sentences(fix["cost"], values) or "none",
-            sentences(fix["verify"], values), fix["option"], value if complete else "", fix["safety"], fix["versions"], fix["source"], exact,
+            0, sentences(fix["title"], values) or fix["title"], fix["kind"], change, why, sentences(fix["cost"], values) or "none",
+            sentences(fix["verify"], values), fix["option"], value if complete else "", fix["safety"], fix["versions"], fixed,
+            bool(fix["restart"]), bool(fix["root"]), fix["source"], exact,
         ))  # fmt: skip
-    if not version:
-        known = _newest_first(known, newest)
     for rank, advice in enumerate(known, 1):
         advice.rank = rank
     return known
@@ -136,9 +138,3 @@ def _reason(fix: Mapping[str, Any], values: Mapping[str, Any]) -> str:
 
 def _sentence(text: str) -> str:
     return text if text.startswith("vLLM") else text[:1].upper() + text[1:]
-
-
-def _newest_first(fixes: list[Advice], newest: str) -> list[Advice]:
-    """Without a version, keep of options that replaced each other those of the newest release before the others."""
-    current = [fix for fix in fixes if not fix.versions or in_range(newest, fix.versions) is not False]
-    return current + [fix for fix in fixes if fix not in current]

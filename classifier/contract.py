@@ -12,7 +12,7 @@ TEXT = 2000
 """Characters of a log line that an answer shows."""
 
 FIX = (
-    "rank", "title", "kind", "option", "value", "change", "why", "cost", "safety", "verify", "versions", "source",
+    "rank", "title", "kind", "option", "value", "change", "why", "cost", "safety", "restart", "root", "verify", "versions", "fixed_in", "source",
 )  # fmt: skip
 """What an answer tells of a fix."""
 

@@ -8,6 +8,7 @@ from .advise import advise, sentences
 from .command import corrected_command
 from .diagnose import ORDER, READY, STRENGTH, silent_end, stop_line, untold, weigh, wrappers
 from .model import Candidate, Diagnosis, Evidence, Hit, Incident, Line, Trace
+from .release import gone_from, release_for
 
 ACCEPT = 0.5
 """Score below which a candidate is no answer, only an alternative."""
@@ -262,7 +263,11 @@ def _answer(  # noqa: PLR0913 - the parts of an answer
     captures = dict(hit.captures) if hit is not None else {}
     values = {**incident.facts, **captures}
     facts = incident.facts
-    fixes = advise(entry, facts, captures, corpus.newest)
+    said = [hit.rule.versions] if hit is not None else []
+    said += [other.rule.versions for other in incident.hits if not other.quoted]
+    release, assumed = release_for(facts, filter(None, said), corpus.releases)
+    gone = gone_from(hit.rule.versions, release) if hit is not None and hit.rule.source == "vllm" else ""
+    fixes = advise(entry, facts, captures, release, gone)
     return Diagnosis(
         bucket=bucket,
         cause=f"{bucket}/{cause}",
@@ -274,6 +279,7 @@ def _answer(  # noqa: PLR0913 - the parts of an answer
         corrected_command=corrected_command(facts, fixes) if bucket != "no_failure" else "",
         confirm=sentences(entry.get("confirm", ""), values),
         refute=sentences(entry.get("refute", ""), values),
+        notes=[assumed] if assumed and any(fix["versions"] for fix in entry.get("fix", ())) else [],
     )
 
 

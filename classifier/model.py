@@ -184,6 +184,10 @@ class Advice:
     value: str = ""
     safety: str = "safe"
     versions: str = ""
+    fixed_in: str = ""
+    """For an upgrade: the release from which vLLM no longer has the words that decided."""
+    restart: bool = False
+    root: bool = False
     source: str = ""
     exact: bool = False
     """Whether every value in ``change`` is known: it can be pasted as it stands."""

@@ -69,8 +69,13 @@ class RankedFix(_Model):
     why: str
     cost: str
     safety: str = "safe"
+    restart: bool = Field(False, description="the server must be started anew for it")
+    root: bool = Field(False, description="needs the superuser, or access to the host")
     verify: str = ""
     versions: str = ""
+    fixed_in: str = Field(
+        "", description="for an upgrade: the release from which vLLM no longer has the deciding words"
+    )
     source: str = ""
 
 

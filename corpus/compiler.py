@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from .effort import with_effort
 from .literals import all_strings, required_literals
 from .schema import Bucket, CorpusError, Rule, parse_bucket
 from .store import FORMAT, regex_build
@@ -81,7 +82,7 @@ def texts(bucket: Bucket) -> dict[str, Any]:
         "id": bucket.id,
         "title": bucket.title,
         "meaning": bucket.meaning,
-        "causes": {cause.id: asdict(cause) for cause in bucket.cause},
+        "causes": {cause.id: asdict(with_effort(cause, bucket.id)) for cause in bucket.cause},
     }
 
 
@@ -115,7 +116,7 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
         "rules": rows,
         "buckets": names,
         "problems": problems,
-        "newest": _newest_release(source),
+        "releases": _releases(source),
         **_expressions(rows),
     }
     # Pickle loads three times as fast as JSON; the file is our own package's, nothing that a user gives is unpickled.
@@ -140,13 +141,13 @@ def _expressions(rows: list[list[Any]]) -> dict[str, Any]:
     }
 
 
-def _newest_release(source: Path) -> str:
-    """Return the newest vLLM release that the options table covers: what advice is for where a log tells no version."""
+def _releases(source: Path) -> tuple[str, ...]:
+    """Return the vLLM releases that the options table covers, oldest first: advice is for one of them."""
     try:
         table = json.loads((source / "vllm" / "options.json").read_bytes())
     except FileNotFoundError:  # a corpus of rules alone
-        return ""
-    return str(table["releases"][-1])
+        return ()
+    return tuple(table["releases"])
 
 
 def _json(data: Any) -> bytes:

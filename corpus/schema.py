@@ -36,6 +36,10 @@ class Fix:
     value: str = ""
     safety: str = "safe"
     versions: str = ""
+    restart: bool | None = None
+    """Whether the server must be started anew for it; None: worked out (effort.py)."""
+    root: bool | None = None
+    """Whether it needs the superuser, or access to the host; None: worked out (effort.py)."""
     when: list[str] = field(default_factory=list)
     source: str = ""
 
@@ -174,7 +178,7 @@ def _build(kind: Any, data: Any, where: str) -> Any:
     for key, value in data.items():
         if key not in fields:
             raise CorpusError(f"{where}: unknown key {key!r} (known: {', '.join(sorted(fields))})")
-        wanted = str(fields[key].type)
+        wanted = str(fields[key].type).removesuffix(" | None")
         good = {
             "str": isinstance(value, str), "bool": isinstance(value, bool),
             "list[str]": isinstance(value, list) and all(isinstance(item, str) for item in value),

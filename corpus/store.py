@@ -20,7 +20,7 @@ except ImportError:  # another Python than CPython
     from pickle import loads
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FORMAT = 5
+FORMAT = 8
 """Number of the compiled layout; raise it with every change of it."""
 
 
@@ -95,14 +95,14 @@ class Corpus:
         names: list[str],
         extra: dict[str, dict[str, Any]],
         problems: list[str],
-        newest: str = "",
+        releases: tuple[str, ...] = (),
     ) -> None:
         self.rules = rules
         self._names = frozenset(names)
         self.problems = problems
-        self.newest = newest
-        """The newest vLLM release known."""
         """Rule files that were left out, each with the reason."""
+        self.releases = releases
+        """The vLLM releases that are known, oldest first."""
         self._folder = folder
         self._texts: dict[str, dict[str, Any]] = dict(extra)
 
@@ -135,7 +135,7 @@ def load(folders: Iterable[str | os.PathLike[str]] = ()) -> Corpus:
         _add_user_file(path, rules, extra, problems, folder)
     for rule in rules:
         rule.ready = ready
-    return Corpus(rules, folder, index["buckets"], extra, problems, index["newest"])
+    return Corpus(rules, folder, index["buckets"], extra, problems, index["releases"])
 
 
 def _own() -> tuple[str, dict[str, Any]]:

@@ -204,12 +204,15 @@ class _Page:
         costs = "" if fix.cost.lower().rstrip(".") in ("", "none") else f"Costs: {fix.cost}"
         if fix.safety == "destructive":
             costs = f"Destructive. {costs}"
+        if fix.root:
+            costs = f"{costs} Needs root or access to the host.".lstrip()
         if detail >= BRIEF and costs:
             lines += self._wrap(costs, 5, "dim")
         if self._options.verbose:
             if fix.verify:
                 lines += self._wrap(f"Check: {fix.verify}", 5, "dim")
-            origin = [f"vLLM {fix.versions}"] if fix.versions else []
+            origin = ["with a restart"] if fix.restart else ["without a restart"]
+            origin += [f"vLLM {fix.versions}"] if fix.versions else []
             if origin := [*origin, *([fix.source] if fix.source else [])]:
                 lines += self._wrap(" · ".join(origin), 5, "dim")
         return lines

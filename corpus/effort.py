@@ -1,0 +1,40 @@
+"""What a fix asks for besides its cost: a new start of the server, the superuser."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from .schema import Cause, Fix
+
+_ROOT = re.compile(
+    r"(?<!-iE )\b(?:sudo|modprobe|rmmod|reboot|apt|apt-get|dnf|systemctl|sysctl|swapoff|nvidia-smi -[a-z]|nvidia-ctk|"
+    r"fabricmanager|fallocate|ldconfig$|kernel param|BIOS)|/etc/ld|NVIDIA driver|(?:^|; )mount |IOMMU"
+)
+_ASKING = re.compile(
+    r"^(?:Ask|Call|Check|Confirm|Correct|Debug|Find|Give exactly|Leave out the request|Let vLLM cut|Limit the concurrency|Log in|Look|Nothing|"
+    r"Raise the client|Read|Reuse|Rule out|Run the job|Search|See|Send|Shorten|Simplify|Stream|Test|Trim|Unload|Wait|Wake|Free the)\b"
+)
+"""Titles of fixes that look at something, or that whoever sends the requests carries out."""
+_LOOK = re.compile(
+    r"^(?:grep|dmesg|curl|py-spy|nvidia-smi|ls|ss|lsof|find|df|du|cat|strings|kubectl (?:logs|describe|get)|docker manifest|"
+    r"journalctl|ray status|free|until curl|vllm serve --help|ip |ping|nc )"
+)
+_CLIENT = frozenset({"client_connection", "context_length_exceeded", "unknown_model_name"})
+"""Buckets whose steps are for who sends the requests."""
+
+
+def with_effort(cause: Cause, bucket: str = "") -> Cause:
+    """Return ``cause`` with ``restart`` and ``root`` of its fixes told."""
+    return replace(cause, fix=[_told(fix, bucket) for fix in cause.fix])
+
+
+def _told(fix: Fix, bucket: str) -> Fix:
+    restart = fix.restart
+    if restart is None:
+        beside = _LOOK.match(fix.change) or _ASKING.match(fix.title) or (fix.kind == "step" and bucket in _CLIENT)
+        restart = fix.kind in ("flag", "env") or not beside
+    root = fix.root
+    if root is None:
+        root = bool(_ROOT.search(f"{fix.title} {fix.change}")) and "nvidia-smi -q" not in fix.change
+    return replace(fix, restart=restart, root=root)

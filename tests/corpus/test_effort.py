@@ -1,0 +1,70 @@
+"""Every fix says whether the server must be started anew for it, and whether it needs root."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from vllm_triage.corpus.compiler import texts
+from vllm_triage.corpus.effort import with_effort
+from vllm_triage.corpus.schema import Cause, Fix
+from vllm_triage.corpus.store import load
+
+CORPUS = load()
+FIXES = [
+    (bucket, cause, fix)
+    for bucket in CORPUS.buckets()
+    for cause, text in CORPUS.texts(bucket)["causes"].items()
+    for fix in text["fix"]
+]
+
+
+def _told(**given: Any) -> Fix:
+    fix = Fix(**{"title": "t", "kind": "command", "change": "c", "why": "w", "cost": "none", **given})
+    return with_effort(Cause("id", "title", "summary", fix=[fix]), given.pop("bucket", "")).fix[0]
+
+
+def test_all_fixes_tell() -> None:
+    assert {(bool, bool)} == {(type(fix["restart"]), type(fix["root"])) for _, _, fix in FIXES}
+
+
+def test_options_and_variables_count_at_the_next_start() -> None:
+    assert [fix["title"] for _, _, fix in FIXES if fix["kind"] in ("flag", "env") and not fix["restart"]] == []
+
+
+@pytest.mark.parametrize(
+    ("fix", "restart", "root"),
+    [
+        ({"change": "pip install -U vllm"}, True, False),
+        ({"change": "dmesg -T | grep -iE 'killed process' | tail"}, False, False),
+        ({"change": "py-spy dump --pid PID"}, False, False),
+        ({"change": "apt-get install -y libnuma1"}, True, True),
+        ({"change": "reboot", "kind": "step"}, True, True),
+        ({"change": '"stream": true in the request', "title": "Stream the answer", "kind": "step"}, False, False),
+        ({"change": "sysctl vm.overcommit_memory=1", "root": False}, True, False),
+        ({"change": "pip install -U vllm", "restart": False}, False, False),
+    ],
+)
+def test_effort_by_the_words_of_a_fix(fix: dict[str, Any], restart: bool, root: bool) -> None:
+    """What the rule file says goes before what is worked out."""
+    told = _told(**fix)
+
+    assert (restart, root) == (told.restart, told.root)
+
+
+def test_steps_of_client_buckets_need_no_restart() -> None:
+    steps = [fix for bucket, _, fix in FIXES if bucket == "client_connection" and fix["kind"] == "step"]
+
+    assert steps
+    assert [fix["title"] for fix in steps if fix["restart"]] == []
+
+
+def test_texts_of_a_bucket_tell_it() -> None:
+    """User's rule files go the same way."""
+    from vllm_triage.corpus.schema import Bucket
+
+    fix = Fix(title="t", kind="flag", option="--x", change="--x 1", why="w", cost="none")
+    bucket = Bucket(id="mine", title="Mine", meaning="m", cause=[Cause("a", "t", "s", fix=[fix])])
+
+    assert texts(bucket)["causes"]["a"]["fix"][0]["restart"] is True
