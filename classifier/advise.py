@@ -113,8 +113,9 @@ def advise(
             and "…" not in change
             and "<" not in change
         )
-        fixed = gone if gone and _UPGRADE.search(change) else ""
-        why = _reason(fix, values) + (f" vLLM no longer says this from {fixed} on." if fixed else "")
+        fixed, why = fix["fixed_in"], _reason(fix, values)
+        if gone and not fixed and _UPGRADE.search(change):
+            fixed, why = gone, f"{why} vLLM no longer says this from {gone} on."
         known.append(Advice(
             0, sentences(fix["title"], values) or fix["title"], fix["kind"], change, why, sentences(fix["cost"], values) or "none",
             sentences(fix["verify"], values), fix["option"], value if complete else "", fix["safety"], fix["versions"], fixed,

@@ -185,7 +185,7 @@ class Advice:
     safety: str = "safe"
     versions: str = ""
     fixed_in: str = ""
-    """For an upgrade: the release from which vLLM no longer has the words that decided."""
+    """For an upgrade: the release from which the fault, or the words that decided, are gone."""
     restart: bool = False
     root: bool = False
     source: str = ""

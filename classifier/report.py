@@ -74,7 +74,7 @@ class RankedFix(_Model):
     verify: str = ""
     versions: str = ""
     fixed_in: str = Field(
-        "", description="for an upgrade: the release from which vLLM no longer has the deciding words"
+        "", description="for an upgrade: the release from which the fault, or the deciding words, are gone"
     )
     source: str = ""
 

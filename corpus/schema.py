@@ -36,6 +36,8 @@ class Fix:
     value: str = ""
     safety: str = "safe"
     versions: str = ""
+    fixed_in: str = ""
+    """For an upgrade: the release from which the fault is gone by vLLM's own sources."""
     restart: bool | None = None
     """Whether the server must be started anew for it; None: worked out (effort.py)."""
     root: bool | None = None
@@ -138,6 +140,8 @@ def _parse_cause(data: dict[str, Any], where: str) -> Cause:
             raise CorpusError(f'{spot}: option {fix.option!r} is no flag (kind = "env" for a variable)')
         if fix.versions and not _VERSIONS.match(fix.versions):
             raise CorpusError(f"{spot}: versions {fix.versions!r} is no range such as '>=0.8,<0.11'")
+        if fix.fixed_in and not fix.versions:
+            raise CorpusError(f"{spot}: fixed_in needs versions: an upgrade helps the releases before it")
         for condition in fix.when:
             if not _WHEN.match(condition):
                 raise CorpusError(f"{spot}: when {condition!r} is no condition such as 'tensor_parallel_size > 1'")

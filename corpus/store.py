@@ -20,7 +20,7 @@ except ImportError:  # another Python than CPython
     from pickle import loads
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FORMAT = 8
+FORMAT = 9
 """Number of the compiled layout; raise it with every change of it."""
 
 

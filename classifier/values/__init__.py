@@ -21,6 +21,7 @@ _MODULES = {
     "context": ("fit_max_model_len",),
     "memory": ("fit_gpu_memory_utilization", "raise_gpu_memory_utilization", "lower_gpu_memory_utilization"),
     "parallel": ("fit_tensor_parallel_size", "raise_tensor_parallel_size", "lower_tensor_parallel_size"),
+    "machine": ("unified_memory",),
     "ports": ("free_port",),
     "sizes": ("total_weights_gib", "no_flag_fixes", "smallest_change_that_fits"),
 }

@@ -31,6 +31,7 @@ def test_names_that_fixes_may_use():
         "raise_tensor_parallel_size",
         "smallest_change_that_fits",
         "total_weights_gib",
+        "unified_memory",
     ]
 
 
@@ -517,3 +518,19 @@ def test_the_parts_that_say_something_become_json():
         "formula": "not known: kv_cache_tokens, max_model_len",
         "missing": ["kv_cache_tokens", "max_model_len"],
     }
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"gpu_name": "NVIDIA GB10"}, "NVIDIA GB10"),
+        ({"gpu_name": "NVIDIA GH200 480GB"}, "NVIDIA GH200 480GB"),
+        ({"gpu_name": "NVIDIA H100 80GB HBM3", "gpu_memory_total_gib": 119.7}, ""),
+        ({"gpu_memory_total_gib": 119.7}, "a machine of 119.7 GiB (DGX Spark, Jetson Thor)"),
+        ({"gpu_memory_total_gib": 139.8}, ""),
+        ({}, ""),
+    ],
+)
+def test_machines_that_share_memory(facts, expected):
+    """By name; where the log tells none, by a size that no card has."""
+    assert expected == WORKED["unified_memory"](facts).value
