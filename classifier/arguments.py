@@ -136,6 +136,20 @@ def cut_command(command: str) -> str:
     return command.rstrip("`\\ ")
 
 
+def front_of(before: str) -> str:
+    """Return what belongs to a command of the text in front of it: variables, and a container engine's ``run``."""
+    before = before[-COMMAND:]
+    at = max(before.rfind(f"{engine} run ") for engine in ("docker", "podman", "nerdctl"))
+    run = before[at:] if at >= 0 else ""
+    words = (before[:at] if run else before).split(" ")
+    if words and not words[-1]:
+        words.pop()
+    front: list[str] = []
+    while words and (words[-1] in ("sudo", "env") or re.fullmatch(r"[A-Za-z_]\w*=[^\s\"'`$(]*", words[-1])):
+        front.insert(0, words.pop())
+    return "".join(f"{word} " for word in front) + run
+
+
 def listed_words(text: str) -> list[str]:
     """Return the words of a printed list, ``['vllm', 'serve', 'x']`` or its JSON or YAML form; [] where it is none."""
     text = text[:COMMAND]

@@ -94,6 +94,9 @@ class FactBook:
             self.set(*_MEANINGS[name])
             return
         self._module = module
+        if name in ("command", "docker-image") and captures.get("command"):
+            before = line.text.partition(captures["command"][:24])[0]
+            captures = {**captures, "front": arguments.front_of(before)}
         special = getattr(self, f"_read_{name.replace('-', '_')}", None)
         if special is not None:
             special(captures)
@@ -198,7 +201,7 @@ class FactBook:
         command = arguments.cut_command(captures.get("command", "").strip())
         found = arguments.command_arguments(command)
         if found:
-            self.command = self.command or command
+            self.command = self.command or captures.get("front", "") + command
         for name, value in found:
             self._argument(name, value)
 
@@ -208,7 +211,10 @@ class FactBook:
 
     def _read_docker_image(self, captures: dict[str, str]) -> None:
         self.set("vllm_version", captures.get("tag"), _GIVEN)
-        for name, value in arguments.command_arguments(arguments.cut_command(captures.get("command", ""))):
+        command = arguments.cut_command(captures.get("command", ""))
+        if command and " run " in captures.get("front", ""):
+            self.command = self.command or captures["front"] + command
+        for name, value in arguments.command_arguments(command):
             self._argument(name, value)
 
     _read_compose_command = _read_docker_image

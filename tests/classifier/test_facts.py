@@ -302,3 +302,38 @@ def test_values_have_the_type_of_their_name(name: str, text: str) -> None:
     value = convert(name, text)
     assert value is None or isinstance(value, types[name])
     assert not isinstance(value, float) or abs(value) < 1e12
+
+
+@pytest.mark.parametrize(
+    ("before", "front"),
+    [
+        ("$ HF_HOME=/data ", "HF_HOME=/data "),
+        ("+ CUDA_VISIBLE_DEVICES=0,1 VLLM_LOGGING_LEVEL=DEBUG ", "CUDA_VISIBLE_DEVICES=0,1 VLLM_LOGGING_LEVEL=DEBUG "),
+        (
+            "root@gpu:~# A=b docker run --gpus all -e C=d vllm/vllm-openai:v0.11.0 ",
+            "A=b docker run --gpus all -e C=d vllm/vllm-openai:v0.11.0 ",
+        ),
+        ("$ sudo podman run vllm/vllm-openai:v0.11.0 ", "sudo podman run vllm/vllm-openai:v0.11.0 "),
+        ("INFO 11-02 09:15:01 [launcher.py:1] Command: ", ""),
+        ("", ""),
+        ("A=$(whoami) ", ""),
+    ],
+)
+def test_what_stands_in_front_of_a_command(before: str, front: str) -> None:
+    """Variables and the container engine belong to it; prompts and what a shell would run do not."""
+    assert front == arguments.front_of(before)
+
+
+def test_a_docker_command_in_the_log_is_corrected_as_it_was_run() -> None:
+    """Options of docker run are kept: volumes, ports, devices."""
+    log = (
+        "$ docker run --gpus all -v /models:/models -p 9000:8000 vllm/vllm-openai:v0.11.0 --model /models/x --max-model-len 131072\n"
+        "(EngineCore_DP0 pid=7) ERROR 11-02 09:15:05 [core.py:1] ValueError: To serve at least one request with the models's max seq len (131072), "
+        "(16.0 GiB KV cache is needed, which is larger than the available KV cache memory (5.12 GiB). Based on the available memory, the estimated "
+        "maximum model length is 41936.\n"
+    )
+
+    assert (
+        "docker run --gpus all -v /models:/models -p 9000:8000 vllm/vllm-openai:v0.11.0 --model /models/x --max-model-len 41936"
+        == shared().diagnose(log).corrected_command
+    )
