@@ -9,6 +9,8 @@ COMMANDS = {
     "explain": ("explain", "say what a bucket or a cause is, and how it is fixed"),
     "rules": ("rules", "list the rules"),
     "plan": ("plan", "work out whether a model fits some GPUs, and with which options"),
+    "serve": ("serve", "answer over HTTP, keep the history, show the web page"),
+    "history": ("history", "look into the incidents that serve keeps; export feedback"),
     "completion": ("completion", "print a completion script for a shell"),
 }
 """Sub-command to its module in service/commands and its help line."""
@@ -33,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add = made.add_argument
     add("files", nargs="*", metavar="FILE", help="log files, plain, gzip or zstd; - reads standard input")
-    formats = ("text", "json", "jsonl", "markdown")
+    formats = ("text", "json", "jsonl", "markdown", "sarif", "github")
     add("-f", "--format", choices=formats, default="text", help="output format (default: text)")
     add("-v", "--verbose", action="store_true", help="show all evidence, facts and fixes")
     add("--explain", action="store_true", help="show which rules fired and what outranked what")

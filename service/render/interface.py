@@ -9,7 +9,14 @@ from typing import Any, Protocol
 
 from ...classifier.model import Diagnosis
 
-FORMATS = {"text": "text", "json": "as_json", "jsonl": "as_jsonl", "markdown": "markdown"}
+FORMATS = {
+    "text": "text",
+    "json": "as_json",
+    "jsonl": "as_jsonl",
+    "markdown": "markdown",
+    "sarif": "sarif",
+    "github": "github",
+}
 """Format name to its module."""
 
 

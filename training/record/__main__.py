@@ -1,14 +1,16 @@
-"""The command: `python -m vllm_triage.training.record --release X [--fault ID …]`."""
+"""The command: `python -m vllm_triage.training.record --release X [--fault ID …]`; `… record score` is :mod:`.score`."""
 
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from . import score
 from .environment import Environment, RecordError
 from .faults import Catalogue, CatalogueError, Fault
 from .models import make_models
@@ -18,7 +20,10 @@ from .runner import Recording, Runner
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Record, publish, or list; 0 if every fault that was asked for is in the repository afterwards."""
-    options = _parser().parse_args(argv)
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments[:1] == ["score"]:
+        return score.main(arguments[1:])
+    options = _parser().parse_args(arguments)
     try:
         catalogue = Catalogue()
         if options.list:
@@ -80,6 +85,8 @@ def _record(catalogue: Catalogue, options: argparse.Namespace) -> int:
     if work.is_relative_to(RECORDED.parents[2]):
         raise RecordError("--work must lie outside the repository: gigabytes go there")
     work.mkdir(parents=True, exist_ok=True)
+    # A shell that starts this in the background ignores Ctrl-C for it, and servers would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     applying = catalogue.faults_of(options.release)
     faults = [
         fault

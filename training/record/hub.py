@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar, Self
 
@@ -73,9 +74,11 @@ class _Answer(BaseHTTPRequestHandler):
         self.send_response(status)
         for name, value in {**headers, "Content-Type": kind, "Content-Length": str(len(body))}.items():
             self.send_header(name, value)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
+        with suppress(ConnectionError):
+            # Who waits for a slow hub may have hung up.
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(body)
 
     do_GET = do_HEAD = do_POST = _send  # noqa: N815 - the names that http.server looks for
 

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .faults import Catalogue, Fault, Outcome, version_key
+from .faults import Catalogue, Fault, Outcome
 from .normalise import machine_addresses, normalise, replacements
 from .runner import Recording
 
 RECORDED = Path(__file__).resolve().parents[2] / "corpus/logs/recorded"
 INDEX = "index.jsonl"
+VERDICT = "verdict"
+"""The index's key for the cause that the engine must name (`lora/rank_too_high`), as the marks in tests/fixtures do."""
 LARGEST = 400_000
 """Bytes of a log that are worth their place in a repository."""
 LONGEST_ANSWER = 160
@@ -23,7 +25,7 @@ MOST_LINES = 40
 """Evidence lines that are listed; a stalled server repeats itself for hours."""
 PREFIX = r"^(\([^)]*\) )?((DEBUG|INFO|WARNING|ERROR) [^\]]*\])?"
 ECHO = re.compile(
-    rf"non-default args: |Initializing a V\d|^usage: |█|Found ulimit of|{PREFIX} (  File \"|    \S)|^  File \"|^    \S"
+    rf"non-default args: |\bargs: Namespace\(|Initializing a V\d|^usage: |█|Found ulimit of|{PREFIX} (  File \"|    \S)|^  File \"|^    \S"
 )
 """What repeats the arguments, stands in every start, or is code in a traceback: it proves nothing, whatever
 words stand in it."""
@@ -69,7 +71,7 @@ class Publisher:
             "cause": outcome.cause or fault.cause,
             "broken": fault.broken,
         }
-        self._enter(entry)
+        enter(self.target / INDEX, entry)
         self._describe(release, fault, about, known)
         return outcome.bucket
 
@@ -77,24 +79,8 @@ class Publisher:
         """Take a recording out of the repository."""
         for path in (self.target / release).glob(f"{fault}.*"):
             path.unlink()
-        self._write_index([entry for entry in self._index() if (entry["release"], entry["fault"]) != (release, fault)])
-
-    def _enter(self, entry: dict[str, Any]) -> None:
-        others = [other for other in self._index() if other["file"] != entry["file"]]
-        self._write_index([*others, entry])
-
-    def _index(self) -> list[dict[str, Any]]:
-        path = self.target / INDEX
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
-
-    def _write_index(self, entries: list[dict[str, Any]]) -> None:
-        entries.sort(key=lambda entry: (version_key(entry["release"]), entry["fault"]))
-        text = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
-        # Others read the index while it grows: they see the old one or the new one, never half of it.
-        self.target.mkdir(parents=True, exist_ok=True)
-        new = self.target / f".{INDEX}"
-        new.write_text(text, encoding="utf-8")
-        new.replace(self.target / INDEX)
+        index = self.target / INDEX
+        write_index(index, [entry for entry in read_index(index) if entry["file"] != f"{release}/{fault}.log"])
 
     def _describe(self, release: str, fault: Fault, about: dict[str, Any], known: dict[str, str]) -> None:
         path = self.target / release / "recordings.json"
@@ -116,6 +102,37 @@ class Publisher:
         described["recordings"][fault.id] = json.loads(normalise(json.dumps(told, ensure_ascii=False).encode(), known))
         described["recordings"] = dict(sorted(described["recordings"].items()))
         path.write_text(json.dumps(described, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_index(index: Path) -> list[dict[str, Any]]:
+    """Return the entries of an index; none where there is no such file yet."""
+    return [json.loads(line) for line in index.read_text(encoding="utf-8").splitlines()] if index.is_file() else []
+
+
+def write_index(index: Path, entries: list[dict[str, Any]]) -> None:
+    """Write an index in the order of releases and faults."""
+    entries.sort(key=lambda entry: (_order(entry["release"]), entry["fault"]))
+    # Others read the index while it grows: they see the old one or the new one, never half of it.
+    index.parent.mkdir(parents=True, exist_ok=True)
+    new = index.with_name(f".{index.name}")
+    new.write_text("".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries), encoding="utf-8")
+    new.replace(index)
+
+
+def enter(index: Path, entry: dict[str, Any]) -> None:
+    """Put an entry into an index, in the place of the one for the same file.
+
+    The verdict stays: it is set by hand or by `TRIAGE_BLESS` (tests/test_recorded.py), not by who records.
+    """
+    entries = read_index(index)
+    before = next((other for other in entries if other["file"] == entry["file"]), {})
+    verdict = {VERDICT: before[VERDICT]} if VERDICT in before else {}
+    write_index(index, [*(other for other in entries if other["file"] != entry["file"]), {**entry, **verdict}])
+
+
+def _order(release: str) -> tuple[int, ...]:
+    """Return what releases are ordered by, those of torch (`torch-2.10.0-cpu`) too."""
+    return tuple(int(part) for part in re.findall(r"\d+", release))
 
 
 def judged(outcome: Outcome, about: dict[str, Any], log: bytes) -> tuple[Outcome, list[int]]:

@@ -68,7 +68,8 @@ class Runner:
         with ExitStack() as stack:
             venv = self._environment.venv
             if fault.remove_packages or fault.install_packages:
-                venv = self._environment.clone("broken", fault.remove_packages, fault.install_packages)
+                others = filled(fault.install_packages, {"version": version})
+                venv = self._environment.clone("broken", fault.remove_packages, others)
                 stack.callback(shutil.rmtree, venv, ignore_errors=True)
             if fault.hold_port:
                 holder = stack.enter_context(socket.socket())

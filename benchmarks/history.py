@@ -1,0 +1,162 @@
+"""How fast incidents are recorded and read, and whether killing writers loses any.
+
+python benchmarks/history.py speed [--url sqlite:////path/history.db] [--processes 2] [--threads 8] [--seconds 5]
+python benchmarks/history.py kill [--url …] [--rounds 20]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from vllm_triage.service.history import Filter, History, recording
+
+WORKERS = 4
+"""Processes that are killed together."""
+
+
+def main() -> None:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("speed", "kill", "write"))
+    parser.add_argument("--url", default="")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=8)
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--distinct", type=int, default=200, help="different failures")
+    parser.add_argument("--batch", type=int, default=recording.BATCH, help="most incidents of one commit")
+    parser.add_argument("--power-safe", action="store_true", help="wait for the disk at every commit (SQLite)")
+    options = parser.parse_args()
+    recording.BATCH = options.batch
+    if options.what == "write":
+        return _write(options)
+    with tempfile.TemporaryDirectory(prefix="history-") as folder:
+        options.url = options.url or f"sqlite:///{folder}/history.db"
+        history = History(options.url)
+        history.upgrade()
+        {"speed": _speed, "kill": _kill}[options.what](options, history, Path(folder))
+        history.close()
+    return None
+
+
+def report(number: int) -> dict[str, Any]:
+    """Return a report of the size that is usual (about 6 kB); equal numbers have equal fingerprints."""
+    dice = random.Random(number)
+    word = "".join(dice.choices("abcdefghij", k=8))
+    line = {
+        "line": 40,
+        "text": f"ERROR 11-02 09:15:01 [core.py:1108] ValueError: the {word} cache is too small",
+        "process": "EngineCore",
+        "count": 1,
+    }
+    fix = {name: f"{name} {dice.random()} " * 4 for name in ("title", "change", "why", "cost", "verify")}
+    return {
+        "schema_version": "1.1", "bucket": "kv_cache_oom", "cause": "kv_cache_oom/context_exceeds_cache", "confidence": 0.98,
+        "decided_by": "rule", "title": "The KV cache cannot hold one request of the full context", "evidence": [line],
+        "context": [{**line, "text": f"{line['text']} {dice.random()}"} for _ in range(15)], "symptoms": [], "chain": [],
+        "facts": {"vllm_version": "0.32.0", "model": "acme/harbor-8b"}, "fixes": [fix] * 4,
+        "startup": {"reached": "profile", "stages": []}, "input": {"lines": 60, "bytes": 20_000},
+    }  # fmt: skip
+
+
+def _speed(options: Any, history: History, folder: Path) -> None:
+    words = [sys.executable, __file__, "write", "--url", options.url, "--seconds", str(options.seconds)]
+    words += ["--threads", str(options.threads), "--distinct", str(options.distinct), "--batch", str(options.batch)]
+    words += ["--power-safe"] if options.power_safe else []
+    started = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(options.processes)]
+    told = [json.loads(process.communicate()[0]) for process in started]
+    took = sorted(value for each in told for value in each["took"])
+    print(f"{sum(each['done'] for each in told) / options.seconds:8.0f} incidents/s", end="")
+    print(
+        f"   p50 {statistics.median(took) * 1e3:.2f} ms   p99 {took[int(len(took) * 0.99)] * 1e3:.2f} ms   max {took[-1] * 1e3:.0f} ms"
+    )
+    print(f"{sum(each['cpu'] for each in told) / sum(each['done'] for each in told) * 1e3:8.2f} ms CPU an incident")
+    begin = time.perf_counter()
+    page = history.incidents(Filter())
+    first = time.perf_counter()
+    history.stats()
+    print(
+        f"   a page of {len(page.items)}: {(first - begin) * 1e3:.1f} ms   stats: {(time.perf_counter() - first) * 1e3:.1f} ms"
+    )
+
+
+def _write(options: Any) -> None:
+    """Record for some seconds from several threads; print how it went, or with --threads 0 every acknowledged incident."""
+    history = History(options.url, power_safe=options.power_safe)
+    reports = [report(number) for number in range(options.distinct)]
+    if not options.threads:
+        for number in range(10**9):
+            service = f"{os.getpid()}-{number}"
+            history.record(reports[number % len(reports)], service=service)
+            print(service, flush=True)
+    took: list[float] = []
+    end = time.monotonic() + options.seconds
+
+    def work(seed: int) -> None:
+        dice = random.Random(seed)
+        while time.monotonic() < end:
+            begin = time.perf_counter()
+            history.record(dice.choice(reports), service="bench")
+            took.append(time.perf_counter() - begin)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(options.threads)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(json.dumps({"done": len(took), "took": took, "cpu": time.process_time()}))
+    history.close()
+
+
+def _kill(options: Any, history: History, folder: Path) -> None:
+    """Kill writers while they write, again and again; what they said was recorded must be there."""
+    words = [sys.executable, __file__, "write", "--url", options.url, "--threads", "0"]
+    acknowledged: set[str] = set()
+    for number in range(options.rounds):
+        outs = [folder / f"{number}-{worker}.txt" for worker in range(WORKERS)]
+        started = []
+        for out in outs:
+            with out.open("w") as file:
+                started.append(subprocess.Popen(words, stdout=file))
+        while not all(out.stat().st_size for out in outs):
+            time.sleep(0.05)
+        time.sleep(random.random())
+        for process in started:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        for out in outs:
+            acknowledged.update(
+                line.strip() for line in out.read_text().splitlines(keepends=True) if line.endswith("\n")
+            )
+    found: set[str] = set()
+    cursor: str | None = ""
+    while cursor is not None:
+        page = history.incidents(Filter(limit=500, cursor=cursor))
+        found |= {incident.service for incident in page.items}
+        cursor = page.next
+    lost = acknowledged - found
+    print(
+        f"{options.rounds * WORKERS} writers killed: {len(acknowledged)} acknowledged, {len(lost)} lost, {len(found - acknowledged)} more written"
+    )
+    if options.url.startswith("sqlite"):
+        with sqlite3.connect(options.url.removeprefix("sqlite:///")) as connection:
+            print("integrity_check:", connection.execute("PRAGMA integrity_check").fetchone()[0])
+    if lost:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

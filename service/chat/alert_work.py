@@ -1,0 +1,177 @@
+"""What is done with one alert: its log answered, its incident told, its end noted."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ...classifier.errors import InputError
+from ...classifier.mask import mask
+from .alert_logs import log_path, opened_tail
+from .interface import ChatContext, Event, Source, event_of
+from .settings import AlertmanagerSettings
+
+log = logging.getLogger("vllm_triage.chat")
+
+_ANSWERS = 256
+_ALERTS = 100_000
+
+
+class Alert(BaseModel):
+    """An alert of a notification."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    status: str
+    labels: dict[str, str]
+    annotations: dict[str, str] = {}
+    starts_at: str = Field("", alias="startsAt")
+    fingerprint: str = ""
+
+    @property
+    def identity(self) -> str:
+        """The same for every report of one alert that fires, another when it fires anew."""
+        labels = self.fingerprint or hashlib.sha256(repr(sorted(self.labels.items())).encode()).hexdigest()[:16]
+        return f"{labels}:{self.starts_at}"
+
+
+class AlertWork:
+    """Answers alerts; equal logs are read once."""
+
+    def __init__(self, settings: AlertmanagerSettings, context: ChatContext) -> None:
+        self._settings = settings
+        self._context = context
+        self._lock = threading.Lock()
+        self._answers: OrderedDict[str, Event] = OrderedDict()
+        # Which incident an alert was about, and which alerts of an incident still fire.
+        self._incidents: OrderedDict[str, str] = OrderedDict()
+        self._firing: dict[str, set[str]] = {}
+
+    def take_all(self, alerts: Sequence[Alert]) -> list[dict[str, Any]]:
+        """Return what became of each alert: its ``outcome``, and the incident where there is one."""
+        results, told = [], []
+        for alert in alerts:
+            result, event = self._take(alert)
+            results.append(result)
+            if event is not None:
+                told.append((alert, event, result))
+        # After all are answered: where that could not be done, the alerts come again, and are not taken for known ones.
+        keys = [f"alert:{alert.identity}" for alert, _, _ in told]
+        firsts = self._context.once_each(keys, self._context.settings.notify.window_seconds)
+        for (alert, event, result), first in zip(told, firsts, strict=True):
+            self._note(alert.identity, event.key)
+            self._context.notify(event, repeated=not first)
+            result["outcome"] = "told" if first else "repeated"
+        return results
+
+    def _take(self, alert: Alert) -> tuple[dict[str, Any], Event | None]:
+        """Return what is known of an alert, and what is to be told of it."""
+        result: dict[str, Any] = {"alert": alert.fingerprint}
+        if alert.status == "resolved":
+            return result | {"outcome": "resolved" if self._resolve(alert.identity) else "unknown"}, None
+        service = self._service(alert.labels)
+        try:
+            event = self._event(alert, service)
+        except (InputError, OSError) as error:
+            log.warning("the log of an alert cannot be read: %s", type(error).__name__)
+            return result | {"outcome": "unreadable"}, None
+        if event is None:
+            return result | {"outcome": "no_log", "incidents": self._recent(service)}, None
+        result |= {
+            "incident": event.incident.id if event.incident else None,
+            "bucket": event.report["bucket"],
+            "cause": event.report["cause"],
+            "link": event.link or None,
+        }
+        if event.report["bucket"] == "no_failure":
+            return result | {"outcome": "no_failure"}, None
+        return result, event
+
+    def _event(self, alert: Alert, service: str) -> Event | None:
+        """Return the answer to an alert's log; without one, the latest incident of its service."""
+        note = f"Alert {alert.labels.get('alertname', '')} fires.".replace("  ", " ")
+        text = alert.annotations.get(self._settings.annotation, "")
+        if text.strip():
+            return self._answer(text.encode(), "annotation", alert, service, note)
+        if (path := log_path(alert.labels, self._settings)) is not None:
+            status = path.stat()
+            with ExitStack() as files:
+                tail = files.enter_context(opened_tail(path, self._settings.log_bytes))
+                version = f"{path}:{status.st_ino}:{status.st_size}:{status.st_mtime_ns}"
+                return self._answer(tail, version, alert, service, note)
+        return self._latest(service, f"{note} It brought no log; this is the latest incident of its service.")
+
+    def _answer(self, source: Source, version: str, alert: Alert, service: str, note: str) -> Event:
+        # The same text, stamps and all, is one event that is reported many times.
+        content = source if isinstance(source, bytes) else b""
+        digest = hashlib.sha256(f"{service}\0{version}\0".encode() + content).hexdigest()
+        with self._lock:
+            if known := self._answers.get(digest):
+                self._answers.move_to_end(digest)
+                return replace(known, note=note)
+        name = mask(alert.labels.get("pod", ""))
+        report, incident = self._context.triage(source, service=service, name=name)
+        event = event_of(self._context, report, incident, service=service, name=name, note=note)
+        with self._lock:
+            self._answers[digest] = event
+            while len(self._answers) > _ANSWERS:
+                self._answers.popitem(last=False)
+        return event
+
+    def _latest(self, service: str, note: str) -> Event | None:
+        history = self._context.history
+        if history is None or not service or not (recent := self._recent(service)):
+            return None
+        stored = history.incident(str(recent[0]["id"]))
+        if stored is None:
+            return None
+        return event_of(self._context, stored.report, stored.incident, service=service, note=note)
+
+    def _recent(self, service: str) -> list[dict[str, Any]]:
+        history = self._context.history
+        if history is None or not service:
+            return []
+        from ..history import Filter
+
+        page = history.incidents(Filter(service=service, limit=5))
+        return [
+            {"id": incident.id, "cause": incident.cause, "link": self._context.link(incident.id) or None}
+            for incident in page.items
+        ]
+
+    def _service(self, labels: Mapping[str, str]) -> str:
+        return mask(next((labels[name] for name in self._settings.service_labels if labels.get(name)), ""))
+
+    def _note(self, alert: str, key: str) -> None:
+        with self._lock:
+            self._incidents[alert] = key
+            self._firing.setdefault(key, set()).add(alert)
+            while len(self._incidents) > _ALERTS:
+                oldest, of = self._incidents.popitem(last=False)
+                firing = self._firing.get(of, set())
+                firing.discard(oldest)
+                if not firing:
+                    self._firing.pop(of, None)
+
+    def _resolve(self, alert: str) -> bool:
+        """Note the end of an alert; with the last one, the incident's window ends."""
+        with self._lock:
+            key = self._incidents.pop(alert, None)
+            if key is None:
+                return False
+            firing = self._firing.get(key, set())
+            firing.discard(alert)
+            if firing:
+                return True
+            self._firing.pop(key, None)
+        self._context.forget(f"alert:{alert}")
+        self._context.resolve(key)
+        return True

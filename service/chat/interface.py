@@ -1,0 +1,194 @@
+"""What a chat platform is to the service: routes in, messages out. One file per platform implements this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ...classifier.mask import mask
+from .readers import Readable
+from .settings import ChatSettings, Selection
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
+
+    from ..history import History, Incident
+
+Source = bytes | Readable
+"""A log: its bytes, or a binary file that is read to its end."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """An incident happened (again), or is over."""
+
+    report: Mapping[str, Any]
+    incident: Incident | None = None
+    service: str = ""
+    name: str = ""
+    link: str = ""
+    recurrence: int = 1
+    """How often it happened in this window."""
+    received: int = 1
+    """How often it was told of: an alert that still fires is reported again and again."""
+    note: str = ""
+    """What the sender adds, in plain words."""
+    id: str = ""
+    """The same for every try to deliver one message: receivers recognise a repetition by it."""
+    key: str = ""
+    """The incident in its service: what messages are counted by."""
+    resolved: bool = False
+
+    @property
+    def new(self) -> bool:
+        """Whether the incident was never seen before (without a history: as far as anybody knows)."""
+        return self.incident is None or self.incident.new
+
+
+class Outgoing(Protocol):
+    """A place that messages about incidents go to."""
+
+    name: str
+
+    def wants(self, event: Event) -> bool:
+        """Return whether the event is for this target."""
+        ...
+
+    def send(self, event: Event) -> None:
+        """Deliver the first message of an incident in its window.
+
+        Raises:
+            RetryError: It may work later.
+            UndeliverableError: It never will.
+        """
+        ...
+
+    def again(self, event: Event) -> None:
+        """Show that the incident happened again, or is over, without a new message.
+
+        Does nothing where there is no way to, or no message of this window went out.
+        """
+        ...
+
+
+class Adapter(Protocol):
+    """One platform."""
+
+    def routes(self, context: ChatContext) -> APIRouter | None:
+        """Return the endpoints that the platform calls, or None."""
+        ...
+
+    def outgoing(self, context: ChatContext) -> list[Outgoing]:
+        """Return the targets of messages about incidents."""
+        ...
+
+
+class RetryError(Exception):
+    """A message was not delivered; another try may help.
+
+    Args:
+        reason: A word for logs and metrics; never text of a log or of an answer.
+        after: Seconds that the receiver asked to wait.
+    """
+
+    def __init__(self, reason: str, after: float | None = None) -> None:
+        super().__init__(reason)
+        self.after = after
+
+
+class UndeliverableError(Exception):
+    """A message will never be delivered; the text is a word for logs and metrics."""
+
+
+class BusyError(Exception):
+    """The queue is full, or the service stops."""
+
+
+@dataclass
+class ChatContext:
+    """What the service offers to adapters. All of it is synchronous and may be called from any thread."""
+
+    settings: ChatSettings
+    triage: Callable[..., tuple[dict[str, Any], Incident | None]]
+    """``triage(source, *, service, name, command="", store=True)``: the masked report, and the recorded incident.
+    Raises ``InputError`` where it is no log, `BusyError` where there is too much to do."""
+    link: Callable[[str], str] = lambda _: ""
+    """The absolute URL of an incident id, or an empty text."""
+    history: History | None = None
+    once: Callable[[str, float], tuple[bool, int]] = field(init=False)
+    """``once(key, window_seconds)``: is this the first in the window, and how many were there?"""
+    once_each: Callable[[Sequence[str], float], list[bool]] = field(init=False)
+    """The same for many keys at one time."""
+    run_in_background: Callable[[Callable[[], None]], None] = field(init=False)
+    """Raises `BusyError` where no more work is taken."""
+    notify: Callable[..., None] = field(init=False)
+    """``notify(event, repeated=False)`` tells all targets, once per incident and window; returns at once."""
+    forget: Callable[[str], None] = field(init=False)
+    """Takes back what `once` noted: the work was not done."""
+    resolve: Callable[[str], None] = field(init=False)
+    """Ends the window of an incident key."""
+
+    def feedback(self, incident_id: str, verdict: str, bucket: str = "", note: str = "", source: str = "") -> bool:
+        """Store what a person said about an answer; return whether it was stored.
+
+        Raises:
+            ValueError: The verdict or the bucket is unknown.
+        """
+        if self.history is None:
+            return False
+        try:
+            self.history.feedback(incident_id, verdict, bucket=bucket, note=note, source=source)
+        except KeyError:
+            return False
+        return True
+
+
+PLATFORMS = {"slack": "slack", "webhooks": "webhook", "alertmanager": "alertmanager"}
+"""Fields of `ChatSettings`, and the modules here that answer to them by their function ``adapter``."""
+
+
+def adapters(settings: ChatSettings) -> list[Adapter]:
+    """Return the adapters of the platforms that are configured; only their modules are imported."""
+    return [
+        import_module(f".{module}", __package__).adapter(configured)
+        for field_name, module in PLATFORMS.items()
+        if (configured := getattr(settings, field_name))
+    ]
+
+
+def event_of(
+    context: ChatContext,
+    report: Mapping[str, Any],
+    incident: Incident | None,
+    *,
+    service: str = "",
+    name: str = "",
+    note: str = "",
+) -> Event:
+    """Return the event of a report."""
+    link = context.link(incident.id) if incident else ""
+    key = incident_key(report, incident, service)
+    return Event(report, incident, mask(service), mask(name), link, note=mask(note), key=key)
+
+
+def incident_key(report: Mapping[str, Any], incident: Incident | None, service: str) -> str:
+    """Return what messages about a report are counted by: its fingerprint, in its service."""
+    if incident is not None:
+        return f"incident:{incident.fingerprint}:{incident.service}"
+    from ..history import fingerprint
+
+    return f"incident:{fingerprint(report)}:{service}"
+
+
+def selects(select: Selection, event: Event) -> bool:
+    """Return whether a target's filter lets an event through."""
+    report = event.report
+    if select.buckets and not select.buckets & {report["bucket"], report["cause"]}:
+        return False
+    if select.services and event.service not in select.services:
+        return False
+    if float(report["confidence"]) < select.min_confidence:
+        return False
+    return event.new or not select.only_new

@@ -1,0 +1,94 @@
+"""Slack: the endpoints that it calls, and the channel that incidents are told in."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from concurrent.futures import ThreadPoolExecutor
+
+from fastapi import APIRouter, HTTPException, Request, Response
+from slack_bolt import App
+from slack_bolt.adapter.starlette.handler import to_bolt_request, to_starlette_response
+from slack_sdk.signature import SignatureVerifier
+
+from .bodies import read_body
+from .interface import ChatContext, Outgoing
+from .settings import SlackSettings
+from .slack_bot import bolt_app
+from .slack_post import Slack, SlackTarget
+
+log = logging.getLogger("vllm_triage.chat")
+
+BODY = 1 << 20
+"""Bytes of a request; Slack's own limit for a message is 40,000 characters."""
+
+REPLAY_SECONDS = 600
+"""Slack's time window is five minutes to either side of now."""
+
+
+def adapter(settings: SlackSettings) -> SlackAdapter:
+    """Return the adapter for one Slack app."""
+    return SlackAdapter(settings)
+
+
+class SlackAdapter:
+    """A Slack app in one workspace."""
+
+    def __init__(self, settings: SlackSettings) -> None:
+        self._settings = settings
+        self._slack = Slack(settings)
+
+    def outgoing(self, context: ChatContext) -> list[Outgoing]:  # noqa: ARG002
+        """Return the channel, if one is set."""
+        return [SlackTarget(self._settings, self._slack)] if self._settings.channel else []
+
+    def routes(self, context: ChatContext) -> APIRouter:
+        """Return the three addresses of the app's manifest."""
+        router = APIRouter(prefix="/v1/hooks/slack", tags=["hooks"], include_in_schema=False)
+        endpoint = SlackEndpoint(self._settings, context, bolt_app(self._settings, context, self._slack))
+        for name in ("events", "commands", "interactions"):
+            router.add_api_route(f"/{name}", endpoint.handle, methods=["POST"], name=f"slack_{name}")
+        return router
+
+
+class SlackEndpoint:
+    """Lets in what Slack signed, once."""
+
+    def __init__(self, settings: SlackSettings, context: ChatContext, app: App) -> None:
+        self._verifier = SignatureVerifier(settings.signing_secret.get_secret_value())
+        self._context = context
+        self._app = app
+        # Threads of their own: the service's may all be reading logs, and Slack waits three seconds at most.
+        self._threads = ThreadPoolExecutor(4, "chat-slack")
+
+    async def handle(self, request: Request) -> Response:
+        """Verify the raw body and hand it to Bolt."""
+        body = await read_body(request, BODY)
+        signature = self._verified(request, body)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._dispatch, request, body, signature)
+
+    def _verified(self, request: Request, body: bytes) -> str:
+        """Return the signature, if it is genuine; Bolt would write a body with a wrong one to its log."""
+        timestamp = request.headers.get("x-slack-request-timestamp", "")
+        signature = request.headers.get("x-slack-signature", "")
+        try:
+            genuine = (
+                timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= 12 and signature.isascii()
+                and self._verifier.is_valid(body, timestamp, signature)
+            )  # fmt: skip
+        except UnicodeDecodeError:
+            genuine = False
+        if not genuine:
+            raise HTTPException(401, "the request is not signed by Slack, or too old")
+        return signature
+
+    def _dispatch(self, request: Request, body: bytes, signature: str) -> Response:
+        key = f"slack:request:{hashlib.sha256(signature.encode()).hexdigest()[:32]}"
+        if not self._context.once(key, REPLAY_SECONDS)[0]:
+            log.info("a request of Slack came twice; nothing was done")
+            return Response(status_code=200)
+        answer = self._app.dispatch(to_bolt_request(request, body))
+        if answer.status >= 500:
+            self._context.forget(key)
+        return to_starlette_response(answer)

@@ -1,0 +1,170 @@
+"""A database by its URL: SQLite as several processes can share it, PostgreSQL; their errors in words of ours."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as NoneFreeError
+
+from .types import HistoryError
+
+BUSY_SECONDS = 15
+"""How long a writer waits for the others."""
+RETRIED = frozenset({"40001", "40P01"})
+"""PostgreSQL: another transaction was in the way (serialization failure, deadlock); the next attempt has a clear way."""
+_SCHEMES = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg", "sqlite": "sqlite+pysqlite"}
+_WORDS = (
+    ("database or disk is full", "the disk is full"),
+    ("no space left", "the disk is full"),
+    ("could not extend file", "the disk is full"),
+    ("attempt to write a readonly database", "it is read-only for this user: check the permissions of the file and its folder"),
+    ("read-only transaction", "it is read-only (a standby?): name the primary server"),
+    ("database is locked", f"another process has kept it locked for {BUSY_SECONDS} seconds"),
+    ("unable to open database file", "the file cannot be opened: check that its folder exists and may be written to"),
+    ("file is not a database", "the file is no SQLite database"),
+    ("malformed", "the file is damaged: restore it from a backup, or move it away to begin a new one"),
+    ("no such table", "it has no tables yet: run `vllm-triage history upgrade`"),
+    ("does not exist", "it is not there, or has no tables yet (`vllm-triage history upgrade` makes them)"),
+    ("password authentication failed", "user or password is wrong"),
+    ("connection refused", "no server answers there"),
+    ("connection failed", "the server cannot be reached"),
+    ("disk i/o error", "the disk reports an error"),
+)  # fmt: skip
+"""What drivers say, and what is to be done about it."""
+
+
+class Database:
+    """An engine that begins transactions for reading and for writing apart.
+
+    Args:
+        url: SQLAlchemy's form; ``postgresql://`` takes psycopg.
+        power_safe: SQLite waits for the disk at every commit, so that a power cut loses nothing that was acknowledged.
+
+    Raises:
+        HistoryError: The URL is of no use.
+    """
+
+    def __init__(self, url: str, power_safe: bool = False) -> None:
+        self.url = _read_url(url)
+        self.name = self.url.render_as_string(hide_password=True)
+        """The URL without its password."""
+        self.sqlite = self.url.get_backend_name() == "sqlite"
+        with self.errors():
+            self.engine = _sqlite(self.url, power_safe) if self.sqlite else _postgresql(self.url)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Give a connection that sees one state of the database."""
+        with self.errors(), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Give a connection whose changes are durable when the block is left, or undone when it raises."""
+        with self.errors(), self.engine.connect() as plain:
+            connection = plain.execution_options(vllm_triage_writes=True)
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turn errors of the database into :class:`HistoryError`."""
+        try:
+            yield
+        except (SQLAlchemyError, OSError) as error:
+            raise HistoryError(f"history ({self.name}): {_words(error)}") from error
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+
+def retriable(error: HistoryError) -> bool:
+    """Tell whether doing the same again may well succeed at once."""
+    cause = error.__cause__
+    return isinstance(cause, DBAPIError) and getattr(cause.orig, "sqlstate", "") in RETRIED
+
+
+def _read_url(text: str) -> URL:
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        # The text is not shown: it may hold a password.
+        raise HistoryError(
+            "the database URL cannot be read; it looks like sqlite:////var/lib/vllm-triage/history.db "
+            "or postgresql://user:password@host/database"
+        ) from None
+    scheme = _SCHEMES.get(url.drivername, url.drivername)
+    if scheme not in _SCHEMES.values():
+        raise HistoryError(f"{url.drivername}: the history is kept in sqlite or postgresql")
+    if scheme.startswith("sqlite") and (not url.database or url.database == ":memory:" or url.query.get("mode")):
+        raise HistoryError("the history needs a file: sqlite:////var/lib/vllm-triage/history.db")
+    return url.set(drivername=scheme)
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, NoneFreeError):
+        return "too many callers at once, no connection came free"
+    told = str(getattr(error, "orig", None) or error).strip()
+    lowered = told.lower()
+    for hint, words in _WORDS:
+        if hint in lowered:
+            return words
+    # Drivers put statement and values on further lines; those are not for error messages.
+    return told.splitlines()[0][:300] if told else type(error).__name__
+
+
+def _sqlite(url: URL, power_safe: bool) -> Engine:
+    path = Path(url.database or "")
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Reports name models, paths and hosts: nobody else on the machine needs to read them. SQLite gives its other files the
+    # same mode. A file that is there keeps what it has, one that cannot be made is told by SQLite.
+    with suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    # Threads of a web server: about forty; one that writes, the others read.
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, pool_size=8, max_overflow=40)
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        # Transactions are begun below, in words: the driver's own begin too late, and as readers.
+        connection.isolation_level = None
+        run = connection.execute
+        # Before the first table is made; without effect after that.
+        run("PRAGMA auto_vacuum=INCREMENTAL")
+        with suppress(Exception):
+            # A read-only file keeps the mode it has.
+            run("PRAGMA journal_mode=WAL")
+        run(f"PRAGMA synchronous={'FULL' if power_safe else 'NORMAL'}")
+        run("PRAGMA foreign_keys=ON")
+        run("PRAGMA journal_size_limit=67108864")
+        run("PRAGMA cache_size=-16000")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        # A transaction that reads first and writes later fails where another has written in between: writers say so first.
+        writes = connection.get_execution_options().get("vllm_triage_writes")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _postgresql(url: URL) -> Engine:
+    return create_engine(
+        url,
+        connect_args={
+            "connect_timeout": 5,
+            "application_name": "vllm-triage",
+            "options": "-c lock_timeout=15s -c statement_timeout=60s -c idle_in_transaction_session_timeout=60s",
+        },
+        # A connection that a restart of the server, or a firewall, has cut is noticed before it is used.
+        pool_pre_ping=True,
+        pool_size=5,
+        max_overflow=15,
+        pool_timeout=15,
+    )

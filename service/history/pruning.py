@@ -1,0 +1,92 @@
+"""Removes what is too old or too much, a little at a time, so that nobody waits for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, delete, func, select, text, tuple_
+
+from .database import Database
+from .tables import claims, counts, incidents
+
+STEP = 200
+"""Incidents removed in one transaction."""
+ROWS = 5000
+"""Small rows removed in one transaction."""
+PAUSE = 0.005
+"""Seconds between two transactions: SQLite's writers do not queue, they ask again now and then."""
+PAGES = 1000
+"""Free pages of SQLite's given back to the file system in one transaction."""
+
+
+@dataclass(slots=True, frozen=True)
+class Retention:
+    """What is kept; zero is without limit."""
+
+    age: timedelta
+    most: int
+
+
+def prune(database: Database, keep: Retention, now: datetime, stop: threading.Event) -> int:
+    """Remove what is beyond ``keep``; return how many incidents went. ``stop`` ends it early."""
+    removed = 0
+    if keep.age:
+        oldest = now - keep.age
+        removed += _repeat(database, stop, lambda connection: _remove_older(connection, oldest))
+        _repeat(database, stop, lambda connection: _remove_counts(connection, oldest))
+    if keep.most:
+        removed += _repeat(database, stop, lambda connection: _remove_surplus(connection, keep.most))
+    _repeat(database, stop, lambda connection: _remove_claims(connection, now))
+    if database.sqlite:
+        _repeat(database, stop, _give_back)
+    return removed
+
+
+def _repeat(database: Database, stop: threading.Event, step: Callable[[Connection], int]) -> int:
+    """Do a step, each time in a transaction of its own, until it finds nothing; return the sum."""
+    total = 0
+    while not stop.is_set():
+        with database.writing() as connection:
+            done = step(connection)
+        total += done
+        if not done:
+            break
+        stop.wait(PAUSE)
+    return total
+
+
+def _remove_older(connection: Connection, oldest: datetime) -> int:
+    found = select(incidents.c.number).where(incidents.c.last_seen < oldest).limit(STEP)
+    return connection.execute(delete(incidents).where(incidents.c.number.in_(found))).rowcount
+
+
+def _remove_surplus(connection: Connection, most: int) -> int:
+    surplus = connection.execute(select(func.count()).select_from(incidents)).scalar_one() - most
+    if surplus <= 0:
+        return 0
+    found = select(incidents.c.number).order_by(incidents.c.last_seen, incidents.c.number).limit(min(surplus, STEP))
+    return connection.execute(delete(incidents).where(incidents.c.number.in_(found))).rowcount
+
+
+def _remove_counts(connection: Connection, oldest: datetime) -> int:
+    found = select(counts.c.incident, counts.c.hour).where(counts.c.hour < oldest).limit(ROWS)
+    return connection.execute(delete(counts).where(tuple_(counts.c.incident, counts.c.hour).in_(found))).rowcount
+
+
+def _remove_claims(connection: Connection, now: datetime) -> int:
+    found = select(claims.c.key).where(claims.c.expires <= now).limit(ROWS)
+    return connection.execute(delete(claims).where(claims.c.key.in_(found))).rowcount
+
+
+def _give_back(connection: Connection) -> int:
+    """Give free pages back to the file system, the most of a quarter of the file left for what comes next."""
+    free, total = (connection.execute(text(f"PRAGMA {name}")).scalar_one() for name in ("freelist_count", "page_count"))
+    surplus = min(PAGES, free - total // 4)
+    if surplus <= 0:
+        return 0
+    # Each step of this statement frees a page. It has no columns, so that SQLAlchemy would close it after the first.
+    connection.connection.cursor().execute(f"PRAGMA incremental_vacuum({surplus})").fetchall()
+    return int(free - connection.execute(text("PRAGMA freelist_count")).scalar_one())

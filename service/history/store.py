@@ -1,0 +1,224 @@
+"""The history as the service uses it."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import case, delete, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from . import reading, upgrade, voices
+from .database import Database
+from .pruning import Retention, prune
+from .recording import Recorder, entry
+from .tables import claims, incidents
+from .types import Counts, Feedback, Filter, HistoryError, Incident, Page, Step, Stored
+
+PRUNED_EVERY = 3600.0
+"""Seconds between two looks for what is too old, of all processes together."""
+GROWN = 1000
+"""New incidents of one process after which it looks whether there are too many."""
+LOOKED_EVERY = 60.0
+
+
+class History:
+    """Incidents in a database. Safe for threads; several processes may have the same database open.
+
+    Args:
+        url: ``sqlite:////path/to/file.db`` or ``postgresql://user:password@host/database``.
+        retention_days: Incidents that were not seen for so long are removed; 0 keeps them.
+        most_incidents: Above so many the ones seen longest ago are removed; 0 for no limit.
+        power_safe: SQLite waits for the disk at every commit. Without it, a power cut or a crash of the operating system
+            may lose the last seconds (never the file's integrity); the death of a process loses nothing either way.
+            PostgreSQL has a setting of its own (``synchronous_commit``).
+        clock: The time, for tests.
+
+    Raises:
+        HistoryError: The database cannot be reached or opened, or a newer release has written it.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        retention_days: int = 90,
+        most_incidents: int = 50_000,
+        power_safe: bool = False,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        if retention_days < 0 or most_incidents < 0:
+            raise HistoryError("retention: days and number of incidents are 0 (no limit) or more")
+        self._database = Database(url, power_safe)
+        self._retention = Retention(timedelta(days=retention_days), most_incidents)
+        self._clock = clock
+        self._recorder = Recorder(self._database)
+        self._closed = threading.Event()
+        self._pruner: threading.Thread | None = None
+        self._look_at = time.monotonic() + LOOKED_EVERY
+        self._grown = 0
+        try:
+            with self._database.reading() as connection:
+                upgrade.refuse_newer(connection)
+        except BaseException:
+            self._database.close()
+            raise
+
+    @property
+    def name(self) -> str:
+        """The database's URL without password."""
+        return self._database.name
+
+    def upgrade(self) -> None:
+        """Bring the schema to the one of this release; nothing happens where it is there. Processes may do so at once."""
+        with self._database.writing() as connection:
+            upgrade.move(connection)
+
+    def record(self, report: Mapping[str, Any], *, service: str = "", name: str = "") -> Incident:
+        """Keep a report: a new incident, or one more occurrence of one. It is durable when this returns.
+
+        Args:
+            report: By the output contract, masked (``contract.as_dict``).
+            service: Label of the service that the log is of.
+            name: Name of the log.
+        """
+        self._refuse_closed()
+        incident = self._recorder.record(entry(report, service, name, self._clock()))
+        self._grown += incident.new
+        if time.monotonic() >= self._look_at or self._grown >= GROWN:
+            self._look()
+        return incident
+
+    def incidents(self, filter: Filter) -> Page:  # noqa: A002 - the contract's name
+        """Return a page of incidents.
+
+        Raises:
+            ValueError: The cursor, the order or the limit is of no use.
+        """
+        with self._database.reading() as connection:
+            return reading.page(connection, filter)
+
+    def incident(self, id: str) -> Stored | None:  # noqa: A002
+        """Return all that is kept of an incident; None where there is none of that id."""
+        with self._database.reading() as connection:
+            return reading.stored(connection, id)
+
+    def remove(self, id: str) -> bool:  # noqa: A002
+        """Remove an incident with its report, occurrences and feedback; tell whether it was there."""
+        with self._database.writing() as connection:
+            return connection.execute(delete(incidents).where(incidents.c.id == id)).rowcount > 0
+
+    def stats(
+        self, since: datetime | None = None, until: datetime | None = None, step: Step = "hour", service: str = ""
+    ) -> list[Counts]:
+        """Return how often each bucket was seen, by hour or day (UTC), of all services or one.
+
+        Raises:
+            ValueError: ``step`` is neither.
+        """
+        with self._database.reading() as connection:
+            return reading.over_time(connection, since, until, step, service)
+
+    def feedback(
+        self, incident_id: str, verdict: str, bucket: str = "", cause: str = "", note: str = "", source: str = ""
+    ) -> Feedback:
+        """Keep what a person says about an incident's answer; who says something again replaces it.
+
+        Args:
+            incident_id: The incident.
+            verdict: ``right`` or ``wrong``.
+            bucket: Where it is wrong: what it was, if known.
+            cause: The same, finer: ``bucket/cause``.
+            note: Free text.
+            source: Who says so.
+
+        Raises:
+            KeyError: There is no such incident.
+            ValueError: Verdict, bucket and cause do not go together.
+        """
+        self._refuse_closed()
+        said = voices.Said(verdict, bucket, cause, note, source)
+        with self._database.writing() as connection:
+            return voices.add(connection, incident_id, said, self._clock())
+
+    def export(self) -> Iterator[dict[str, Any]]:
+        """Yield a training row for every feedback, oldest first (docs/history.md has the fields)."""
+        after = 0
+        while True:
+            with self._database.reading() as connection:
+                rows = voices.export(connection, after)
+            if not rows:
+                return
+            yield from (row for _, row in rows)
+            after = rows[-1][0]
+
+    def prune(self) -> int:
+        """Remove what is older, or more, than is to be kept; return how many incidents went."""
+        return prune(self._database, self._retention, self._clock(), self._closed)
+
+    def once(self, key: str, window_seconds: float) -> tuple[bool, int]:
+        """Count a claim to ``key``, of all processes: (whether it is the first of its window, how many so far).
+
+        A window begins with its first claim.
+        """
+        self._refuse_closed()
+        now = self._clock()
+        if len(key) > 200:
+            key = "sha256:" + hashlib.sha256(key.encode()).hexdigest()
+        insert: Any = sqlite.insert if self._database.sqlite else postgresql.insert
+        new = insert(claims).values(key=key, expires=now + timedelta(seconds=window_seconds), count=1)
+        over = claims.c.expires <= now
+        statement = new.on_conflict_do_update(
+            index_elements=["key"],
+            set_={
+                "count": case((over, 1), else_=claims.c.count + 1),
+                "expires": case((over, new.excluded.expires), else_=claims.c.expires),
+            },
+        ).returning(claims.c.count)
+        with self._database.writing() as connection:
+            count = connection.execute(statement).scalar_one()
+        return count == 1, count
+
+    def ping(self) -> None:
+        """Raise where the database does not answer, or has not this release's schema.
+
+        Raises:
+            HistoryError: With what is wrong.
+        """
+        self._refuse_closed()
+        with self._database.reading() as connection:
+            connection.execute(select(incidents.c.number).limit(1)).all()
+
+    def close(self) -> None:
+        """Close all connections; pruning under way stops after its current step."""
+        self._closed.set()
+        if self._pruner is not None:
+            self._pruner.join()
+        self._database.close()
+
+    def _refuse_closed(self) -> None:
+        if self._closed.is_set():
+            raise HistoryError("the history was closed")
+
+    def _look(self) -> None:
+        """Prune beside the requests where it is time to; one process at a time."""
+        grown = self._grown >= GROWN
+        self._look_at = time.monotonic() + LOOKED_EVERY
+        self._grown = 0
+        if self._pruner is not None and self._pruner.is_alive():
+            return
+        self._pruner = threading.Thread(target=self._prune_quietly, args=(grown,), name="history-prune", daemon=True)
+        self._pruner.start()
+
+    def _prune_quietly(self, grown: bool) -> None:
+        key, window = ("prune:grown", LOOKED_EVERY) if grown else ("prune", PRUNED_EVERY)
+        try:
+            if self.once(f"history:{key}", window)[0]:
+                self.prune()
+        except HistoryError:
+            # Whoever records next is told the same; the next look tries again.
+            return

@@ -1,0 +1,186 @@
+"""Puts the service together: ``create_app(settings)`` is the ASGI application."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import threading
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
+
+from ...corpus.store import regex_build
+from ..cli import version
+from . import openapi, problems
+from .chats import open_chat
+from .envelope import ID, Envelope
+from .examples import example_log
+from .limits import Places, Rate
+from .metrics import Metrics
+from .routes import feedback, incidents, knowledge, operations, plan, reference, stream, triage
+from .settings import Settings
+from .state import State
+from .tracing import tracing
+from .work.children import Children
+from .work.desk import Desk
+from .work.jobs import Engines, Job, Limits
+
+if TYPE_CHECKING:
+    from ..history import History
+
+_log = logging.getLogger("vllm_triage.http")
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """Return the application.
+
+    Raises:
+        ValueError: Settings that do not go together, or ask for what is not installed.
+        HistoryError: The database cannot be opened.
+    """
+    settings = settings or Settings()
+    traces = tracing(settings.otel_endpoint)
+    state = _state(settings)
+    app = FastAPI(
+        title="vllm-triage", summary="Root causes of vLLM logs", openapi_url=None, docs_url=None, redoc_url=None,
+        lifespan=_lifespan, root_path=settings.root_path, redirect_slashes=False,
+    )  # fmt: skip
+    app.state.service = state
+    app.state.history = state.history = open_history(settings)
+    app.openapi = lambda: openapi.document(app)  # type: ignore[method-assign]
+    problems.install(app)
+    for router in (triage, stream, knowledge, plan, incidents, feedback):
+        app.include_router(router.routes())
+    app.include_router(operations.routes(settings))
+    if settings.docs:
+        app.include_router(reference.routes())
+    state.chat = open_chat(state)
+    if state.chat is not None:
+        for chat_router in state.chat.routers():
+            app.include_router(chat_router, include_in_schema=False)
+    if settings.web:
+        from ..web.page import page_router
+
+        app.include_router(page_router())
+    if settings.cors_origins:
+        app.add_middleware(
+            CORSMiddleware, allow_origins=list(settings.cors_origins), allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "Content-Encoding", "X-API-Key", ID],
+            expose_headers=[ID, "X-Incident-ID", "RateLimit", "RateLimit-Policy", "Retry-After"],
+        )  # fmt: skip
+    app.add_middleware(Envelope, state=state, tracing=traces)
+    app.state.tracing = traces
+    return app
+
+
+def _state(settings: Settings) -> State:
+    engines = Engines(settings.rules)
+    corpus = engines.plain.corpus
+    for problem in corpus.problems:
+        _log.warning("rule file left out", extra={"reason": problem})
+    metrics = Metrics(
+        {"version": version(), "rules": str(len(corpus.rules)), "model": _model_stamp(), "regex": regex_build()}
+    )
+    children = Children(settings.concurrency, settings.rules, metrics.waiting.inc)
+    limits = Limits(settings.max_decompressed, settings.max_lines)
+    return State(
+        settings=settings,
+        keys=settings.keys,
+        hosts=frozenset(host.lower() for host in settings.hosts),
+        desk=Desk(engines, limits, children, settings.small, settings.request_seconds),
+        places=Places(settings.concurrency + settings.queue),
+        rate=Rate(settings.rate_limit),
+        metrics=metrics,
+    )
+
+
+def _model_stamp() -> str:
+    """Return what tells one text model from another."""
+    import hashlib
+
+    from ...classifier.text_model import FOLDER
+
+    files = sorted(path for path in Path(FOLDER).glob("*") if path.is_file())
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12] if files else "none"
+
+
+def open_history(settings: Settings) -> History | None:
+    """Return the history, its schema brought up to date; None in stateless mode.
+
+    Raises:
+        HistoryError: The database cannot be opened.
+        ValueError: A database is set, and SQLAlchemy is not installed.
+    """
+    url = settings.database_url
+    if not url:
+        return None
+    try:
+        from ..history import History
+    except ImportError:
+        if settings.database:
+            raise ValueError("database needs SQLAlchemy: pip install 'vllm-triage[service]'") from None
+        _log.warning("no history: SQLAlchemy is not installed")
+        return None
+    if not settings.database:
+        Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    history = History(url, retention_days=settings.retention_days)
+    history.upgrade()
+    return history
+
+
+@contextlib.asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    state: State = app.state.service
+    loop = asyncio.get_running_loop()
+    state.loop = loop
+    # What is compiled when first needed, before the first request needs it.
+    await state.desk.quick(example_log().encode(), Job())
+    restore = _announce_end(state, loop)
+    try:
+        yield
+    finally:
+        restore()
+        state.draining.set()
+        if state.chat is not None:
+            await asyncio.to_thread(state.chat.close)
+        await state.desk.close()
+        if state.history is not None:
+            await asyncio.to_thread(state.history.close)
+        state.store.shutdown(wait=False)
+        await asyncio.to_thread(app.state.tracing.close)
+
+
+def _announce_end(state: State, loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
+    """Have a signal to stop end streams and make /readyz say no; after SIGTERM the server listens on for some seconds.
+
+    Returns:
+        What takes that back.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return lambda: None
+    before: dict[int, Any] = {
+        number: handler for number in (signal.SIGTERM, signal.SIGINT) if callable(handler := signal.getsignal(number))
+    }
+
+    def ends(number: int, frame: FrameType | None) -> None:
+        wait = state.settings.drain_seconds if number == signal.SIGTERM else 0
+        loop.call_soon_threadsafe(state.draining.set)
+        if wait:
+            loop.call_soon_threadsafe(loop.call_later, wait, before[number], number, frame)
+        else:
+            before[number](number, frame)
+
+    def restore() -> None:
+        for number, handler in before.items():
+            if signal.getsignal(number) is ends:
+                signal.signal(number, handler)
+
+    for number in before:
+        signal.signal(number, ends)
+    return restore

@@ -1,0 +1,90 @@
+"""Who asks: the key that a request brings, or where it comes from; and what it may do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from fastapi import Request
+from fastapi.openapi.models import HTTPBearer
+from fastapi.security.base import SecurityBase
+
+from .keys import Scope, find_key
+from .problems import Problem
+from .state import State, state_of
+
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="vllm-triage"'}
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks."""
+
+    name: str
+    """Of the key; empty without."""
+    address: str
+    """As the server sees it, or a trusted proxy told it."""
+
+    @property
+    def id(self) -> str:
+        """What a rate is counted for."""
+        return f"key {self.name}" if self.name else f"address {self.address}"
+
+
+class Allowed(SecurityBase):
+    """A dependency: lets in who has a scope, counts the request, and returns the caller."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.model = HTTPBearer(
+            description="an API key of the service (`vllm-triage serve --make-key`); X-API-Key takes it too"
+        )
+        self.scheme_name = "key"
+
+    async def __call__(self, request: Request) -> Caller:
+        """Return who asks.
+
+        Raises:
+            Problem: No key, a wrong one, one without the scope, a page of another site, or too many requests.
+        """
+        state = state_of(request)
+        caller = self._caller(request, state)
+        request.scope["state"]["caller"] = caller.name
+        request.scope["state"]["headers"] = state.rate.take(caller.id)
+        return caller
+
+    def _caller(self, request: Request, state: State) -> Caller:
+        address = request.client.host if request.client else ""
+        given = _given(request.headers)
+        if not given:
+            if state.settings.needs_key:
+                text = "Send an API key: Authorization: Bearer KEY, or X-API-Key: KEY."
+                raise Problem("key-missing", text, CHALLENGE)
+            _refuse_other_sites(request)
+            return Caller("", address)
+        key = find_key(state.keys, given)
+        if key is None:
+            # Also where none is needed: who sends a key expects it to count.
+            raise Problem("key-unknown", "The key is not, or no longer, known here.", CHALLENGE)
+        if not key.allows(self.scope):
+            raise Problem("scope-missing", f"The key {key.name} lacks the scope {self.scope}.")
+        return Caller(key.name, address)
+
+
+def _given(headers: Mapping[str, str]) -> str:
+    kind, _, value = headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer" and value.strip():
+        return value.strip()
+    return headers.get("x-api-key", "").strip()
+
+
+def _refuse_other_sites(request: Request) -> None:
+    """Refuse what a page of another site makes a browser send to a service that asks for no key."""
+    origin = request.headers.get("origin", "")
+    settings = state_of(request).settings
+    if request.method in SAFE or not origin or origin in settings.cors_origins:
+        return
+    if urlsplit(origin).netloc != request.headers.get("host", ""):
+        raise Problem("cross-site", "Name the page's origin in cors_origins to let it in.")

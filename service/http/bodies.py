@@ -1,0 +1,166 @@
+"""Request bodies: read piece by piece within limits, whatever form a log comes in."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import AsyncIterator, Iterator
+from typing import TypeVar
+
+from fastapi import Request
+from pydantic import BaseModel, ValidationError
+from starlette.requests import ClientDisconnect
+
+from ...classifier.errors import InputError
+from ...classifier.unpack import gunzip, unzstd
+from .problems import Problem
+from .settings import Settings
+
+RAW = frozenset(
+    {
+        "", "text/plain", "application/octet-stream", "application/gzip", "application/x-gzip", "application/zstd",
+        # What curl says of --data-binary where nobody tells it anything else.
+        "application/x-www-form-urlencoded",
+    }
+)  # fmt: skip
+"""Media types of a log as it is."""
+JSON = "application/json"
+MULTIPART = "multipart/form-data"
+ENCODINGS = {"gzip": b"\x1f\x8b", "x-gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
+"""Content encodings, with the bytes that such data begin with."""
+CLOSE = {"Connection": "close"}
+"""Where the rest of a body is not read, the connection cannot be used again."""
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def media_type(request: Request) -> str:
+    """Return the media type of a body, without parameters."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def encoding_of(request: Request) -> str:
+    """Return the content encoding; empty for none.
+
+    Raises:
+        Problem: It is none that is read.
+    """
+    name = request.headers.get("content-encoding", "").strip().lower()
+    if name in ("", "identity"):
+        return ""
+    if name not in ENCODINGS:
+        headers = {"Accept-Encoding": "gzip, zstd", **CLOSE}
+        raise Problem("unsupported-media-type", "Content-Encoding may be gzip or zstd.", headers)
+    return name
+
+
+def unsupported(*accepted: str) -> Problem:
+    """Return the problem of a body in a form that is not read."""
+    return Problem(
+        "unsupported-media-type", f"Send {', '.join(accepted)}.", {"Accept-Post": ", ".join(accepted), **CLOSE}
+    )
+
+
+async def arriving(request: Request, settings: Settings, most: int = 0, patience: float = 0) -> AsyncIterator[bytes]:
+    """Yield a body as it arrives.
+
+    Args:
+        request: Whose body.
+        settings: For its limits.
+        most: Bytes that are read; 0 for ``max_body``.
+        patience: Seconds that it may pause; 0 for ``idle_seconds``.
+
+    Raises:
+        Problem: It is larger than allowed, or stops coming.
+        ClientDisconnect: The client is gone.
+    """
+    most, patience = most or settings.max_body, patience or settings.idle_seconds
+    told = request.headers.get("content-length", "")
+    if told.isdigit() and int(told) > most:
+        raise _too_large(most)
+    size, more = 0, True
+    while more:
+        try:
+            async with asyncio.timeout(patience):
+                message = await request.receive()
+        except TimeoutError:
+            text = f"Nothing came for {patience:g} seconds."
+            raise Problem("body-timeout", text, CLOSE) from None
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        piece = message.get("body", b"")
+        size += len(piece)
+        if size > most:
+            raise _too_large(most)
+        more = message.get("more_body", False)
+        if piece:
+            yield piece
+
+
+async def raw(request: Request, settings: Settings, patience: float = 0) -> AsyncIterator[bytes]:
+    """Yield the log that a body is. What is packed stays so: it is unpacked where it is read."""
+    encoding, first = encoding_of(request), b""
+    pieces = arriving(request, settings, patience=patience)
+    if encoding:
+        magic = ENCODINGS[encoding]
+        async for piece in pieces:
+            first += piece
+            if len(first) >= len(magic):
+                break
+        if not first.startswith(magic):
+            raise Problem("bad-encoding", f"The body is not {encoding}, as its Content-Encoding says.", CLOSE)
+        yield first
+    async for piece in pieces:
+        yield piece
+
+
+async def whole(request: Request, settings: Settings) -> bytes:
+    """Return a body that is held in memory, unpacked.
+
+    Raises:
+        Problem: It is too large for that, or cannot be unpacked.
+    """
+    encoding = encoding_of(request)
+    parts = [piece async for piece in arriving(request, settings, settings.max_json)]
+    body = b"".join(parts)
+    return _unpacked(body, encoding, settings.max_json) if encoding else body
+
+
+def parse(model: type[Model], body: bytes) -> Model:
+    """Return a JSON body as a model.
+
+    Raises:
+        Problem: It is no JSON, or not what the model holds.
+    """
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as error:
+        # Without the values: they may be a log.
+        found = error.errors(include_url=False, include_context=False, include_input=False)[:20]
+        if any(item["type"] == "json_invalid" for item in found):
+            raise Problem("bad-request", "The body is no JSON.") from None
+        errors = [{"place": ["body", *map(str, item["loc"])], "message": item["msg"]} for item in found]
+        first = f"{'.'.join(errors[0]['place'])}: {errors[0]['message']}"
+        raise Problem("invalid", first, more={"errors": errors}) from None
+
+
+def _unpacked(body: bytes, encoding: str, most: int) -> bytes:
+    unpack = unzstd if encoding == "zstd" else gunzip
+    made = io.BytesIO()
+    try:
+        for piece in unpack(_once(body)):
+            made.write(piece)
+            if made.tell() > most:
+                raise _too_large(most)
+    except InputError:
+        raise Problem("bad-encoding", f"The body is not {encoding}, as its Content-Encoding says.") from None
+    return made.getvalue()
+
+
+def _once(body: bytes) -> Iterator[bytes]:
+    yield body
+
+
+def _too_large(most: int) -> Problem:
+    text = f"The body may have {most} bytes. Compress it (gzip, zstd); logs larger than that only as text/plain."
+    return Problem("body-too-large", text, CLOSE)

@@ -1,0 +1,61 @@
+"""What chat-ops get of the service: answers from threads of their own, links, the history."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+from collections.abc import AsyncIterator
+from typing import IO, TYPE_CHECKING, Any
+
+from ...classifier.errors import InputError
+from .answers import keep
+from .asked import file_name, label
+from .problems import Problem
+from .state import State
+from .work.jobs import Job
+
+if TYPE_CHECKING:
+    from ..chat import Chat
+    from ..history import Incident
+
+PIECE = 1 << 18
+
+
+def open_chat(state: State) -> Chat | None:
+    """Return the chats that are configured; None where there are none."""
+    chat = state.settings.chat
+    if not (chat.slack or chat.webhooks or chat.alertmanager):
+        return None
+    from ..chat import Chat
+
+    def triage(
+        source: bytes | IO[bytes], *, service: str = "", name: str = "", command: str = "", store: bool = True
+    ) -> tuple[dict[str, Any], Incident | None]:
+        work = _triage(state, source, Job(command=command, name=file_name(name)), label(service) if store else None)
+        if state.loop is None:
+            raise InputError("the service is not running")
+        try:
+            return asyncio.run_coroutine_threadsafe(work, state.loop).result()
+        except Problem as problem:
+            raise InputError(problem.detail) from None
+        except concurrent.futures.CancelledError:
+            raise InputError("the service is shutting down: try again") from None
+
+    return Chat(chat, triage=triage, link=state.link, history=state.history)
+
+
+async def _triage(
+    state: State, source: bytes | IO[bytes], job: Job, service: str | None
+) -> tuple[dict[str, Any], Incident | None]:
+    answer = await state.desk.triage(_pieces(source), lambda: job)
+    state.metrics.answered(answer.report)
+    incident = None if service is None else await keep(state, answer.report, service, job.name)
+    return answer.report, incident
+
+
+async def _pieces(source: bytes | IO[bytes]) -> AsyncIterator[bytes]:
+    if isinstance(source, bytes):
+        yield source
+        return
+    while piece := await asyncio.to_thread(source.read, PIECE):
+        yield piece

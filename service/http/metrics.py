@@ -1,0 +1,53 @@
+"""Figures for Prometheus, of one process or of all workers together (``PROMETHEUS_MULTIPROC_DIR``)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
+BYTES = (1 << 10, 10 << 10, 100 << 10, 1 << 20, 10 << 20, 100 << 20, 1 << 30)
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+
+
+class Metrics:
+    """The figures of one application. Labels hold our own words only, never what a request brought."""
+
+    def __init__(self, versions: Mapping[str, str]) -> None:
+        self.registry = registry = CollectorRegistry()
+        prefix: Any = {"namespace": "vllm_triage", "registry": registry}
+        self.requests = Counter("http_requests", "Requests answered", ["method", "route", "status"], **prefix)
+        self.seconds = Histogram(
+            "http_request_seconds", "From the request's head to the answer's end", ["route"], buckets=SECONDS, **prefix
+        )
+        self.bytes = Histogram("http_body_bytes", "Bodies of posted logs", buckets=BYTES, **prefix)
+        self.in_flight = Gauge("http_in_flight", "Requests under way", multiprocess_mode="livesum", **prefix)
+        self.waiting = Gauge("queue_waiting", "Logs waiting for a process", multiprocess_mode="livesum", **prefix)
+        self.refused = Counter("refused", "Requests that ended with a problem", ["problem"], **prefix)
+        self.answers = Counter("answers", "Logs answered", ["bucket", "decided_by"], **prefix)
+        self.unknown = Counter("unknown", "Logs answered with unknown", **prefix)
+        self.lines = Counter("log_lines", "Lines of logs read", **prefix)
+        self.stored = Counter("incidents_recorded", "Answers kept in the history", ["new"], **prefix)
+        self.lost = Counter("incidents_not_recorded", "Answers that the history could not keep", **prefix)
+        info = Gauge("info", "Versions that run", list(versions), multiprocess_mode="max", **prefix)
+        info.labels(**versions).set(1)
+
+    def answered(self, report: Mapping[str, Any]) -> None:
+        """Count an answer."""
+        self.answers.labels(report["bucket"], report["decided_by"]).inc()
+        self.lines.inc(report["input"]["lines"])
+        if report["bucket"] == "unknown":
+            self.unknown.inc()
+
+    def page(self) -> bytes:
+        """Return the figures as Prometheus reads them."""
+        if not os.environ.get(FOLDER):
+            return generate_latest(self.registry)
+        together = CollectorRegistry()
+        MultiProcessCollector(together)  # type: ignore[no-untyped-call]
+        return generate_latest(together)

@@ -1,0 +1,113 @@
+"""The OpenAPI document: what FastAPI finds out by itself, the bodies that we read ourselves, and real examples."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from ...classifier.contract import SCHEMA_VERSION
+from .asked import Batch, Log
+from .schemas import Event, ProblemDetails, TriageAnswer
+
+NDJSON, SSE = "application/x-ndjson", "text/event-stream"
+TAGS = [
+    {"name": "triage", "description": "A log in, the root cause out."},
+    {
+        "name": "knowledge",
+        "description": "What is known: kinds of failure, causes, rules; and a plan before there is a log.",
+    },
+    {"name": "history", "description": "Incidents and what people said about the answers."},
+    {"name": "operations", "description": "For those who run the service."},
+]
+ABOUT = """A vLLM log goes in; out come the root cause, the lines that prove it, and the fixes, best first.
+
+Secrets are masked in every answer. Logs are not kept; answers are, unless `store=false` or the service keeps no history.
+Errors are problem details (RFC 9457)."""
+_FILE = {"type": "string", "format": "binary"}
+_FORMS: dict[type[BaseModel], dict[str, Any]] = {
+    Log: {
+        "type": "object", "required": ["file"], "additionalProperties": False,
+        "properties": {"file": _FILE, "service": {"type": "string", "maxLength": 100}},
+    },
+    Batch: {
+        "type": "object", "required": ["files"], "additionalProperties": False,
+        "properties": {"files": {"type": "array", "items": _FILE, "minItems": 1, "maxItems": 20}},
+    },
+}  # fmt: skip
+
+RAW_BODY: dict[str, Any] = {
+    "required": True,
+    "content": {"text/plain": {"schema": {"type": "string"}}, "application/octet-stream": {"schema": _FILE}},
+}
+ANSWERS: dict[str, Any] = {
+    "model": TriageAnswer,
+    "description": "The root cause, the lines that prove it, and the fixes, best first",
+    "headers": {"X-Incident-ID": {"description": "where the answer is kept", "schema": {"type": "string"}}},
+    "content": {
+        "text/markdown": {"schema": {"type": "string"}},
+        "text/plain": {"schema": {"type": "string"}},
+        "application/sarif+json": {"schema": {"type": "object"}},
+    },
+}
+EVENTS: dict[str, Any] = {
+    "description": "Events (schema `Event`), one a line, or as server-sent events",
+    "content": {NDJSON: {"schema": {"type": "string"}}, SSE: {"schema": {"type": "string"}}},
+}
+
+
+def body(model: type[BaseModel]) -> dict[str, Any]:
+    """Return OpenAPI's words for a body that is read by ourselves: JSON or a form, for one log the log itself too."""
+    json_body = {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}
+    content = {"application/json": json_body, "multipart/form-data": {"schema": _FORMS[model]}}
+    return {"required": True, "content": {**(RAW_BODY["content"] if model is Log else {}), **content}}
+
+
+def document(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI document of the service."""
+    if app.openapi_schema is None:
+        made = get_openapi(
+            title=app.title, version=f"1 (report {SCHEMA_VERSION})", summary=app.summary, description=ABOUT,
+            routes=app.routes, tags=TAGS, license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        )  # fmt: skip
+        _, extra = models_json_schema(
+            [(model, "validation") for model in (Log, Batch, ProblemDetails, Event)],
+            ref_template="#/components/schemas/{model}",
+        )
+        schemas = made.setdefault("components", {}).setdefault("schemas", {})
+        for name, schema in extra["$defs"].items():
+            schemas.setdefault(name, schema)
+        # FastAPI's own form of a validation error, which we never send.
+        for unused in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(unused, None)
+        _add_examples(made["paths"])
+        app.openapi_schema = made
+    return app.openapi_schema
+
+
+def _add_examples(paths: dict[str, Any]) -> None:
+    """Add real logs, and what the engine really answers to them."""
+    from .examples import NAME, events, example_answer, part_of_log, report_with_incident
+
+    log = part_of_log()
+    value = {"service": "chat", "name": NAME, "log": log}
+    one, several, stream = (paths[f"/v1/triage{end}"]["post"] for end in ("", "/batch", "/stream"))
+    for operation in (one, stream):
+        operation["requestBody"]["content"]["text/plain"]["example"] = log
+    one["requestBody"]["content"]["application/json"]["example"] = value
+    several["requestBody"]["content"]["application/json"]["example"] = {"logs": [value]}
+    answers = one["responses"]["200"]["content"]
+    answers["application/json"]["example"] = report_with_incident()
+    answers["text/markdown"]["example"] = example_answer("markdown").text
+    answers["text/plain"]["example"] = example_answer("text").text
+    answers["application/sarif+json"]["example"] = json.loads(example_answer("sarif").text)
+    results = [{"name": NAME, "report": report_with_incident(), "problem": None}]
+    several["responses"]["200"]["content"]["application/json"]["example"] = {"results": results}
+    lines = [(event["event"], json.dumps(event, ensure_ascii=False)) for event in events()]
+    told = stream["responses"]["200"]["content"]
+    told[NDJSON]["example"] = "".join(f"{line}\n" for _, line in lines)
+    told[SSE]["example"] = "".join(f"event: {kind}\ndata: {line}\n\n" for kind, line in lines)

@@ -1,0 +1,154 @@
+"""Errors as problem details (RFC 9457): one object with the same fields, whatever went wrong."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+MEDIA_TYPE = "application/problem+json"
+TYPES = {
+    "bad-request": (400, "The request cannot be understood"),
+    "bad-encoding": (400, "The body is not what its headers say"),
+    "key-missing": (401, "An API key is needed"),
+    "key-unknown": (401, "The API key is not known"),
+    "scope-missing": (403, "The API key does not allow this"),
+    "cross-site": (403, "Pages of other sites may not do this"),
+    "not-found": (404, "There is no such thing here"),
+    "no-history": (404, "This service keeps no history"),
+    "method-not-allowed": (405, "The method is not allowed here"),
+    "not-acceptable": (406, "None of the formats asked for can be made"),
+    "body-timeout": (408, "The body stopped coming"),
+    "body-too-large": (413, "The body is too large"),
+    "log-too-large": (413, "The log is too large"),
+    "unsupported-media-type": (415, "The body has a form that is not read"),
+    "wrong-host": (421, "The service does not answer under this name"),
+    "invalid": (422, "The request has a value that is not possible"),
+    "not-a-log": (422, "The body is no log"),
+    "rate-limited": (429, "Too many requests"),
+    "internal": (500, "The service made a mistake"),
+    "busy": (503, "The service is busy"),
+    "out-of-time": (503, "The log took too long"),
+    "draining": (503, "The service is shutting down"),
+    "history-unreachable": (503, "The history cannot be reached"),
+}
+"""Name of every type of problem, with its status and title."""
+URN = "urn:vllm-triage:problem:"
+
+_log = logging.getLogger("vllm_triage.http")
+_BY_STATUS = {status: name for name, (status, _) in reversed(TYPES.items())}
+
+
+class Problem(Exception):  # noqa: N818 - the term of RFC 9457
+    """A request ends with a problem.
+
+    Args:
+        name: A key of ``TYPES``.
+        detail: What happened and what to do; never text of a log.
+        headers: For the response.
+        more: Further fields.
+    """
+
+    def __init__(
+        self, name: str, detail: str, headers: Mapping[str, str] | None = None, more: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(name)
+        self.name = name
+        self.detail = detail
+        self.headers = dict(headers or {})
+        self.more = dict(more or {})
+
+    @property
+    def status(self) -> int:
+        """The status code."""
+        return TYPES[self.name][0]
+
+    def body(self, path: str, request_id: str) -> dict[str, Any]:
+        """Return the object that is sent."""
+        status, title = TYPES[self.name]
+        return {
+            "type": URN + self.name, "title": title, "status": status, "detail": self.detail, "instance": path,
+            "request_id": request_id, **self.more,
+        }  # fmt: skip
+
+
+def busy(seconds: int = 1) -> Problem:
+    """Return the problem of a service that has as much to do as it takes on."""
+    return Problem("busy", "As many requests as allowed are under way: try again.", {"Retry-After": str(seconds)})
+
+
+def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return what OpenAPI says of the problems that a route may end with; some are possible everywhere."""
+    return {status: _described(status) for status in sorted({400, 421, 500, *statuses})}
+
+
+def _described(status: int) -> dict[str, Any]:
+    content: dict[str, Any] = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}}
+    if status == 400:
+        # The server below us: what is no HTTP never becomes a request.
+        content["text/plain"] = {"schema": {"type": "string"}}
+    return {"description": "; ".join(title for code, title in TYPES.values() if code == status), "content": content}
+
+
+def respond(problem: Problem, path: str, request_id: str) -> Response:
+    """Return the response for a problem."""
+    body = json.dumps(problem.body(path, request_id), ensure_ascii=False)
+    return Response(body, problem.status, problem.headers, MEDIA_TYPE)
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error that an application expects with a problem (all others: ``internal``)."""
+    app.add_exception_handler(Problem, _problem)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+
+
+def request_id(request: Request) -> str:
+    """Return the id of a request."""
+    return str(request.scope.get("state", {}).get("request_id", ""))
+
+
+async def _problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Problem)  # noqa: S101 - for the type checker: registered for this class
+    return respond(error, request.url.path, request_id(request))
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101
+    # Neither the value nor its context: they may be a log.
+    errors = [{"place": [str(part) for part in item["loc"]], "message": item["msg"]} for item in error.errors()[:20]]
+    first = f"{'.'.join(errors[0]['place'])}: {errors[0]['message']}" if errors else "A value is not possible."
+    if any(item["type"] == "json_invalid" for item in error.errors()):
+        return respond(Problem("bad-request", "The body is no JSON."), request.url.path, request_id(request))
+    return respond(Problem("invalid", first, more={"errors": errors}), request.url.path, request_id(request))
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101
+    name = _BY_STATUS.get(error.status_code, "bad-request" if error.status_code < 500 else "internal")
+    detail = {404: "No such path.", 405: "See the Allow header."}.get(error.status_code)
+    headers = dict(error.headers or {})
+    return respond(
+        Problem(name, detail or HTTPStatus(error.status_code).phrase, headers), request.url.path, request_id(request)
+    )
+
+
+def internal(path: str, request_id: str, error: Exception) -> Response:
+    """Return the response for an error of our own, and note it in our log.
+
+    By its place alone: messages, values and source lines of a traceback may hold text of a log.
+    """
+    trace, place = error.__traceback__, ""
+    while trace is not None:
+        place = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    _log.error("internal error", extra={"error": type(error).__name__, "place": place})
+    return respond(Problem("internal", "Please report it with the request id."), path, request_id)

@@ -1,0 +1,64 @@
+"""``/healthz``, ``/readyz``, ``/metrics``: for probes and Prometheus. No key is asked for."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from .. import problems
+from ..answers import dumps, in_store
+from ..metrics import CONTENT_TYPE
+from ..problems import Problem
+from ..schemas import Health
+from ..settings import Settings
+from ..state import State, state_of
+
+
+def routes(settings: Settings) -> APIRouter:
+    """Return the endpoints."""
+    router = APIRouter(tags=["operations"])
+    add, errors = router.add_api_route, problems.responses()
+    add("/healthz", alive, response_model=Health, responses=errors, summary="Is the process alive?")
+    not_ready = {503: {"model": Health, "description": "It is not: `checks` says why"}}
+    add(
+        "/readyz", ready, response_model=Health, responses={**errors, **not_ready},
+        summary="Should requests be sent to it?",
+    )  # fmt: skip
+    if settings.metrics:
+        page = {
+            200: {"description": "Prometheus text format", "content": {"text/plain": {"schema": {"type": "string"}}}}
+        }
+        add("/metrics", metrics, response_model=None, responses={**errors, **page}, summary="Figures for Prometheus")
+    return router
+
+
+async def alive() -> dict[str, str]:
+    """Answer as long as the event loop turns."""
+    return {"status": "ok"}
+
+
+async def ready(request: Request) -> Response:
+    """Answer 200 where the corpus is loaded, the history reachable, and the service not about to end."""
+    state = state_of(request)
+    checks = {
+        "corpus": "ok" if state.desk.engines.plain.corpus.rules else "empty",
+        "history": await _history(state),
+        "draining": "yes" if state.draining.is_set() else "no",
+    }
+    good = checks["corpus"] == "ok" and checks["history"] in ("ok", "none") and checks["draining"] == "no"
+    body = dumps({"status": "ok" if good else "not ready", "checks": checks})
+    return Response(body, 200 if good else 503, media_type="application/json")
+
+
+async def _history(state: State) -> str:
+    if state.history is None:
+        return "none"
+    try:
+        await in_store(state, state.history.ping)
+    except Problem:
+        return "unreachable"
+    return "ok"
+
+
+async def metrics(request: Request) -> Response:
+    """Return the figures of all workers."""
+    return Response(state_of(request).metrics.page(), media_type=CONTENT_TYPE)

@@ -1,0 +1,134 @@
+"""``POST /v1/plan``: does a model fit some GPUs, with what context? As ``vllm-triage plan``, without a log."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Request, Security
+from pydantic import BaseModel, ConfigDict, Field
+
+from ....classifier.values.architecture import ConfigError
+from ....classifier.values.kv_cache import UnknownDtypeError
+from ....classifier.values.placement import Setup
+from ....classifier.values.planning import make_plan
+from ....classifier.values.worked import parse_bytes
+from ...commands.plan import _as_json as as_json
+from .. import problems
+from ..asked import Release
+from ..auth import Allowed, Caller
+from ..bodies import JSON, media_type, parse, unsupported, whole
+from ..keys import Scope
+from ..problems import Problem
+from ..state import state_of
+
+Size = Annotated[str, Field(max_length=40, pattern=r"^\s*\d[\d.,_]{0,20}\s*[A-Za-z]{0,5}\s*$", examples=["24GiB"])]
+Count = Annotated[int, Field(ge=1, le=10**9)]
+
+
+class PlanRequest(BaseModel):
+    """What `vllm-triage plan` takes."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    model_settings: dict[str, Any] = Field(alias="model_config", description="the model's config.json")
+    gpu_memory: Size = Field(description="memory of one GPU, as nvidia-smi shows it")
+    gpus: Annotated[int, Field(ge=1, le=100_000)] = 1
+    model: Annotated[str, Field(max_length=300, description="name to print in the command")] = ""
+    vllm_version: Release = None
+    weights: Size | None = Field(None, description="size of all weights, instead of an estimate")
+    overhead: Size | None = Field(None, description="what activations, graphs and contexts take on each GPU")
+    tensor_parallel_size: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    pipeline_parallel_size: Annotated[int, Field(ge=1, le=100_000)] = 1
+    max_model_len: Count | None = None
+    max_num_seqs: Count | None = None
+    max_num_batched_tokens: Count | None = None
+    gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] | None = None
+    kv_cache_dtype: Annotated[str, Field(max_length=40)] = "auto"
+    quantization: Annotated[str, Field(max_length=40)] = ""
+    enforce_eager: bool = False
+
+
+class PlanAnswer(BaseModel):
+    """Whether it fits, and with what; what is not known is absent."""
+
+    model_config = ConfigDict(extra="allow")
+
+    verdict: Literal["fits", "fits_shorter", "does_not_fit", "unknown"]
+    problem: str = ""
+    command: str = Field("", description="the command to start with")
+
+
+EXAMPLE = {
+    "gpu_memory": "24GiB",
+    "model": "acme/harbor-8b-instruct",
+    "max_model_len": 32768,
+    "model_config": {
+        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+        "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256,
+        "max_position_embeddings": 131072, "torch_dtype": "bfloat16",
+    },
+}  # fmt: skip
+
+
+def routes() -> APIRouter:
+    """Return the endpoint."""
+    router = APIRouter(prefix="/v1", tags=["knowledge"])
+    content = {"schema": {"$ref": "#/components/schemas/PlanRequest"}, "example": EXAMPLE}
+    router.add_api_route(
+        "/plan", plan, methods=["POST"], response_model=None, summary="Work out whether a model fits some GPUs",
+        responses={
+            200: {"model": PlanAnswer, "description": "The verdict with its arithmetic"},
+            **problems.responses(401, 403, 408, 413, 415, 422, 429, 503),
+        },
+        openapi_extra={"requestBody": {"required": True, "content": {JSON: content}}},
+    )  # fmt: skip
+    return router
+
+
+async def plan(request: Request, _caller: Annotated[Caller, Security(Allowed(Scope.TRIAGE))]) -> dict[str, Any]:
+    """Answer from the model's config.json: memory, context, concurrency, options."""
+    state = state_of(request)
+    if media_type(request) != JSON:
+        raise unsupported(JSON)
+    with state.places:
+        asked = parse(PlanRequest, await whole(request, state.settings))
+        return await asyncio.to_thread(_work_out, asked)
+
+
+def _work_out(asked: PlanRequest) -> dict[str, Any]:
+    try:
+        made = make_plan(asked.model_settings, _setup(asked))
+    except UnknownDtypeError:
+        text = "How this kv_cache_dtype lays out the KV cache is not known; auto, bfloat16, fp8 and nvfp4 are."
+        raise Problem("invalid", text) from None
+    except ConfigError as error:
+        raise Problem("invalid", f"model_config: {error}") from None
+    except (ArithmeticError, TypeError, ValueError, AttributeError, KeyError, RecursionError):
+        raise Problem("invalid", "model_config: its values make no model.") from None
+    name = asked.model or str(asked.model_settings.get("_name_or_path") or "") or "MODEL"
+    found: dict[str, Any] = json.loads(as_json(made, name))
+    return found
+
+
+def _setup(asked: PlanRequest) -> Setup:
+    setup = Setup(_size("gpu_memory", asked.gpu_memory), asked.gpus, (asked.vllm_version or "").removeprefix("v"))
+    setup.tensor = asked.tensor_parallel_size or 0
+    setup.pipeline = asked.pipeline_parallel_size
+    setup.utilization = asked.gpu_memory_utilization or setup.utilization
+    setup.max_num_seqs = asked.max_num_seqs or setup.max_num_seqs
+    setup.max_num_batched_tokens = asked.max_num_batched_tokens or 0
+    setup.max_model_len = asked.max_model_len or 0
+    setup.kv_dtype, setup.quantization = asked.kv_cache_dtype, asked.quantization
+    setup.weights = _size("weights", asked.weights) if asked.weights else 0
+    setup.overhead = _size("overhead", asked.overhead) if asked.overhead else 0
+    setup.enforce_eager = asked.enforce_eager
+    return setup
+
+
+def _size(name: str, text: str) -> int:
+    found = parse_bytes(text)
+    if not found or found > 1 << 50:
+        raise Problem("invalid", f"{name} is no size (24GiB, 80GB).")
+    return found

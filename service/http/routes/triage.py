@@ -1,0 +1,154 @@
+"""``POST /v1/triage`` and ``/v1/triage/batch``: a log in, the answer out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+import fastapi
+from fastapi import APIRouter, Request, Response, Security
+
+from .. import problems
+from ..answers import FORMS, dumps, finish, note, respond
+from ..asked import Asked, Batch, Log, LogFields, Query, fields_of
+from ..auth import Allowed, Caller
+from ..bodies import JSON, MULTIPART, RAW, arriving, media_type, parse, raw, unsupported, whole
+from ..keys import Scope
+from ..multipart import Form
+from ..negotiation import choose
+from ..openapi import ANSWERS, body
+from ..problems import Problem
+from ..schemas import BatchAnswer
+from ..state import State, state_of
+
+POSTING = problems.responses(401, 403, 406, 408, 413, 415, 422, 429, 503)
+MAY_TRIAGE = Allowed(Scope.TRIAGE)
+Asking = Annotated[Query, fastapi.Query()]
+May = Annotated[Caller, Security(MAY_TRIAGE)]
+
+
+def routes() -> APIRouter:
+    """Return the endpoints."""
+    router = APIRouter(prefix="/v1/triage", tags=["triage"])
+    router.add_api_route(
+        "", triage, methods=["POST"], response_model=None, responses={200: ANSWERS, **POSTING},
+        openapi_extra={"requestBody": body(Log)}, summary="Name the root cause of a log",
+    )  # fmt: skip
+    router.add_api_route(
+        "/batch", batch, methods=["POST"], response_model=None,
+        responses={200: {"model": BatchAnswer, "description": "An answer or a problem for each log, in order"}, **POSTING},
+        openapi_extra={"requestBody": body(Batch)}, summary="The same for several logs",
+    )  # fmt: skip
+    return router
+
+
+async def triage(request: Request, query: Asking, _caller: May) -> Response:
+    """Read a log; answer with the root cause, the lines that prove it, and the fixes, best first.
+
+    The log is the body as it is (any of the raw types; gzip and zstd are recognised, with or without Content-Encoding), the
+    field `log` of a JSON object, or the first file of a form. `Accept` chooses the format of the answer.
+    """
+    state = state_of(request)
+    media = choose(request.headers.get("accept"), list(FORMS))
+    asked = Asked(query, FORMS[media])
+    with state.places:
+        answer = await state.desk.triage(log_of(request, state, asked), asked.job)
+        report = await finish(state, answer, asked)
+    return respond(request, media, answer, report)
+
+
+async def log_of(request: Request, state: State, asked: Asked, patience: float = 0) -> AsyncIterator[bytes]:
+    """Yield the log of a request; what comes along with it is added to ``asked``.
+
+    Args:
+        request: Whose log.
+        state: For the limits.
+        asked: What is asked about it.
+        patience: Seconds that a raw log may pause, where that is not what the settings say.
+    """
+    kind = media_type(request)
+    if kind in RAW:
+        async for piece in raw(request, state.settings, patience):
+            yield piece
+    elif kind == JSON:
+        log = parse(Log, await whole(request, state.settings))
+        asked.add(log)
+        yield log.log.encode("utf-8", "surrogatepass")
+    elif kind == MULTIPART:
+        async for piece in _file_of(Form(request, state.settings), asked):
+            yield piece
+    else:
+        raise unsupported("text/plain", "application/octet-stream", JSON, MULTIPART)
+
+
+async def _file_of(form: Form, asked: Asked) -> AsyncIterator[bytes]:
+    values: dict[str, Any] = {}
+    found = False
+    async for part in form.parts():
+        if part.name in LogFields.model_fields:
+            values[part.name] = await form.text()
+        elif not found and (part.file_name is not None or part.name in ("file", "log")):
+            found = True
+            asked.add(_fields({"name": (part.file_name or "")[-200:]}))
+            async for piece in form.content():
+                yield piece
+        else:
+            raise Problem("invalid", "A form has one file and the fields service, name, command and vllm_version.")
+    if not found:
+        raise Problem("invalid", "The form has no file: name it `file`.")
+    asked.add(_fields(values))
+
+
+def _fields(values: dict[str, Any]) -> LogFields:
+    return parse(LogFields, dumps(fields_of(values)))
+
+
+async def batch(request: Request, query: Asking, _caller: May) -> Response:
+    """Answer several logs, one after the other; a log that cannot be answered does not keep the others from it."""
+    state = state_of(request)
+    kind = media_type(request)
+    results: list[dict[str, Any]] = []
+    with state.places:
+        if kind == JSON:
+            logs = parse(Batch, await whole(request, state.settings)).logs
+            _not_too_many(len(logs), state)
+            for log in logs:
+                asked = Asked(query).fresh(log)
+                results.append(await _one(request, state, asked, _text(log.log)))
+        elif kind == MULTIPART:
+            form = Form(request, state.settings)
+            async for part in form.parts():
+                _not_too_many(len(results) + 1, state)
+                asked = Asked(query).fresh(_fields({"name": (part.file_name or part.name)[-200:]}))
+                results.append(await _one(request, state, asked, form.content()))
+        else:
+            await _drop(request, state)
+    return Response(dumps({"results": results}), media_type=JSON)
+
+
+async def _drop(request: Request, state: State) -> None:
+    async for _ in arriving(request, state.settings):
+        break
+    raise unsupported(JSON, MULTIPART)
+
+
+async def _text(log: str) -> AsyncIterator[bytes]:
+    yield log.encode("utf-8", "surrogatepass")
+
+
+def _not_too_many(count: int, state: State) -> None:
+    if count > state.settings.max_batch:
+        raise Problem("log-too-large", f"A batch may have {state.settings.max_batch} logs.")
+
+
+async def _one(request: Request, state: State, asked: Asked, log: AsyncIterator[bytes]) -> dict[str, Any]:
+    try:
+        answer = await state.desk.triage(log, asked.job)
+        report = await finish(state, answer, asked)
+    except Problem as problem:
+        if problem.name not in ("not-a-log", "log-too-large", "invalid"):
+            raise
+        body = problem.body(request.url.path, problems.request_id(request))
+        return {"name": asked.name, "report": None, "problem": body}
+    note(request, report)
+    return {"name": asked.name, "report": report, "problem": None}

@@ -1,0 +1,221 @@
+"""What a deployment may set: by variables ``VLLM_TRIAGE_…``, by a TOML file, by options of ``vllm-triage serve``."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import Field, field_validator, model_validator
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from ..chat.settings import AlertmanagerSettings, ChatSettings, NotifySettings, SlackSettings, WebhookSettings
+from .keys import Key, read_key
+
+CONFIG = "VLLM_TRIAGE_CONFIG"
+"""Names the TOML file."""
+STATELESS = "none"
+"""The ``database`` that is none."""
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+
+Words = Annotated[tuple[str, ...], NoDecode]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Settings(BaseSettings):
+    """All settings of the service. Variables go before the file; what neither names has the default given here."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="VLLM_TRIAGE_", env_nested_delimiter="__", extra="ignore", frozen=True, hide_input_in_errors=True
+    )
+
+    host: str = Field("127.0.0.1", description="address to listen on")
+    port: Annotated[int, Field(ge=0, le=65535)] = 8501
+    workers: Annotated[int, Field(ge=1, le=256)] = Field(1, description="processes that serve")
+    root_path: str = Field("", description="path under which a proxy shows the service")
+    forwarded_allow_ips: str = Field(
+        "127.0.0.1", description="proxies whose X-Forwarded-For and -Proto are believed: addresses, networks, or *"
+    )
+    public_url: str = Field("", description="where people reach the service; for links in messages")
+    allowed_hosts: Words = Field(
+        (), description="Host headers that are answered; empty: all, but only local names where no key is needed"
+    )
+
+    database: str = Field("", description="SQLAlchemy URL of the history; empty: a SQLite file, none: no history")
+    retention_days: Annotated[int, Field(ge=0)] = Field(90, description="incidents not seen for so long go; 0: never")
+
+    max_body: Count = Field(2 << 30, description="bytes of a request")
+    max_decompressed: Count = Field(4 << 30, description="bytes of a log after unpacking")
+    max_json: Count = Field(8 << 20, description="bytes of a JSON body, which is held in memory as a whole")
+    max_lines: Count = Field(100_000_000, description="lines of a log")
+    max_batch: Count = Field(100, description="logs of one batch")
+    request_seconds: Annotated[float, Field(gt=0)] = Field(600, description="wall-clock time of one request")
+    idle_seconds: Annotated[float, Field(gt=0)] = Field(60, description="a body may pause for so long")
+    stream_seconds: Annotated[float, Field(gt=0)] = Field(
+        3600, description="a streamed log is taken to end after so long"
+    )
+    concurrency: Count = Field(4, description="large or streamed logs worked on at once, each in its own process")
+    queue: Count = Field(128, description="further requests that may be under way; more are refused with 503")
+    small: Annotated[int, Field(ge=0)] = Field(256 << 10, description="logs up to so many bytes need no process")
+    rate_limit: Annotated[int, Field(ge=0)] = Field(
+        600, description="requests a minute for each key or address, in each worker; 0: no limit"
+    )
+    drain_seconds: Annotated[float, Field(ge=0)] = Field(
+        0, description="after SIGTERM /readyz says no for so long before the listening ends"
+    )
+    shutdown_seconds: Annotated[int, Field(ge=0)] = Field(30, description="given to requests under way at shutdown")
+
+    api_keys: Words = Field((), description="hashed keys as `vllm-triage serve --make-key` prints them")
+    api_keys_file: Path | None = Field(None, description="file with such keys, one a line")
+    require_key: Literal["auto", "yes", "no"] = Field(
+        "auto", description="auto: where keys are set, or the address is not this machine's own"
+    )
+    cors_origins: Words = Field((), description="origins of web pages that may call the API")
+    metrics: bool = Field(True, description="serve /metrics (figures only, no key needed)")
+    docs: bool = Field(True, description="serve /docs and /openapi.json")
+    web: bool = Field(True, description="serve the web page")
+
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["json", "text"] = "json"
+    otel_endpoint: str = Field("", description="OTLP/HTTP endpoint for traces; empty: none")
+    rules: Words = Field((), description="folders with rule files of one's own")
+
+    slack: SlackSettings | None = None
+    webhooks: tuple[WebhookSettings, ...] = ()
+    alertmanager: AlertmanagerSettings | None = None
+    notify: NotifySettings = NotifySettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic-settings' own signature
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take arguments, then variables, then the TOML file that ``VLLM_TRIAGE_CONFIG`` names."""
+        sources = [init_settings, env_settings]
+        if path := os.environ.get(CONFIG, ""):
+            sources.append(_File(settings_cls, Path(path)))
+        return tuple(sources)
+
+    @field_validator("allowed_hosts", "api_keys", "cors_origins", "rules", mode="before")
+    @classmethod
+    def _words(cls, value: Any) -> Any:
+        """Take a list as JSON, or as words with blanks or commas between them."""
+        if not isinstance(value, str):
+            return value
+        if value.lstrip().startswith("["):
+            return json.loads(value)
+        return value.replace(",", " ").split()
+
+    @field_validator("require_key", mode="before")
+    @classmethod
+    def _spoken(cls, value: Any) -> Any:
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return {"true": "yes", "1": "yes", "false": "no", "0": "no"}.get(value, value)
+
+    @field_validator("root_path", "public_url")
+    @classmethod
+    def _no_slash(cls, value: str) -> str:
+        return value.rstrip("/")
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        for line in self._key_lines():
+            read_key(line)
+        if self.small > self.max_json:
+            raise ValueError("small must not be larger than max_json")
+        if self.needs_key and not self._key_lines():
+            raise ValueError(
+                f"listening on {self.host} needs API keys (vllm-triage serve --make-key NAME); "
+                "set require_key = no to let in whoever reaches the port"
+            )
+        return self
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The keys that are accepted."""
+        return tuple(read_key(line) for line in self._key_lines())
+
+    def _key_lines(self) -> list[str]:
+        lines = list(self.api_keys)
+        if self.api_keys_file is not None:
+            try:
+                text = self.api_keys_file.read_text("utf-8")
+            except OSError as error:
+                raise ValueError(f"api_keys_file cannot be read: {error.strerror}") from None
+            lines += [line for line in map(str.strip, text.splitlines()) if line and not line.startswith("#")]
+        return lines
+
+    @property
+    def local(self) -> bool:
+        """Whether only programs of this machine reach the port."""
+        try:
+            return ipaddress.ip_address(self.host.strip("[]")).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether requests must bring a key."""
+        if self.require_key == "auto":
+            return bool(self.api_keys or self.api_keys_file) or not self.local
+        return self.require_key == "yes"
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Host headers that are answered; empty means all.
+
+        Without keys a name that a stranger's DNS points to this machine must not open it to pages in the browser.
+        """
+        if self.allowed_hosts or self.needs_key or not self.local:
+            return () if "*" in self.allowed_hosts else self.allowed_hosts
+        public = urlsplit(self.public_url).hostname
+        return (*LOCAL_HOSTS, self.host, *([public] if public else []))
+
+    @property
+    def database_url(self) -> str:
+        """The URL of the history; empty in stateless mode."""
+        if self.database == STATELESS:
+            return ""
+        return self.database or f"sqlite:///{state_folder() / 'history.sqlite'}"
+
+    @property
+    def chat(self) -> ChatSettings:
+        """What is set for chat-ops."""
+        return ChatSettings(
+            slack=self.slack, webhooks=self.webhooks, alertmanager=self.alertmanager, notify=self.notify
+        )
+
+
+class _File(TomlConfigSettingsSource):
+    """The TOML file. A name that is no setting is an error there: a limit that is misspelt would go unnoticed."""
+
+    def __init__(self, settings_cls: type[BaseSettings], path: Path) -> None:
+        if not path.is_file():
+            raise ValueError(f"{path}: no such settings file")
+        super().__init__(settings_cls, path)
+        if strange := sorted(set(self.toml_data) - set(settings_cls.model_fields)):
+            raise ValueError(f"{path}: {strange[0]!r} is no setting")
+
+
+def state_folder() -> Path:
+    """Return the user's folder for what programs keep."""
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    else:
+        base = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    return base / "vllm-triage"

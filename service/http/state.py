@@ -1,0 +1,52 @@
+"""What the endpoints share: settings, the desk that answers, limits, history, chat. One for each application."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from starlette.requests import HTTPConnection
+
+from .keys import Key
+from .limits import Places, Rate
+from .metrics import Metrics
+from .settings import Settings
+from .work.desk import Desk
+
+if TYPE_CHECKING:
+    from ..chat import Chat
+    from ..history import History
+
+
+@dataclass(slots=True)
+class State:
+    """Made by ``app.create_app``; what needs the event loop or the database comes when the service starts."""
+
+    settings: Settings
+    keys: tuple[Key, ...]
+    hosts: frozenset[str]
+    """Names that are answered, in lower case; empty means all."""
+    desk: Desk
+    places: Places
+    rate: Rate
+    metrics: Metrics
+    history: History | None = None
+    chat: Chat | None = None
+    draining: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the service is about to end."""
+    loop: asyncio.AbstractEventLoop | None = None
+    """While the service runs."""
+    store: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(4, "history"))
+    """Where calls of the history wait for the disk."""
+
+    def link(self, incident: str) -> str:
+        """Return the absolute address of an incident's page; empty where none is known."""
+        return f"{self.settings.public_url}/incidents/{incident}" if self.settings.public_url else ""
+
+
+def state_of(request: HTTPConnection) -> State:
+    """Return the state of the application that a request is for."""
+    state: State = request.app.state.service
+    return state

@@ -1,0 +1,43 @@
+"""Annotations of GitHub Actions: workflow commands, which the runner shows at the log's lines and in the summary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...classifier.contract import shown, without_secrets
+from .interface import Options, Result
+from .words import percent
+
+
+def render(results: Sequence[Result], options: Options) -> str:
+    """Return a workflow command for each result: error, warning (not recognised) or notice (no failure)."""
+    return "".join(_command(result, options) + "\n" for result in results)
+
+
+def _command(result: Result, options: Options) -> str:
+    answer = without_secrets(result.diagnosis)
+    level = "notice" if not answer.failed else "warning" if answer.bucket == "unknown" else "error"
+    place = [("title", f"{answer.cause} {percent(answer.confidence)}")]
+    if result.name != "-":
+        place.append(("file", shown(result.name)))
+        if answer.failed and answer.evidence and answer.evidence[0].line > 0:
+            place.append(("line", str(answer.evidence[0].line)))
+    parts = [answer.title, answer.summary]
+    if answer.failed:
+        parts += [shown(item.text) for item in answer.evidence[: None if options.verbose else 1]]
+        fixes = answer.fixes if options.verbose else answer.fixes[:3]
+        parts += [f"{fix.rank}. {fix.title}" + (f": {fix.change}" if fix.change != fix.title else "") for fix in fixes]
+        parts.append(answer.corrected_command)
+    if options.explain:
+        parts += [shown(line) for line in answer.explanation]
+    where = ",".join(f"{name}={_property(value)}" for name, value in place)
+    return f"::{level} {where}::{_data(chr(10).join(part for part in parts if part))}"
+
+
+def _data(text: str) -> str:
+    """Escape a message as the runner reads it: a log must not be able to give it commands."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

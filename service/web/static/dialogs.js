@@ -1,0 +1,66 @@
+// The two dialogs: the API key, and the list of keys.
+
+import { h, store } from "./dom.js";
+
+/** Ask for an API key; "" where the person does not give one. */
+export function askKey(again) {
+  const input = h("input", { type: "password", id: "api-key", autocomplete: "off", spellcheck: "false", required: true });
+  const form = h("form", { method: "dialog" },
+    h("h2", { id: "key-title" }, "This server asks for an API key"),
+    h("p", {}, again ? "The key was not accepted. " : "", "It is kept in this tab only, and forgotten when the tab is closed."),
+    h("label", { for: "api-key" }, "API key"), input,
+    h("div", { class: "row end" },
+      h("button", { type: "button", on: { click: () => dialog.close("") } }, "Cancel"),
+      h("button", { type: "submit", class: "primary", value: "ok" }, "Continue")));
+  const dialog = h("dialog", { class: "box", "aria-labelledby": "key-title" }, form);
+  document.body.append(dialog);
+  dialog.showModal();
+  input.focus();
+  return new Promise((resolve) => {
+    // A form with method=dialog sends nothing, but form-action 'none' stops even that in some browsers.
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      dialog.close("ok");
+    });
+    dialog.addEventListener("close", () => {
+      const key = dialog.returnValue === "ok" ? input.value.trim() : "";
+      dialog.remove();
+      resolve(key);
+    });
+  });
+}
+
+const KEYS = [
+  ["Ctrl/⌘ Enter", "triage what was pasted"],
+  ["/", "search in the log, or in the history"],
+  ["j  k", "next, previous fix, line or incident"],
+  ["Enter", "open it · next hit of a search (Shift: previous)"],
+  ["c", "copy the first fix"],
+  ["n", "a new log"],
+  ["h", "history"],
+  ["t", "light, dark, as the system"],
+  ["Esc", "close, clear, cancel"],
+  ["?", "this list"],
+];
+
+/** Show the list of keys. */
+export function showKeys() {
+  if (document.querySelector("dialog[open]")) return;
+  const single = h("input", { type: "checkbox", id: "single", checked: singleKeys() });
+  single.addEventListener("change", () => store.set("keys", single.checked ? "" : "off"));
+  const dialog = h("dialog", { class: "box", "aria-labelledby": "keys-title" },
+    h("h2", { id: "keys-title" }, "Keys"),
+    h("dl", { class: "keylist" }, KEYS.map(([key, what]) => h("div", {},
+      h("dt", {}, key.split("  ").map((part) => h("kbd", {}, part))), h("dd", {}, what)))),
+    h("label", { class: "check" }, single, "Single keys (without Ctrl or ⌘)"),
+    h("div", { class: "row end" }, h("button", { type: "button", class: "primary", on: { click: () => dialog.close() } }, "Close")));
+  document.body.append(dialog);
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  dialog.showModal();
+}
+
+/** Whether keys without Ctrl are wanted. */
+export function singleKeys() {
+  return store.get("keys") !== "off";
+}

@@ -1,0 +1,126 @@
+// The history: what failed where, how often, and how that changed.
+
+import { ROOT, get } from "./api.js";
+import { chart } from "./chart.js";
+import { h, put, say, set } from "./dom.js";
+import { ago, moment, number, percent, plural } from "./format.js";
+import { problemBox } from "./problem.js";
+import { settle } from "./router.js";
+import { buckets } from "./share.js";
+
+const SPANS = { day: ["24 hours", 1], week: ["7 days", 7], month: ["30 days", 30], quarter: ["90 days", 90] };
+const PAGE = 50;
+
+/** The view at `/history`. */
+export function showHistory(main) {
+  document.title = "History – vllm-triage";
+  const query = new URLSearchParams(location.search);
+  const text = h("input", { type: "search", id: "q", value: query.get("q") ?? "", placeholder: "Title, model, service …", "data-search": true, autocomplete: "off", spellcheck: "false" });
+  const service = h("input", { type: "text", id: "of-service", value: query.get("service") ?? "", placeholder: "any", autocomplete: "off", spellcheck: "false" });
+  const bucket = h("select", { id: "of-bucket" }, h("option", { value: "" }, "any"));
+  const span = h("select", { id: "span" }, Object.entries(SPANS).map(([key, [label]]) => h("option", { value: key }, label)));
+  span.value = Object.hasOwn(SPANS, query.get("span") ?? "") ? query.get("span") : "month";
+  const wanted = query.get("bucket") ?? "";
+  if (wanted) put(bucket, h("option", { value: wanted, selected: true }, wanted));
+  buckets().then((known) => {
+    for (const { id } of known) if (id !== wanted) bucket.append(h("option", { value: id }, id));
+  });
+
+  const picture = h("section", { class: "overtime" });
+  const list = h("ul", { class: "incidents" });
+  const state = h("p", { class: "waiting", role: "status" });
+  const more = h("button", { type: "button", hidden: true }, "Show more");
+  const filters = h("form", { class: "filters", role: "search", on: { submit: (event) => (event.preventDefault(), load()) } },
+    labelled("Search", text), labelled("Service", service), labelled("Bucket", bucket), labelled("Within", span));
+  put(main, h("div", { class: "history" }, h("h1", { tabindex: "-1" }, "History"), filters, picture,
+    h("section", { "aria-label": "Incidents" }, list, state, more)));
+
+  let asked = new AbortController();
+  let waiting = 0;
+  let cursor = null;
+  const later = () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(load, 250);
+  };
+  for (const field of [text, service]) field.addEventListener("input", later);
+  for (const field of [bucket, span]) field.addEventListener("change", load);
+  more.addEventListener("click", () => page(true));
+  load();
+  return () => {
+    clearTimeout(waiting);
+    asked.abort();
+  };
+
+  function params() {
+    const since = new Date(Date.now() - SPANS[span.value][1] * 86_400_000).toISOString();
+    return { q: text.value.trim(), service: service.value.trim(), bucket: bucket.value, since };
+  }
+
+  function load() {
+    clearTimeout(waiting);
+    asked.abort();
+    asked = new AbortController();
+    cursor = null;
+    const shown = new URLSearchParams(Object.entries({ q: text.value.trim(), service: service.value.trim(), bucket: bucket.value, span: span.value === "month" ? "" : span.value }).filter(([, value]) => value));
+    settle(`history${shown.size ? `?${shown}` : ""}`, { replace: true });
+    page(false);
+    draw(asked.signal);
+  }
+
+  async function page(next) {
+    const { signal } = asked;
+    more.disabled = true;
+    try {
+      const found = await get("v1/incidents", { ...params(), limit: PAGE, cursor: next ? cursor : "" }, { signal });
+      const rows = found.items.map((item) => incidentRow(item));
+      if (!next) list.replaceChildren();
+      put(list, rows);
+      cursor = found.next;
+      more.hidden = !cursor;
+      more.disabled = false;
+      if (next) rows[0]?.querySelector("a").focus();
+      const count = list.childElementCount;
+      const filtered = text.value || service.value || bucket.value;
+      set(state, count ? "" : filtered ? "Nothing matches. Take a filter away, or look further back." : "Nothing has been triaged here in this time.");
+      say(count ? plural(count, "incident") : "No incidents");
+    } catch (error) {
+      if (signal.aborted) return;
+      list.replaceChildren();
+      more.hidden = true;
+      set(state, problemBox(error, [["Try again", load]]));
+    }
+  }
+
+  async function draw(signal) {
+    const { since, service: of } = params();
+    const days = SPANS[span.value][1];
+    try {
+      const stats = await get("v1/incidents/stats", { since, step: days === 1 ? "hour" : "day", service: of }, { signal, quiet: true });
+      set(picture, stats.total ? chart(stats, { since, days, only: bucket.value, choose: (id) => ((bucket.value = id), load()) }) : null);
+    } catch {
+      // The list says what is wrong.
+      if (!signal.aborted) picture.replaceChildren();
+    }
+  }
+}
+
+function labelled(label, field) {
+  return h("div", {}, h("label", { for: field.id }, label), field);
+}
+
+/** An incident in a list. */
+export function incidentRow(item) {
+  const kind = item.bucket === "unknown" ? "unknown" : item.bucket === "no_failure" ? "fine" : "failed";
+  const model = item.model ? String(item.model).split("/").pop() : "";
+  const about = [item.service, model, item.vllm_version ? `vLLM ${item.vllm_version}` : "", item.name].filter(Boolean);
+  const href = new URL(`incidents/${encodeURIComponent(item.id)}`, ROOT).pathname;
+  return h("li", { class: kind },
+    h("span", { class: "dot", "aria-hidden": "true" }),
+    h("div", { class: "main" },
+      h("a", { href, "data-nav": true, "data-item": true }, item.title || item.cause),
+      h("p", {}, h("code", {}, item.cause), about.map((part) => h("span", {}, part)))),
+    h("span", { class: "times", title: "How often" }, item.occurrences > 1 ? `× ${number(item.occurrences)}` : ""),
+    h("span", { class: "sure" }, percent(item.confidence)),
+    h("span", { class: `mark ${item.feedback ?? ""}` }, item.feedback === "right" ? "right" : item.feedback === "wrong" ? "wrong" : ""),
+    h("time", { datetime: item.last_seen, title: moment(item.last_seen) }, ago(item.last_seen)));
+}

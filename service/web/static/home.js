@@ -1,0 +1,155 @@
+// Where a log comes in: pasted, dropped or chosen; and what is seen while it is read.
+
+import { get } from "./api.js";
+import { h, say, set, store } from "./dom.js";
+import { bytes, number } from "./format.js";
+import { incidentRow } from "./history.js";
+import { triageLog } from "./run.js";
+import { go } from "./router.js";
+
+// More than this is not laid out in a text field: it is kept aside, like a file.
+const FIELD = 1 << 20;
+
+let waiting = null;
+let accept = null;
+
+/** Take files from anywhere on the page. */
+export function takeFiles(files) {
+  waiting = files;
+  if (accept) accept();
+  else go("");
+}
+
+/** The view at `/`. */
+export function showHome(main) {
+  document.title = "vllm-triage";
+  const chosen = h("div", { class: "picked", hidden: true });
+  const field = h("textarea", {
+    id: "log", rows: 13, spellcheck: "false", autocomplete: "off", autocapitalize: "off", wrap: "off",
+    placeholder: "(EngineCore pid=4190) ERROR 11-02 09:15:01 [core.py:1108] EngineCore failed to start.\n…",
+    "aria-describedby": "log-help",
+  });
+  const picker = h("input", { type: "file", id: "file", class: "sr", tabindex: "-1", "aria-label": "Log file", on: { change: () => picker.files.length && take([...picker.files]) } });
+  const service = h("input", { id: "service", type: "text", value: store.get("service"), maxlength: 100, autocomplete: "off", placeholder: "optional" });
+  const keep = h("input", { id: "keep", type: "checkbox", checked: store.get("store") !== "no" });
+  const keeping = h("label", { class: "check", for: "keep" }, keep, "keep the answer in the history");
+  const start = h("button", { type: "submit", class: "primary" }, "Triage", h("kbd", {}, /Mac|iP/.test(navigator.platform) ? "⌘ ↵" : "Ctrl ↵"));
+  const wrong = h("p", { class: "problem", role: "alert", hidden: true });
+  let big = null;
+
+  const form = h("form", { class: "intake", on: { submit: (event) => (event.preventDefault(), begin()) } },
+    h("div", { class: "paper" },
+      h("label", { for: "log", class: "sr" }, "The log"), field, chosen,
+      h("p", { id: "log-help", class: "hint" }, "Paste it, drop it anywhere, or ",
+        h("button", { type: "button", class: "link", on: { click: () => picker.click() } }, "choose a file"),
+        " – plain, .gz or .zst, of any size. From its first line, if you can."), picker),
+    wrong,
+    h("div", { class: "bar" },
+      h("label", { for: "service" }, "Service"), service,
+      keeping,
+      h("span", { class: "grow" }),
+      h("button", { type: "button", on: { click: example } }, "Try an example"), start));
+
+  const recent = h("section", { class: "recent", hidden: true });
+  const room = h("div", {},
+    h("div", { class: "hello" },
+      h("h1", {}, "What is wrong with this vLLM server?"),
+      h("p", {}, "Give it the log. It names the root cause, shows the lines that prove it, and ranks the fixes with the values worked out from this log’s own numbers.")),
+    form, recent);
+  put(main, room);
+
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+  });
+  field.addEventListener("input", () => (wrong.hidden = true));
+  const onPaste = (event) => {
+    const text = event.clipboardData?.getData("text/plain") ?? "";
+    const files = [...(event.clipboardData?.files ?? [])];
+    if (files.length) return event.preventDefault(), take(files);
+    const elsewhere = event.target !== field && !event.target.closest?.("input");
+    if (text.length > FIELD) return event.preventDefault(), take([new Blob([text], { type: "text/plain" })]);
+    if (elsewhere && text && !document.querySelector("dialog[open]")) {
+      event.preventDefault();
+      field.value = text;
+      field.focus();
+    }
+    return undefined;
+  };
+  document.addEventListener("paste", onPaste);
+  accept = () => {
+    const files = waiting;
+    waiting = null;
+    if (files) take(files);
+  };
+  accept();
+  const leaving = new AbortController();
+  showRecent(recent, leaving.signal).catch((error) => (keeping.hidden = Boolean(error.type?.endsWith("no-history"))));
+  return () => {
+    accept = null;
+    leaving.abort();
+    document.removeEventListener("paste", onPaste);
+  };
+
+  function take(files) {
+    [big] = files;
+    const more = files.length > 1 ? ` One log at a time: the other ${number(files.length - 1)} are left out.` : "";
+    field.hidden = true;
+    chosen.hidden = false;
+    wrong.hidden = true;
+    const drop = h("button", { type: "button", class: "link", "data-cancel": true, on: { click: release } }, "Take another");
+    set(chosen, h("strong", {}, big.name ?? "Pasted text"), h("span", {}, bytes(big.size)), more && h("span", {}, more), drop);
+    start.focus();
+    say(`${big.name ?? "Pasted text"}, ${bytes(big.size)}, is ready.${more}`);
+  }
+
+  function release() {
+    big = null;
+    picker.value = "";
+    chosen.hidden = true;
+    field.hidden = false;
+    field.focus();
+  }
+
+  function complain(text) {
+    wrong.textContent = text;
+    wrong.hidden = false;
+  }
+
+  async function example() {
+    const response = await fetch(new URL("example.log", import.meta.url)).catch(() => null);
+    if (!response?.ok) return complain("The example could not be loaded.");
+    release();
+    field.value = await response.text();
+    return begin("example.log");
+  }
+
+  function begin(name = "") {
+    const log = big ?? (field.value.trim() ? new Blob([field.value], { type: "text/plain" }) : null);
+    if (!log) {
+      field.focus();
+      return complain("There is no log yet: paste one, or choose a file.");
+    }
+    if (!log.size) return complain("This file is empty.");
+    store.set("service", service.value.trim());
+    store.set("store", keep.checked ? "" : "no");
+    const params = { service: service.value.trim(), name: (name || log.name || "").slice(-200), store: keep.checked ? "" : "false" };
+    leaving.abort();
+    return triageLog(main, log, params, () => {
+      set(main, room);
+      field.focus();
+    });
+  }
+}
+
+function put(main, room) {
+  main.replaceChildren(room);
+}
+
+// Where there is a history, and it may be read without asking for a key first.
+async function showRecent(place, signal) {
+  const page = await get("v1/incidents", { limit: 5 }, { signal, quiet: true });
+  if (!page?.items?.length) return;
+  set(place, h("h2", {}, "Lately"), h("ul", { class: "incidents" }, page.items.map((item) => incidentRow(item))),
+    h("p", {}, h("a", { href: new URL("../../history", import.meta.url).pathname, "data-nav": true }, "All of the history")));
+  place.hidden = false;
+}

@@ -1,0 +1,81 @@
+// What is done with an answer: share it, take it along, say whether it was right.
+
+import { ROOT, get, post } from "./api.js";
+import { copyButton, download, h, say, set } from "./dom.js";
+import { ago, moment, plural } from "./format.js";
+import { markdown } from "./markdown.js";
+
+/** The bar below the verdict. */
+export function actions({ report, incident, feedback = [] }) {
+  const link = incident?.id ? new URL(`incidents/${encodeURIComponent(incident.id)}`, ROOT).href : "";
+  const name = `vllm-triage-${incident?.id ?? report.bucket}.json`;
+  const json = h("button", { type: "button", on: { click: () => download(name, `${JSON.stringify(report, null, 2)}\n`, "application/json") } }, "Download JSON");
+  return h("div", { class: "actions" },
+    h("div", { class: "row" },
+      link ? copyButton(link, "Copy link", "Copy the link to this incident") : null,
+      copyButton(() => markdown(report, link), "Copy Markdown"), json),
+    incident ? recurrence(incident) : null,
+    incident?.id ? judge(report, incident, feedback) : null);
+}
+
+function recurrence(incident) {
+  const service = incident.service ? ` in ${incident.service}` : "";
+  const since = h("time", { datetime: incident.first_seen, title: moment(incident.first_seen) }, ago(incident.first_seen));
+  return h("p", { class: "seen" }, incident.occurrences > 1
+    ? [h("strong", {}, `Seen ${plural(incident.occurrences, "time")}`), service, ", first ", since]
+    : [`Seen for the first time${service}`]);
+}
+
+function judge(report, incident, feedback) {
+  const place = h("div", { class: "judge", role: "group", "aria-label": "Was this right?" });
+  const last = feedback.at(-1)?.verdict ?? incident.feedback;
+  if (last) thank(last);
+  else ask();
+  return place;
+
+  function ask() {
+    set(place, h("span", {}, "Was this right?"),
+      h("button", { type: "button", on: { click: () => send({ verdict: "right" }) } }, "Right"),
+      h("button", { type: "button", on: { click: correct } }, "Wrong, it was …"));
+  }
+
+  async function correct() {
+    const choice = h("select", { id: "was" }, h("option", { value: "" }, "I do not know"));
+    const note = h("input", { id: "note", type: "text", maxlength: 500, placeholder: "what it was (optional)", autocomplete: "off" });
+    const form = h("form", { class: "row", on: { submit: (event) => (event.preventDefault(), send({ verdict: "wrong", bucket: choice.value, note: note.value.trim() })) } },
+      h("label", { for: "was" }, "It was"), choice, h("label", { for: "note", class: "sr" }, "Note"), note,
+      h("button", { type: "submit", class: "primary" }, "Send"), h("button", { type: "button", "data-cancel": true, on: { click: ask } }, "Cancel"));
+    set(place, form);
+    choice.focus();
+    for (const bucket of await buckets()) {
+      if (bucket.id !== report.bucket) choice.append(h("option", { value: bucket.id }, bucket.title ? `${bucket.id} – ${bucket.title}` : bucket.id));
+    }
+  }
+
+  async function send(words) {
+    try {
+      await post("v1/feedback", { incident: incident.id, ...words });
+      thank(words.verdict);
+      say("Thank you, it is kept");
+    } catch (error) {
+      set(place, h("span", { class: "problem", role: "alert" }, `${error.title}. ${error.detail}`), h("button", { type: "button", on: { click: ask } }, "Back"));
+    }
+  }
+
+  function thank(verdict) {
+    set(place, h("span", { class: `judged ${verdict}` }, verdict === "right" ? "Marked as right" : "Marked as wrong"),
+      h("button", { type: "button", class: "link", on: { click: ask } }, "Change"));
+  }
+}
+
+let known = null;
+/** All buckets; an empty list where the server does not tell. */
+export async function buckets() {
+  known ??= get("v1/buckets", {}, { quiet: true }).then((told) => (Array.isArray(told) ? told : (told.items ?? told.buckets ?? [])));
+  try {
+    return await known;
+  } catch {
+    known = null;
+    return [];
+  }
+}

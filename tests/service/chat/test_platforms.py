@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import base64
+import re
+import time
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from tests.service.chat.conftest import FAILED, command_body
+from tests.service.chat.loopback import wait_until
+from tests.service.chat.slack_server import sign
+from vllm_triage.service.chat.interface import PLATFORMS, adapters
+from vllm_triage.service.chat.settings import (
+    AlertmanagerSettings,
+    ChatSettings,
+    NotifySettings,
+    SlackSettings,
+    WebhookSettings,
+)
+from vllm_triage.service.http.settings import Settings
+
+ROOT = Path(__file__).parents[3]
+SECRET = "whsec_" + base64.b64encode(bytes(32)).decode()
+
+
+def test_only_what_is_configured_is_there():
+    assert [] == adapters(ChatSettings())
+    settings = ChatSettings(
+        slack=SlackSettings(signing_secret="s", bot_token="t"),
+        webhooks=(WebhookSettings(url="https://a.example/", secrets=(SECRET,)),),
+        alertmanager=AlertmanagerSettings(token="t"),
+    )
+    assert len(PLATFORMS) == len(adapters(settings))
+
+
+def test_every_platform_can_be_set_in_the_service():
+    """A setting that only this package knows could not be given."""
+    assert set(ChatSettings.model_fields) <= set(Settings.model_fields)
+    assert set(PLATFORMS) == set(ChatSettings.model_fields) - {"notify"}
+
+
+def test_settings_are_read_from_variables(monkeypatch):
+    monkeypatch.setenv("VLLM_TRIAGE_SLACK__SIGNING_SECRET", "s")
+    monkeypatch.setenv("VLLM_TRIAGE_SLACK__BOT_TOKEN", "t")
+    monkeypatch.setenv("VLLM_TRIAGE_SLACK__SELECT", '{"min_confidence": 0.8}')
+    monkeypatch.setenv("VLLM_TRIAGE_WEBHOOKS", f'[{{"url": "https://a.example/x", "secrets": ["{SECRET}"]}}]')
+    monkeypatch.setenv("VLLM_TRIAGE_NOTIFY__WINDOW_SECONDS", "60")
+    chat = Settings().chat
+    assert chat.slack is not None
+    assert (0.8, "https://a.example/x", 60) == (
+        chat.slack.select.min_confidence,
+        chat.webhooks[0].url,
+        chat.notify.window_seconds,
+    )
+    assert SECRET not in repr(chat)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"signing_secret": ""},
+        {"bot_token": " "},
+        {"api_url": "ftp://slack.example/"},
+        {"chanel": "C1"},
+        {"select": {"min_confidence": 2}},
+    ],
+)
+def test_slack_settings_that_are_no_use_are_refused(fields):
+    with pytest.raises(ValidationError):
+        SlackSettings(**{"signing_secret": "s", "bot_token": "t", **fields})
+
+
+def test_the_service_answers_slack(tmp_path, slack, slack_settings):
+    """The hooks are part of the service, need no key of its own, and use its engine and history."""
+    from fastapi.testclient import TestClient
+
+    from vllm_triage.service.http.app import create_app
+
+    settings = Settings(
+        database=f"sqlite:///{tmp_path / 'history.db'}",
+        require_key="no",
+        allowed_hosts=("*",),
+        slack=slack_settings(),
+        alertmanager=AlertmanagerSettings(token="alerts"),
+    )
+    with TestClient(create_app(settings)) as client:
+        body = command_body(slack, FAILED)
+        headers = sign(body, int(time.time())) | {"Content-Type": "application/x-www-form-urlencoded"}
+        assert 200 == client.post("/v1/hooks/slack/commands", content=body, headers=headers).status_code
+        wait_until(lambda: bool(slack.responded))
+        refused = client.post("/v1/hooks/slack/commands", content=body)
+        assert (401, "application/problem+json") == (refused.status_code, refused.headers["content-type"])
+        assert 401 == client.post("/v1/hooks/alertmanager", json={}).status_code
+    assert "kv_cache_oom" in str(slack.responded[0]["blocks"])
+
+
+def test_the_page_names_every_setting():
+    """docs/chat.md is where people look."""
+    page = (ROOT / "docs" / "chat.md").read_text("utf-8")
+    fields = {
+        "slack": SlackSettings.model_fields,
+        "webhooks": WebhookSettings.model_fields,
+        "alertmanager": AlertmanagerSettings.model_fields,
+        "notify": NotifySettings.model_fields,
+    }
+    for name in ChatSettings.model_fields:
+        for field in fields[name]:
+            assert re.search(rf"`(?:…__)?{field}`", page, re.IGNORECASE), f"{name}.{field}"
+
+
+def test_the_manifest_asks_for_what_the_app_uses():
+    yaml = pytest.importorskip("yaml")
+    manifest = yaml.safe_load((ROOT / "service" / "chat" / "slack_manifest.yaml").read_text("utf-8"))
+    assert ["app_mention", "message.im"] == manifest["settings"]["event_subscriptions"]["bot_events"]
+    urls = {
+        manifest["features"]["slash_commands"][0]["url"],
+        manifest["settings"]["event_subscriptions"]["request_url"],
+        manifest["settings"]["interactivity"]["request_url"],
+    }
+    assert {"commands", "events", "interactions"} == {url.rpartition("/v1/hooks/slack/")[2] for url in urls}

@@ -1,0 +1,136 @@
+"""Incidents and feedback over HTTP, on a real SQLite file."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.service.http.conftest import LOG
+from vllm_triage.service.http.keys import make_key
+
+pytest.importorskip("sqlalchemy")
+HEALTHY = b'INFO:     Application startup complete.\nINFO:     10.0.0.1:5 - "POST /v1/completions HTTP/1.1" 200 OK\n'
+
+
+@pytest.fixture
+def kept(service, tmp_path):
+    """A service that keeps a history."""
+    return service(database=f"sqlite:///{tmp_path}/history.sqlite", public_url="https://t.example")
+
+
+def post(client, log: bytes = LOG, **query: object) -> dict:
+    """Post a log; return the answer."""
+    answer = client.post("/v1/triage", content=log, params=query)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_the_same_failure_is_one_incident_in_each_service(kept):
+    """Counted, whatever the pids and times; another service has its own."""
+    first = post(kept, service="chat")["incident"]
+    again = post(kept, LOG.replace(b"pid=4190", b"pid=77").replace(b"11-02", b"12-24"), service="chat")["incident"]
+    other = post(kept, service="search")["incident"]
+
+    assert (first["id"], 1, True) == (first["id"], first["occurrences"], first["new"])
+    assert (first["id"], 2, False) == (again["id"], again["occurrences"], again["new"])
+    assert (True, first["fingerprint"]) == (other["id"] != first["id"], other["fingerprint"])
+    assert f"https://t.example/incidents/{first['id']}" == first["url"]
+
+
+def test_what_is_not_to_be_kept_is_not(kept):
+    """``store=false``, and logs without a failure."""
+    assert post(kept, store="false")["incident"] is None
+    assert post(kept, HEALTHY)["incident"] is None
+    assert [] == kept.get("/v1/incidents").json()["items"]
+
+
+def test_incidents_are_listed_shown_counted_and_removed(kept):
+    """As they were answered; the log is not among what is kept."""
+    incident = post(kept, service="chat", name="/var/log/server.log")["incident"]["id"]
+    listed = kept.get("/v1/incidents", params={"service": "chat", "bucket": "kv_cache_oom"}).json()
+    shown = kept.get(f"/v1/incidents/{incident}").json()
+    counted = kept.get("/v1/incidents/stats", params={"step": "day"}).json()
+
+    assert ([incident], None) == ([item["id"] for item in listed["items"]], listed["next"])
+    assert ("server.log", "kv_cache_oom", 1) == (
+        shown["incident"]["name"],
+        shown["report"]["bucket"],
+        len(shown["occurrences"]),
+    )
+    assert ("kv_cache_oom", 1) == (counted["buckets"][0]["bucket"], counted["total"])
+    assert [204, 404, 404] == [
+        kept.delete(f"/v1/incidents/{incident}").status_code, kept.get(f"/v1/incidents/{incident}").status_code,
+        kept.delete(f"/v1/incidents/{incident}").status_code,
+    ]  # fmt: skip
+
+
+def test_pages_follow_each_other(kept):
+    """By the cursor, to the end."""
+    for name in ("a", "b", "c"):
+        post(kept, service=name)
+    found, cursor = [], ""
+    while True:
+        page = kept.get("/v1/incidents", params={"limit": 1, "cursor": cursor}).json()
+        found += [item["service"] for item in page["items"]]
+        cursor = page["next"]
+        if not cursor:
+            break
+
+    assert ["c", "b", "a"] == found
+    assert 422 == kept.get("/v1/incidents", params={"cursor": "nonsense"}).status_code
+
+
+def test_feedback_is_kept_and_exported(kept):
+    """Right, wrong and what it was; rows to train with."""
+    incident = post(kept)["incident"]["id"]
+    said = kept.post("/v1/feedback", json={"incident": incident, "verdict": "wrong", "bucket": "runtime_oom"})
+    rows = [json.loads(line) for line in kept.get("/v1/feedback/export").text.splitlines()]
+
+    assert (201, "wrong", "runtime_oom") == (said.status_code, said.json()["verdict"], said.json()["bucket"])
+    assert ["runtime_oom"] == [row["bucket"] for row in rows]
+    assert "wrong" == kept.get(f"/v1/incidents/{incident}").json()["incident"]["feedback"]
+    assert 404 == kept.post("/v1/feedback", json={"incident": "inc_none", "verdict": "right"}).status_code
+    assert 422 == kept.post("/v1/feedback", json={"incident": incident, "verdict": "perhaps"}).status_code
+    assert (
+        422
+        == kept.post("/v1/feedback", json={"incident": incident, "verdict": "wrong", "bucket": "none such"}).status_code
+    )
+
+
+def test_feedback_is_the_keys_own_voice(service, tmp_path):
+    """The name of the key stands with it."""
+    key, line = make_key("dashboard", ["triage", "feedback", "read"])
+    client = service(database=f"sqlite:///{tmp_path}/h.sqlite", api_keys=(line,))
+    client.headers["X-API-Key"] = key
+    incident = post(client)["incident"]["id"]
+
+    assert "dashboard" == client.post("/v1/feedback", json={"incident": incident, "verdict": "right"}).json()["source"]
+
+
+def test_without_a_history_there_are_answers_and_no_incidents(client):
+    """A problem says why."""
+    assert post(client)["incident"] is None
+    assert "urn:vllm-triage:problem:no-history" == client.get("/v1/incidents").json()["type"]
+
+
+def test_a_history_that_is_gone_is_told_of(kept):
+    """No answer that looks kept and is not; the service is not ready; store=false still answers."""
+    kept.app.state.history.close()
+
+    assert (503, "5") == (
+        kept.post("/v1/triage", content=LOG).status_code,
+        kept.post("/v1/triage", content=LOG).headers["retry-after"],
+    )
+    assert (503, "unreachable") == (kept.get("/readyz").status_code, kept.get("/readyz").json()["checks"]["history"])
+    assert 200 == kept.post("/v1/triage", content=LOG, params={"store": "false"}).status_code
+
+
+def test_secrets_do_not_reach_the_database(kept, tmp_path):
+    """Not from the log, not from what the client sends with it."""
+    token = "hf_" + "z1Y2" * 8
+    post(kept, LOG + f"\nERROR 11-02 09:16:00 [x.py:1] HF_TOKEN={token}\n".encode(), service=token, name=f"{token}.log")
+    incident = kept.get("/v1/incidents").json()["items"][0]["id"]
+    kept.post("/v1/feedback", json={"incident": incident, "verdict": "right", "note": f"my token is {token}"})
+
+    assert not any(token.encode() in path.read_bytes() for path in tmp_path.glob("history.sqlite*"))

@@ -1,0 +1,234 @@
+"""For those who run the service: probes, figures, logs, traces, stopping, several workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+
+import httpx2
+import pytest
+
+from tests.service.http.conftest import LOG, children
+from vllm_triage.service.http.app import create_app
+from vllm_triage.service.http.settings import Settings
+
+SECRET = "hf_" + "q9W8" * 8
+
+
+def test_figures_tell_what_happened(service):
+    """Requests by route, answers by bucket, unknown ones, what runs; nothing that a client sent."""
+    client = service()
+    client.post("/v1/triage", content=LOG, params={"service": "label-of-a-client"})
+    client.post("/v1/triage", content=LOG, params={"min_confidence": 1})
+    client.get("/v1/buckets/name-of-a-client")
+    client.get("/path-of-a-client")
+    text = client.get("/metrics").text
+
+    for line in (
+        'vllm_triage_http_requests_total{method="POST",route="/v1/triage",status="200"} 2.0',
+        'vllm_triage_http_requests_total{method="GET",route="/v1/buckets/{id}",status="404"} 1.0',
+        'vllm_triage_http_requests_total{method="GET",route="(none)",status="404"} 1.0',
+        'vllm_triage_answers_total{bucket="kv_cache_oom",decided_by="rule"} 1.0',
+        "vllm_triage_unknown_total 1.0",
+        "vllm_triage_http_in_flight 1.0",
+        "vllm_triage_queue_waiting 0.0",
+    ):
+        assert f"\n{line}\n" in text
+    assert 'vllm_triage_info{model="' in text
+    assert "of-a-client" not in text
+
+
+def test_the_probes(service):
+    """Alive is alive; ready is corpus, history, and not about to end."""
+    client = service()
+    assert (200, {"corpus": "ok", "history": "none", "draining": "no"}) == (
+        client.get("/readyz").status_code, client.get("/readyz").json()["checks"],
+    )  # fmt: skip
+    client.app.state.service.draining.set()
+
+    assert (200, 503, "yes") == (
+        client.get("/healthz").status_code, client.get("/readyz").status_code, client.get("/readyz").json()["checks"]["draining"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("abc-123", True), ("a" * 128, True), ("a" * 129, False), ("a b", False), ("<x>", False), ("", False)],
+)
+def test_a_request_has_an_id(client, given, kept):
+    """The client's own where it is one, else a new one; in the answer's head and in a problem."""
+    answer = client.get("/v1/buckets/none", headers={"X-Request-ID": given})
+
+    assert kept == (answer.headers["x-request-id"] == given)
+    assert answer.headers["x-request-id"] == answer.json()["request_id"]
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_our_log_holds_no_text_of_a_log(serve, form):
+    """Not of the body, the query, the path, headers, or of what went wrong with them."""
+    server = serve(log_format=form, log_level="debug")
+    words = {"params": {"service": SECRET, "only": SECRET}, "headers": {"X-Request-ID": "our-id", "User-Agent": SECRET}}
+    httpx2.post(f"{server.url}/v1/triage", content=LOG + SECRET.encode(), **words)
+    httpx2.post(f"{server.url}/v1/triage", json={"lgo": SECRET})
+    httpx2.get(f"{server.url}/{SECRET}")
+    httpx2.get(f"{server.url}/v1/incidents/{SECRET}", headers={"Authorization": f"Bearer {SECRET}"})
+    server.stop()
+    time.sleep(0.2)
+    text = "".join(server.lines)
+
+    assert SECRET not in text
+    assert "our-id" in text
+    assert "harbor" not in text
+    if form == "json":
+        records = [json.loads(line) for line in server.lines]
+        first = next(record for record in records if record.get("request_id") == "our-id")
+        assert ("our-id", "POST", "/v1/triage", 422) == tuple(
+            first[name] for name in ("request_id", "method", "route", "status")
+        )
+
+
+def test_an_error_of_ours_is_a_problem_and_its_message_is_not_logged(service, caplog):
+    """An exception's text may be a line of a log: its kind and place are enough."""
+    client = service()
+    client.app.state.service.desk.engines.__class__.get, before = (
+        lambda *_: (_ for _ in ()).throw(RuntimeError(SECRET)),
+        client.app.state.service.desk.engines.__class__.get,
+    )
+    try:
+        with caplog.at_level("DEBUG"):
+            answer = client.post("/v1/triage", content=LOG)
+    finally:
+        client.app.state.service.desk.engines.__class__.get = before
+
+    assert (500, "urn:vllm-triage:problem:internal") == (answer.status_code, answer.json()["type"])
+    record = next(record for record in caplog.records if record.message == "internal error")
+    assert ("RuntimeError", "test_operations.py") == (record.error, record.place.rpartition(":")[0])
+    assert SECRET not in answer.text + caplog.text
+
+
+def test_traces_are_sent_where_they_are_wanted():
+    """A span for each request, with the route and the status, as part of the caller's trace; no query."""
+    pytest.importorskip("opentelemetry.sdk")
+    from fastapi.testclient import TestClient
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    from vllm_triage.service.http.envelope import Envelope
+    from vllm_triage.service.http.tracing import OpenTelemetry
+
+    exporter = InMemorySpanExporter()
+    traces = OpenTelemetry("http://127.0.0.1:1", exporter)
+    app = create_app(Settings(database="none"))
+    app.user_middleware[0] = type(app.user_middleware[0])(Envelope, state=app.state.service, tracing=traces)
+    trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+    with TestClient(app, base_url="http://localhost") as client:
+        client.post(
+            "/v1/triage",
+            content=LOG,
+            params={"service": "chat"},
+            headers={"traceparent": f"00-{trace}-00f067aa0ba902b7-01"},
+        )
+    traces.close()
+    (span,) = exporter.get_finished_spans()
+
+    assert ("POST /v1/triage", 200, trace) == (
+        span.name, span.attributes["http.response.status_code"], format(span.context.trace_id, "032x"),
+    )  # fmt: skip
+    assert "chat" not in str(dict(span.attributes))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_what_is_under_way_is_finished_when_the_service_is_stopped(serve):
+    """A large log that is half sent is answered after SIGTERM; the process then ends, its workers with it."""
+    server = serve()
+    ready, finish = threading.Event(), threading.Event()
+
+    def pieces():
+        yield LOG * 60
+        ready.set()
+        finish.wait(20)
+        yield LOG
+
+    answers: list[httpx2.Response] = []
+    thread = threading.Thread(
+        target=lambda: answers.append(httpx2.post(f"{server.url}/v1/triage", content=pieces(), timeout=60))
+    )
+    thread.start()
+    ready.wait(20)
+    workers = _eventually(lambda: children(server.process.pid))
+    server.process.send_signal(signal.SIGTERM)
+    _eventually(lambda: "Shutting down" in "".join(server.lines))
+    finish.set()
+    thread.join(30)
+
+    assert [(200, "kv_cache_oom")] == [(answer.status_code, answer.json()["bucket"]) for answer in answers]
+    assert server.process.wait(20) in (0, -signal.SIGTERM)
+    assert not any(os.path.exists(f"/proc/{pid}") for pid in workers)  # noqa: PTH110
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_readiness_goes_before_the_listening_does(serve):
+    """A load balancer gets time to notice."""
+    server = serve(drain_seconds=2)
+    server.process.send_signal(signal.SIGTERM)
+    assert _eventually(lambda: httpx2.get(f"{server.url}/readyz").status_code == 503)
+    assert 200 == httpx2.post(f"{server.url}/v1/triage", content=LOG).status_code
+    assert server.process.wait(20) in (0, -signal.SIGTERM)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_several_workers_have_their_figures_together(serve):
+    """Whichever worker is asked."""
+    server = serve("--workers", "2")
+    for _ in range(20):
+        assert 200 == httpx2.post(f"{server.url}/v1/triage", content=LOG).status_code
+    line = 'vllm_triage_answers_total{bucket="kv_cache_oom",decided_by="rule"} 20.0'
+    assert _eventually(lambda: line in httpx2.get(f"{server.url}/metrics").text)
+    assert server.stop() == 0
+
+
+def test_the_reference_needs_nothing_from_elsewhere(client):
+    """No script, no address of another host; every operation is on it."""
+    page = client.get("/docs")
+
+    assert 200 == page.status_code
+    assert "script" not in page.headers["content-security-policy"]
+    assert "<script" not in page.text
+    assert 'src="http' not in page.text
+    for path in client.get("/openapi.json").json()["paths"]:
+        assert f"<code>{path}</code>" in page.text
+
+
+def test_what_is_switched_off_is_not_there(service):
+    """Reference, figures, page."""
+    client = service(docs=False, metrics=False, web=False)
+
+    assert [404] * 4 == [client.get(path).status_code for path in ("/docs", "/openapi.json", "/metrics", "/")]
+
+
+def test_a_proxys_word_on_the_client_is_believed_only_from_trusted_proxies(serve):
+    """The address that is counted and logged."""
+    told = {"X-Forwarded-For": "203.0.113.9"}
+    trusting, wary = serve(), serve(forwarded_allow_ips="10.0.0.1")
+    for server in (trusting, wary):
+        httpx2.get(f"{server.url}/v1/buckets", headers=told)
+        server.stop()
+    time.sleep(0.2)
+
+    def clients(server) -> list[str]:
+        records = [json.loads(line) for line in server.lines]
+        return [record["client"] for record in records if record.get("route") == "/v1/buckets"]
+
+    assert (["203.0.113.9"], ["127.0.0.1"]) == (clients(trusting), clients(wary))
+
+
+def _eventually(condition):
+    for _ in range(400):
+        if found := condition():
+            return found
+        time.sleep(0.05)
+    raise AssertionError("it did not come to pass")

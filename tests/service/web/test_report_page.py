@@ -1,0 +1,149 @@
+"""What a person sees and does with a report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.service.web.helpers import FAILURE, LOGS
+from tests.service.web.server import Memory
+
+UNKNOWN = LOGS / "recorded/0.32.0/lscpu-missing.log"
+HEALTHY = LOGS / "written/stopped-from-outside.log"
+
+
+def texts(tab: Any, selector: str) -> list[str]:
+    found: list[str] = tab.locator(selector).all_inner_texts()
+    return found
+
+
+def test_a_pasted_log_is_answered_by_control_and_enter(address: str, open_page: Callable[..., Any]):
+    """The verdict stands there with cause, confidence, server and first fix, and has the focus."""
+    tab = open_page(address)
+    tab.fill("#log", (LOGS / FAILURE).read_text())
+    tab.press("#log", "Control+Enter")
+    tab.wait_for_selector(".report.failed")
+    assert "The KV cache cannot hold one request of the full context" == tab.inner_text("h1")
+    assert "kv_cache_oom/context_exceeds_cache" == tab.inner_text(".identity code")
+    assert "98" == tab.get_attribute("[role=meter]", "aria-valuenow")
+    assert ["vLLM 0.19.1 (V1)", "harbor-8b-instruct", "TP 1", "max_model_len 131072"] == texts(tab, ".server span")
+    assert "--max-model-len 41936" == tab.inner_text(".first code")
+    assert "H1" == tab.evaluate("document.activeElement.tagName")
+
+
+def test_the_way_from_cause_to_symptom_names_process_and_line(triage_file: Callable[..., Any]):
+    tab = triage_file()
+    assert ["Cause", "Only a symptom", "Only a symptom"] == texts(tab, ".chain .role")
+    assert ["EngineCore", "EngineCore", "APIServer"] == texts(tab, ".chain .process")
+    assert ["line 37", "line 26", "line 51"] == texts(tab, ".chain .link")
+    assert texts(tab, ".chain .said")[0].startswith("ValueError: To serve at least one request")
+
+
+def test_the_start_is_drawn_and_told(triage_file: Callable[..., Any]):
+    tab = triage_file()
+    picture = tab.get_attribute(".start svg", "aria-label")
+    assert "It stopped at: KV cache." in picture
+    assert "stopped here" == tab.text_content(".start .stage.last .figure")
+    rows = tab.locator(".start table tbody tr").all_text_contents()
+    assert "Weightsdone2214" in rows
+    assert "API upnot reached––" in rows
+
+
+def test_the_corrected_command_comes_in_forms_by_arrow_keys(triage_file: Callable[..., Any]):
+    tab = triage_file()
+    assert ["+    --max-model-len 41936"] == [line.strip("\n") for line in tab.locator(".line.ins").evaluate_all(
+        "lines => lines.map((line) => line.textContent.replace('added: ', ''))")]  # fmt: skip
+    tab.focus("#tab-diff")
+    tab.keyboard.press("ArrowRight")
+    assert tab.inner_text("#form-shell pre").startswith("vllm serve acme/harbor-8b-instruct")
+    tab.keyboard.press("End")
+    assert "max_model_len=41936" in tab.inner_text("#form-python pre")
+    assert 1 == tab.locator("[role=tabpanel]:visible").count()
+    tab.reload()
+    tab.wait_for_selector(".report")
+    assert "true" == tab.get_attribute("#tab-python", "aria-selected"), "the form last chosen is chosen again"
+
+
+def test_copying_and_downloading(triage_file: Callable[..., Any], tmp_path: Path):
+    tab = triage_file(permissions=["clipboard-read", "clipboard-write"], accept_downloads=True)
+    read = "navigator.clipboard.readText()"
+    tab.click(".fix >> nth=2 >> .copy")
+    tab.wait_for_selector(".copy.done")
+    assert "--gpu-memory-utilization 0.93" == tab.evaluate(read)
+    tab.click("text=Copy Markdown")
+    tab.wait_for_selector(".actions .copy.done")
+    copied = tab.evaluate(read)
+    assert copied.startswith("## The KV cache cannot hold one request of the full context\n")
+    assert tab.url in copied
+    with tab.expect_download() as download:
+        tab.click("text=Download JSON")
+    download.value.save_as(tmp_path / "report.json")
+    assert "kv_cache_oom" == json.loads((tmp_path / "report.json").read_text())["bucket"]
+
+
+def test_a_stored_incident_has_an_address_that_shows_it_again(
+    triage_file: Callable[..., Any], open_page: Callable[..., Any]
+):
+    """Without the log: the lines around the cause are in the report."""
+    tab = triage_file()
+    assert "/incidents/inc_" in tab.url
+    other = open_page(tab.url)
+    other.wait_for_selector(".report")
+    assert 0 == other.locator(".viewer").count()
+    assert "37" in texts(other, ".loglines .cause .no")
+    other.click("nav >> text=Triage")
+    other.wait_for_selector("#log")
+
+
+def test_an_answer_that_is_not_to_be_kept_is_not(address: str, memory: Memory, open_page: Callable[..., Any]):
+    tab = open_page(address)
+    tab.uncheck("#keep")
+    tab.click("text=Try an example")
+    tab.wait_for_selector(".report")
+    assert {} == memory.stored
+    assert 0 == tab.locator("text=Copy link").count()
+    assert 0 == tab.locator(".judge").count()
+
+
+def test_feedback_right_and_wrong(triage_file: Callable[..., Any], memory: Memory):
+    tab = triage_file()
+    tab.click('.judge >> text="Right"')
+    tab.wait_for_selector(".judged.right")
+    tab.click(".judge >> text=Change")
+    tab.click("text=Wrong, it was")
+    tab.locator("#was option[value=runtime_oom]").wait_for(state="attached")
+    assert 0 == tab.locator("#was option[value=kv_cache_oom]").count()
+    tab.select_option("#was", "runtime_oom")
+    tab.fill("#note", "ran full at night")
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector(".judged.wrong")
+    (incident,) = memory.stored
+    assert [
+        {"incident": incident, "verdict": "right"},
+        {"incident": incident, "verdict": "wrong", "bucket": "runtime_oom", "note": "ran full at night"},
+    ] == memory.feedback
+
+
+def test_what_a_bucket_means_is_told_on_demand(triage_file: Callable[..., Any]):
+    tab = triage_file()
+    assert not tab.is_visible(".meaning")
+    tab.click("button.id")
+    tab.wait_for_selector(".meaning >> text=No room for the KV cache")
+    assert "true" == tab.get_attribute("button.id", "aria-expanded")
+
+
+def test_an_unknown_failure_has_candidates_and_says_what_to_attach(triage_file: Callable[..., Any]):
+    tab = triage_file(UNKNOWN)
+    tab.wait_for_selector(".report.unknown")
+    assert "engine_bug" in tab.inner_text(".nearest")
+    assert "from its first line on" in tab.inner_text(".attach")
+    assert "lscpu" in texts(tab, ".chain .said")[0]
+
+
+def test_a_healthy_log_gets_no_fixes_in_the_face(triage_file: Callable[..., Any]):
+    tab = triage_file(HEALTHY)
+    tab.wait_for_selector(".report.fine")
+    assert 0 == tab.locator(".fix:visible").count()
+    assert 0 == tab.locator(".first").count()
