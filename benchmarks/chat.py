@@ -73,7 +73,7 @@ def refused(options: Any, slack: FakeSlack, port: int) -> None:
 
 
 def ack(options: Any, slack: FakeSlack, port: int) -> None:
-    """Seconds until Slack has its acknowledgement, idle and while logs are triaged beside it."""
+    """Seconds until Slack has its acknowledgement, idle and while logs are triaged; beside it, those of /healthz."""
     sample = max(
         (ROOT / "corpus" / "logs" / "recorded").glob("*/*.log"), key=lambda path: -abs(path.stat().st_size - 20_000)
     )
@@ -84,12 +84,13 @@ def ack(options: Any, slack: FakeSlack, port: int) -> None:
         with ThreadPoolExecutor(max(1, clients)) as threads:
             for _ in range(clients):
                 threads.submit(triage_until, done, port, log, answered)
-            times = acknowledgements(options, slack, port)
+            times, health = acknowledgements(options, slack, port)
             done.set()
-        cuts = statistics.quantiles(times, n=100)
+        cuts, beside = statistics.quantiles(times, n=100), statistics.quantiles(health, n=100)
         print(
             f"ack, {clients} clients with {len(log) // 1000} KB logs ({sum(answered.values())} answered, {dict(answered)}): "
-            f"p50 {cuts[49] * 1000:.1f} ms, p99 {cuts[98] * 1000:.1f} ms, max {max(times) * 1000:.1f} ms of {len(times)}"
+            f"p50 {cuts[49] * 1000:.1f} ms, p99 {cuts[98] * 1000:.1f} ms, max {max(times) * 1000:.1f} ms of {len(times)}; "
+            f"/healthz meanwhile: p50 {beside[49] * 1000:.1f} ms, p99 {beside[98] * 1000:.1f} ms; load average {os.getloadavg()[0]:.1f}"
         )
     wait(lambda: len(slack.responded) >= 2 * options.requests, 120)
     print(f"ack: {len(slack.responded)} of {2 * options.requests} commands answered through response_url")
@@ -125,9 +126,10 @@ def storm(options: Any, slack: FakeSlack, port: int) -> None:
 BENCHMARKS: dict[str, Callable[[Any, FakeSlack, int], None]] = {"refused": refused, "ack": ack, "storm": storm}
 
 
-def acknowledgements(options: Any, slack: FakeSlack, port: int) -> list[float]:
-    """Return seconds until the acknowledgement of slash commands that come at an even pace."""
+def acknowledgements(options: Any, slack: FakeSlack, port: int) -> tuple[list[float], list[float]]:
+    """Return seconds until the acknowledgement of slash commands at an even pace, and of /healthz asked in turn."""
     times: list[float] = []
+    health: list[float] = []
 
     def one(number: int) -> None:
         body = command(slack, number)
@@ -137,6 +139,9 @@ def acknowledgements(options: Any, slack: FakeSlack, port: int) -> list[float]:
         times.append(time.perf_counter() - began)
         if status != 200:
             raise SystemExit(f"status {status}")
+        began = time.perf_counter()
+        request(port, "/healthz", b"", {}, "GET")
+        health.append(time.perf_counter() - began)
 
     with ThreadPoolExecutor(16) as threads:
         jobs = []
@@ -145,7 +150,7 @@ def acknowledgements(options: Any, slack: FakeSlack, port: int) -> list[float]:
             time.sleep(1 / options.per_second)
         for job in jobs:
             job.result()
-    return times
+    return times, health
 
 
 def triage_until(done: threading.Event, port: int, log: bytes, answered: Counter[int]) -> None:
@@ -174,11 +179,11 @@ def send(port: int, name: str, body: str, headers: dict[str, str]) -> tuple[int,
     return request(port, f"/v1/hooks/slack/{name}", body.encode(), kind | headers)
 
 
-def request(port: int, path: str, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+def request(port: int, path: str, body: bytes, headers: dict[str, str], method: str = "POST") -> tuple[int, bytes]:
     """Send a request on a connection of its own."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     try:
-        connection.request("POST", path, body, headers)
+        connection.request(method, path, body, headers)
         response = connection.getresponse()
         return response.status, response.read()
     finally:

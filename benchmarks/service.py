@@ -45,36 +45,48 @@ def samples() -> list[bytes]:
 
 
 def throughput(options: Any) -> None:
-    """Requests a second of one worker and of two, and logs a second of the library in one process, in turns."""
+    """Requests a second of one worker and of two, and logs a second of the library in one process, in turns.
+
+    Also by processor time, which says the same on a machine that has other work.
+    """
     logs = samples()
     print(f"throughput: {len(logs)} recorded logs of {statistics.mean(map(len, logs)) / 1000:.1f} KB on average")
     rates: dict[str, list[float]] = {"library": [], "one worker": [], "two workers": []}
+    costs: dict[str, list[float]] = {name: [] for name in rates}
     with server(options) as one, server(options, "--workers", "2") as two:
-        ports = {"one worker": one.port, "two workers": two.port}
-        for port in ports.values():
-            asyncio.run(closed_loop(port, logs, 2.0))
+        servers = {"one worker": one, "two workers": two}
+        # As the command and the service set it.
+        gc.set_threshold(200_000, 50, 50)
+        for log in logs:
+            triage(log)
+        for served in servers.values():
+            asyncio.run(closed_loop(served.port, logs, 2.0))
         for _ in range(options.rounds):
-            rates["library"].append(library(logs, options.seconds / 2))
-            for name, port in ports.items():
-                rates[name].append(len(asyncio.run(closed_loop(port, logs, options.seconds))) / options.seconds)
-    best = {name: statistics.median(values) for name, values in rates.items()}
-    for name, rate in best.items():
-        print(f"  {name}: {rate:.0f}/s ({', '.join(f'{value:.0f}' for value in rates[name])})")
-    print(f"  one worker / library: {best['one worker'] / best['library']:.2f}")
-    print(f"  two workers / one worker: {best['two workers'] / best['one worker']:.2f}")
+            began = time.process_time()
+            count = library(logs, options.seconds / 2)
+            rates["library"].append(count / (options.seconds / 2))
+            costs["library"].append((time.process_time() - began) / count)
+            for name, served in servers.items():
+                before = served.seconds()
+                count = len(asyncio.run(closed_loop(served.port, logs, options.seconds)))
+                rates[name].append(count / options.seconds)
+                costs[name].append((served.seconds() - before) / count)
+    rate = {name: statistics.median(values) for name, values in rates.items()}
+    cost = {name: statistics.median(values) for name, values in costs.items()}
+    for name, values in rates.items():
+        each = ", ".join(f"{value:.0f}" for value in values)
+        print(f"  {name}: {rate[name]:.0f}/s ({each}), {cost[name] * 1000:.2f} ms of processor time each")
+    for name, other in (("one worker", "library"), ("two workers", "one worker")):
+        print(f"  {name} / {other}: {rate[name] / rate[other]:.2f}, by processor time {cost[other] / cost[name]:.2f}")
 
 
-def library(logs: list[bytes], seconds: float) -> float:
-    """Return how many logs a second ``triage`` answers in this process, as JSON."""
-    # As the command and the service set it.
-    gc.set_threshold(200_000, 50, 50)
-    for log in logs:
-        triage(log)
+def library(logs: list[bytes], seconds: float) -> int:
+    """Return how many logs ``triage`` answers in a time, as JSON."""
     began, count = time.perf_counter(), 0
     while time.perf_counter() - began < seconds:
         triage(logs[count % len(logs)]).model_dump_json()
         count += 1
-    return count / (time.perf_counter() - began)
+    return count
 
 
 def beside(options: Any) -> None:
@@ -371,7 +383,7 @@ async def post_stream(port: int, path: str, pieces: Iterator[bytes]) -> int:
         head = await reader.readuntil(b"\r\n\r\n")
         return int(head[9:12])
     finally:
-        writer.close()
+        writer.transport.abort()
 
 
 def large(size: int) -> Iterator[bytes]:
@@ -396,6 +408,14 @@ class Server:
     def __init__(self, port: int, process: subprocess.Popen[bytes]) -> None:
         self.port = port
         self._process = process
+
+    def seconds(self) -> float:
+        """Return the processor time that all its processes have used."""
+        ticks = 0
+        for pid in [self._process.pid, *_children(self._process.pid)]:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def memory(self) -> float:
         """Return the MiB that all its processes hold, shared pages counted once for each (RSS)."""

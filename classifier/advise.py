@@ -135,8 +135,8 @@ def _reason(fix: Mapping[str, Any], values: Mapping[str, Any]) -> str:
         *(f"{_sentence(item.formula)}." for item in worked if item and item.formula),
     ]
     if asked := list(dict.fromkeys(name for item in worked if not item for name in item.missing)):
-        names = asked[0] if len(asked) == 1 else f"{', '.join(asked[:-1])} and {asked[-1]}"
-        parts.append(f"To work the value out takes {names}, which the log does not tell (vllm-triage plan).")
+        told = asked[0] if len(asked) == 1 else f"{', '.join(asked[:-1])} and {asked[-1]}"
+        parts.append(f"To work the value out takes {told}, which the log does not tell (vllm-triage plan).")
     return " ".join(part for part in parts if part)
 
 

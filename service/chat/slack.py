@@ -88,7 +88,11 @@ class SlackEndpoint:
         if not self._context.once(key, REPLAY_SECONDS)[0]:
             log.info("a request of Slack came twice; nothing was done")
             return Response(status_code=200)
-        answer = self._app.dispatch(to_bolt_request(request, body))
+        try:
+            answer = self._app.dispatch(to_bolt_request(request, body))
+        except (AttributeError, KeyError, TypeError, ValueError):
+            # What listeners raise is handled in Bolt: this body has no form that Bolt knows.
+            raise HTTPException(400, "the body is nothing that Slack sends") from None
         if answer.status >= 500:
             self._context.forget(key)
         return to_starlette_response(answer)

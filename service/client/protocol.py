@@ -111,7 +111,8 @@ def pieces(log: Any) -> bytes | Iterator[bytes]:
         if hasattr(log, "seek") and log.seekable():
             log.seek(0)
         return _read(log)
-    return iter(log)
+    given: Iterator[bytes] = iter(log)
+    return given
 
 
 async def async_pieces(log: Any) -> AsyncIterator[bytes]:

@@ -122,7 +122,7 @@ class Client:
                     if line:
                         yield protocol.event(line)
         except httpx.TransportError as error:
-            raise UnreachableError(f"{self._http.base_url}: {error or type(error).__name__}") from None
+            raise UnreachableError(f"{self._http.base_url}: {str(error) or type(error).__name__}") from None
 
     def plan(self, **asked: Any) -> dict[str, Any]:
         """Return whether a model fits (``gpu_memory``, ``model_config`` …: docs/http.md).
@@ -195,7 +195,7 @@ class Client:
                     call.method, call.path, params=call.query, content=content, json=call.json, headers=call.headers
                 )
             except httpx.TransportError as error:
-                raise UnreachableError(f"{self._http.base_url}: {error or type(error).__name__}") from None
+                raise UnreachableError(f"{self._http.base_url}: {str(error) or type(error).__name__}") from None
             if response.status_code not in TRY_AGAIN or attempt == self._retries or not call.repeatable:
                 break
             time.sleep(protocol.wait_before(attempt, response))

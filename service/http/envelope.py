@@ -85,6 +85,7 @@ class _Exchange:
         try:
             if not self._host_known():
                 text = "Add the name to allowed_hosts to have it answered."
+                self._notes["problem"] = "wrong-host"
                 await self._respond(problems.respond(Problem("wrong-host", text), path, self._id))
                 return
             await self._app(self._scope, self._receive, self._send)
@@ -95,6 +96,7 @@ class _Exchange:
             self._status = self._status or GONE
             raise
         except Exception as error:  # noqa: BLE001 - the last net
+            self._notes["problem"] = "internal"
             response = problems.internal(path, self._id, error)
             if self._status:
                 # Cut off: the client sees that the answer is not complete.
@@ -143,13 +145,16 @@ class _Exchange:
         metrics.seconds.labels(route).observe(seconds)
         if self._read:
             metrics.bytes.observe(self._read)
+        problem = self._notes.get("problem", "")
+        if problem:
+            metrics.refused.labels(problem).inc()
         if not _access.isEnabledFor(logging.INFO):
             return
         client = self._scope.get("client")
         fields = {
             "request_id": self._id, "method": method, "route": route, "status": self._status,
             "ms": round(seconds * 1000, 2), "bytes_in": self._read, "bytes_out": self._written,
-            "client": client[0] if client else "", "key": self._notes.get("caller", ""),
+            "client": client[0] if client else "", "key": self._notes.get("caller", ""), "problem": problem,
             **self._notes.get("answer", {}),
         }  # fmt: skip
         _access.info("request", extra=fields)

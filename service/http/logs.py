@@ -61,6 +61,8 @@ def log_config(settings: Settings) -> dict[str, Any]:
             "uvicorn": {"handlers": ["out"], "level": level, "propagate": False},
             # Ours says the same with the request's id, and without its query.
             "uvicorn.access": {"handlers": [], "level": "CRITICAL", "propagate": False},
+            # It quotes what it does not understand.
+            "python_multipart": {"handlers": [], "level": "CRITICAL", "propagate": False},
             "asyncio": quiet,
             "sqlalchemy": quiet,
             "alembic": quiet,

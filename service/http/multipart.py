@@ -127,7 +127,8 @@ class Form:
         self._value += data[start:end]
 
     def _header_end(self) -> None:
-        self._headers[self._header.decode("latin-1").lower()] = self._value.decode("utf-8", "replace")
+        # As headers are decoded everywhere; names of files are read as UTF-8 later.
+        self._headers[self._header.decode("latin-1").lower()] = self._value.decode("latin-1")
 
     def _headers_finished(self) -> None:
         _, options = parse_options_header(self._headers.get("content-disposition", ""))

@@ -37,7 +37,6 @@ TYPES = {
     "internal": (500, "The service made a mistake"),
     "busy": (503, "The service is busy"),
     "out-of-time": (503, "The log took too long"),
-    "draining": (503, "The service is shutting down"),
     "history-unreachable": (503, "The history cannot be reached"),
 }
 """Name of every type of problem, with its status and title."""
@@ -118,7 +117,7 @@ def request_id(request: Request) -> str:
 
 async def _problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, Problem)  # noqa: S101 - for the type checker: registered for this class
-    return respond(error, request.url.path, request_id(request))
+    return _answer(request, error)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
@@ -127,18 +126,21 @@ async def _invalid(request: Request, error: Exception) -> Response:
     errors = [{"place": [str(part) for part in item["loc"]], "message": item["msg"]} for item in error.errors()[:20]]
     first = f"{'.'.join(errors[0]['place'])}: {errors[0]['message']}" if errors else "A value is not possible."
     if any(item["type"] == "json_invalid" for item in error.errors()):
-        return respond(Problem("bad-request", "The body is no JSON."), request.url.path, request_id(request))
-    return respond(Problem("invalid", first, more={"errors": errors}), request.url.path, request_id(request))
+        return _answer(request, Problem("bad-request", "The body is no JSON."))
+    return _answer(request, Problem("invalid", first, more={"errors": errors}))
 
 
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
     name = _BY_STATUS.get(error.status_code, "bad-request" if error.status_code < 500 else "internal")
     detail = {404: "No such path.", 405: "See the Allow header."}.get(error.status_code)
-    headers = dict(error.headers or {})
-    return respond(
-        Problem(name, detail or HTTPStatus(error.status_code).phrase, headers), request.url.path, request_id(request)
-    )
+    return _answer(request, Problem(name, detail or HTTPStatus(error.status_code).phrase, error.headers))
+
+
+def _answer(request: Request, problem: Problem) -> Response:
+    # For our log and our figures.
+    request.scope.setdefault("state", {})["problem"] = problem.name
+    return respond(problem, request.url.path, request_id(request))
 
 
 def internal(path: str, request_id: str, error: Exception) -> Response:

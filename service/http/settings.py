@@ -40,7 +40,7 @@ class Settings(BaseSettings):
     )
 
     host: str = Field("127.0.0.1", description="address to listen on")
-    port: Annotated[int, Field(ge=0, le=65535)] = 8501
+    port: Annotated[int, Field(ge=0, le=65535)] = Field(8501, description="port; 0 takes a free one")
     workers: Annotated[int, Field(ge=1, le=256)] = Field(1, description="processes that serve")
     root_path: str = Field("", description="path under which a proxy shows the service")
     forwarded_allow_ips: str = Field(
@@ -85,8 +85,10 @@ class Settings(BaseSettings):
     docs: bool = Field(True, description="serve /docs and /openapi.json")
     web: bool = Field(True, description="serve the web page")
 
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
-    log_format: Literal["json", "text"] = "json"
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="`info` has a line for each request"
+    )
+    log_format: Literal["json", "text"] = Field("json", description="one object a line, or text")
     otel_endpoint: str = Field("", description="OTLP/HTTP endpoint for traces; empty: none")
     rules: Words = Field((), description="folders with rule files of one's own")
 

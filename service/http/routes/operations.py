@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Request, Response
 
 from .. import problems
@@ -18,13 +20,13 @@ def routes(settings: Settings) -> APIRouter:
     router = APIRouter(tags=["operations"])
     add, errors = router.add_api_route, problems.responses()
     add("/healthz", alive, response_model=Health, responses=errors, summary="Is the process alive?")
-    not_ready = {503: {"model": Health, "description": "It is not: `checks` says why"}}
+    not_ready: dict[int | str, dict[str, Any]] = {503: {"model": Health, "description": "It is not: `checks` says why"}}
     add(
         "/readyz", ready, response_model=Health, responses={**errors, **not_ready},
         summary="Should requests be sent to it?",
     )  # fmt: skip
     if settings.metrics:
-        page = {
+        page: dict[int | str, dict[str, Any]] = {
             200: {"description": "Prometheus text format", "content": {"text/plain": {"schema": {"type": "string"}}}}
         }
         add("/metrics", metrics, response_model=None, responses={**errors, **page}, summary="Figures for Prometheus")

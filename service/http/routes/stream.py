@@ -76,7 +76,7 @@ class _Events(Response):
                 await self._event("report", "report", report)
             except Problem as problem:
                 body = problem.body(self._request.url.path, problems.request_id(self._request))
-                state.metrics.refused.labels(problem.name).inc()
+                self._request.scope["state"]["problem"] = problem.name
                 await self._event("problem", "problem", body)
             with contextlib.suppress(ClientDisconnect):
                 await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -20,7 +20,7 @@ from ....classifier.read import Chunks
 from .frames import ANSWER, BEGIN, DATA, END, FLUSH, PROGRESS, REFUSED, VERDICT, message, read_frame
 from .jobs import Answer, Engines, Job, Limits, RefusedError, conclude, examine, peek
 
-NICE = 5
+NICE = 10
 """Requests that are answered by the service itself go first."""
 PAUSE = 0.25
 """Seconds between two events of progress, and two looks at the answer so far."""

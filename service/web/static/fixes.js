@@ -23,7 +23,10 @@ function card(fix) {
   const meta = [
     ["Costs", costs(fix.cost) ? fix.cost : ""],
     ["Check", fix.verify],
+    ["Needs", fix.root ? "the superuser, or access to the host" : ""],
+    ["Takes", fix.restart === true ? "a restart" : fix.restart === false && pasted(fix) ? "no restart" : ""],
     ["vLLM", fix.versions],
+    ["Fixed in", fix.fixed_in],
   ].filter(([, text]) => text);
   return h("li", { tabindex: "-1", "data-item": true, class: `fix ${fix.safety ?? ""}`, "aria-label": `Fix ${fix.rank}: ${fix.title}` },
     h("span", { class: "rank", "aria-hidden": "true" }, fix.rank),

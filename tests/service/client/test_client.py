@@ -14,7 +14,7 @@ import pytest
 import uvicorn
 
 from tests.service.http.conftest import LOG
-from vllm_triage.service.client import AsyncClient, Client, ProblemError, UnreachableError, protocol
+from vllm_triage.service.client import AsyncClient, Client, ProblemError, UnreachableError
 from vllm_triage.service.http.app import create_app
 from vllm_triage.service.http.keys import make_key
 from vllm_triage.service.http.settings import Settings
@@ -154,7 +154,7 @@ def busy(times: int, status: int = 503) -> tuple[httpx2.MockTransport, list[byte
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_busy_service_is_asked_again(status, monkeypatch):
     """With the whole body; after what it asked to wait."""
-    monkeypatch.setattr(protocol.random, "uniform", lambda *_: 0.0)
+    monkeypatch.setattr("random.uniform", lambda *_: 0.0)
     transport, bodies = busy(2, status)
     with Client("http://x", transport=transport) as client:
         assert "done" == client.triage_as("text/plain", io.BytesIO(LOG))
@@ -164,7 +164,7 @@ def test_a_busy_service_is_asked_again(status, monkeypatch):
 
 def test_not_for_ever_and_not_what_is_used_up(monkeypatch):
     """After so many tries the problem stands; pieces that are gone cannot be sent again."""
-    monkeypatch.setattr(protocol.random, "uniform", lambda *_: 0.0)
+    monkeypatch.setattr("random.uniform", lambda *_: 0.0)
     for log, retries, sent in ((LOG, 2, 3), (iter([LOG]), 2, 1)):
         transport, bodies = busy(99)
         with (

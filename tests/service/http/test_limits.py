@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -74,7 +75,8 @@ def test_a_body_that_stops_coming_is_given_up(service):
             async def receive(self):
                 await asyncio.sleep(30)
 
-        return [piece async for piece in arriving(Request(), client.app.state.service.settings)]
+        request: Any = Request()
+        return [piece async for piece in arriving(request, client.app.state.service.settings)]
 
     with pytest.raises(Problem) as caught:
         asyncio.run(stalled())

@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+from typing import Any
 
 import httpx2
 import pytest
@@ -34,6 +35,7 @@ def test_figures_tell_what_happened(service):
         'vllm_triage_http_requests_total{method="GET",route="(none)",status="404"} 1.0',
         'vllm_triage_answers_total{bucket="kv_cache_oom",decided_by="rule"} 1.0',
         "vllm_triage_unknown_total 1.0",
+        'vllm_triage_refused_total{problem="not-found"} 2.0',
         "vllm_triage_http_in_flight 1.0",
         "vllm_triage_queue_waiting 0.0",
     ):
@@ -71,7 +73,10 @@ def test_a_request_has_an_id(client, given, kept):
 def test_our_log_holds_no_text_of_a_log(serve, form):
     """Not of the body, the query, the path, headers, or of what went wrong with them."""
     server = serve(log_format=form, log_level="debug")
-    words = {"params": {"service": SECRET, "only": SECRET}, "headers": {"X-Request-ID": "our-id", "User-Agent": SECRET}}
+    words: Any = {
+        "params": {"service": SECRET, "only": SECRET},
+        "headers": {"X-Request-ID": "our-id", "User-Agent": SECRET},
+    }
     httpx2.post(f"{server.url}/v1/triage", content=LOG + SECRET.encode(), **words)
     httpx2.post(f"{server.url}/v1/triage", json={"lgo": SECRET})
     httpx2.get(f"{server.url}/{SECRET}")
@@ -115,6 +120,7 @@ def test_traces_are_sent_where_they_are_wanted():
     pytest.importorskip("opentelemetry.sdk")
     from fastapi.testclient import TestClient
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+    from starlette.middleware import Middleware
 
     from vllm_triage.service.http.envelope import Envelope
     from vllm_triage.service.http.tracing import OpenTelemetry
@@ -122,7 +128,7 @@ def test_traces_are_sent_where_they_are_wanted():
     exporter = InMemorySpanExporter()
     traces = OpenTelemetry("http://127.0.0.1:1", exporter)
     app = create_app(Settings(database="none"))
-    app.user_middleware[0] = type(app.user_middleware[0])(Envelope, state=app.state.service, tracing=traces)
+    app.user_middleware[0] = Middleware(Envelope, state=app.state.service, tracing=traces)
     trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     with TestClient(app, base_url="http://localhost") as client:
         client.post(
@@ -133,11 +139,12 @@ def test_traces_are_sent_where_they_are_wanted():
         )
     traces.close()
     (span,) = exporter.get_finished_spans()
+    attributes = dict(span.attributes or {})
 
     assert ("POST /v1/triage", 200, trace) == (
-        span.name, span.attributes["http.response.status_code"], format(span.context.trace_id, "032x"),
+        span.name, attributes["http.response.status_code"], format(span.context.trace_id, "032x"),
     )  # fmt: skip
-    assert "chat" not in str(dict(span.attributes))
+    assert "chat" not in str(attributes)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

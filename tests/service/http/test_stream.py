@@ -8,6 +8,7 @@ import re
 import socket
 import sys
 import time
+from typing import Any
 
 import httpx2
 import pytest
@@ -39,7 +40,7 @@ class Upload:
             self.text += line
         return self.text
 
-    def events(self) -> list[dict]:
+    def events(self) -> list[dict[str, Any]]:
         """Return the events so far (NDJSON)."""
         return [json.loads(line) for line in self.text.splitlines() if line.startswith(b"{")]
 

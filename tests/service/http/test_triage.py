@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,13 +17,13 @@ from vllm_triage.classifier.contract import as_dict
 zstandard = pytest.importorskip("zstandard")
 
 
-def by_library(log: bytes) -> dict[str, object]:
+def by_library(log: bytes) -> Any:
     """Return the report of a log without the service."""
     return json.loads(json.dumps(as_dict(shared().diagnose(log))))
 
 
 EXPECTED = by_library(LOG)
-FORMS = {
+FORMS: dict[str, Any] = {
     "text": {"content": LOG, "headers": {"Content-Type": "text/plain"}},
     "no type": {"content": LOG},
     "octets": {"content": LOG, "headers": {"Content-Type": "application/octet-stream"}},
@@ -89,7 +90,7 @@ def test_a_format_that_cannot_be_made_is_refused(client):
 def test_questions_of_the_query_count(client):
     """The same options as the command's."""
 
-    def ask(**query: object) -> dict[str, object]:
+    def ask(**query: object) -> Any:
         return client.post("/v1/triage", content=LOG, params=query).json()
 
     assert ask(ignore=["kv_cache_oom"])["bucket"] != "kv_cache_oom"
@@ -129,6 +130,8 @@ def test_fields_of_json_and_forms_count_too(client):
         ({"content": LOG, "params": {"only": "no_such_bucket"}}, 422, "invalid"),
         ({"content": LOG, "headers": {"Content-Type": "multipart/form-data"}}, 400, "bad-request"),
         ({"content": LOG, "headers": {"Content-Type": "multipart/form-data; boundary=x"}}, 400, "bad-request"),
+        ({"content": LOG, "headers": {"Content-Type": "multipart/form-data; boundary=\u0142".encode()}}, 400, "bad-request"),
+        ({"content": LOG, "headers": {"Content-Type": b"multipart/form-data; boundary*=utf-9''%ff"}}, 400, "bad-request"),
         ({"files": {"service": (None, "chat")}}, 422, "invalid"),
         ({"files": [("file", ("a", LOG)), ("file", ("b", LOG))]}, 422, "invalid"),
     ],
@@ -170,6 +173,15 @@ def test_a_batch_answers_each_log_for_itself(client):
         assert (200, "kv_cache_oom", None) == (answer.status_code, results[0]["report"]["bucket"], results[1]["report"])
         assert results[1]["problem"]["type"].endswith(":not-a-log")
     assert ["a", "b", "c"] == [item["name"] for item in by_form.json()["results"]]
+
+
+def test_a_file_may_have_any_name(client):
+    """Its last part is shown, whatever the letters, without what is no letter."""
+    files = [("files", (name, LOG)) for name in ("журнал.log", "C:\\logs\\a.log", "/var/log/日誌", "a\x1b[1mb\nc", "é")]
+    results = client.post("/v1/triage/batch", files=files).json()["results"]
+
+    assert ["журнал.log", "a.log", "日誌", "é"] == [item["name"] for index, item in enumerate(results) if index != 3]
+    assert results[3]["name"].isprintable()
 
 
 @pytest.mark.parametrize("logs", [[], [{"log": "x"}] * 101])

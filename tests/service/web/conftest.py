@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import threading
 import time
@@ -17,14 +18,15 @@ from tests.service.web.server import Memory, fill, make_app
 from vllm_triage.classifier.api import shared
 from vllm_triage.classifier.contract import as_dict
 
-CHROMIUM = "/usr/bin/chromium"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 HISTORY = (
     FAILURE, "written/weights-too-big.log", "written/worker-killed-v0.log", "written/nccl-invalid-usage-two-gpus.log",
-    "written/hangs-between-gpus.log", "written/stopped-from-outside.log", "recorded/0.32.0/lscpu-missing.log",
+    "written/hangs-between-gpus.log", "written/stopped-from-outside.log",
+    "recorded/0.32.0/healthy-serve.log",
 )  # fmt: skip
 WATCH = """addEventListener("securitypolicyviolation", (event) =>
   console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));"""
@@ -92,8 +94,8 @@ def filled(memory: Memory, _reports: list[dict[str, Any]]) -> Memory:
 def browser() -> Iterator[Any]:
     """Chromium."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if not Path(CHROMIUM).exists():
-        pytest.skip(f"no {CHROMIUM}")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on the path")
     with playwright.sync_playwright() as running:
         chromium = running.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield chromium

@@ -9,6 +9,19 @@ from typing import Any
 LOGS = Path(__file__).parents[3] / "corpus" / "logs"
 FAILURE = "written/kv-cache-too-small.log"
 PATIENCE = 20
+UNKNOWN_TEXT = """\
+(APIServer pid=71) INFO 11-02 09:14:03 [utils.py:233] non-default args: {'model': 'acme/harbor-8b-instruct'}
+(EngineCore pid=80) INFO 11-02 09:14:12 [core.py:105] Initializing a V1 LLM engine (v0.19.1) with config: model='acme/harbor-8b-instruct'
+(EngineCore pid=80) ERROR 11-02 09:14:15 [core.py:1108] EngineCore failed to start.
+(EngineCore pid=80) ERROR 11-02 09:14:15 [core.py:1108] Traceback (most recent call last):
+(EngineCore pid=80) ERROR 11-02 09:14:15 [core.py:1108]   File "/srv/acme/harbour/pilot.py", line 7, in moor
+(EngineCore pid=80) ERROR 11-02 09:14:15 [core.py:1108]     raise MooringError("the third bollard is missing")
+(EngineCore pid=80) ERROR 11-02 09:14:15 [core.py:1108] acme.harbour.MooringError: the third bollard is missing
+(APIServer pid=71) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}
+"""
+"""An exception of a program that no rule will ever know."""
+UNKNOWN = {"name": "unknown.log", "mimeType": "", "buffer": UNKNOWN_TEXT.encode()}
+"""The same as a file to choose."""
 
 
 def until(tab: Any, expression: str, expected: Any) -> None:

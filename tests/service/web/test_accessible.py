@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.service.web.helpers import FAILURE, LOGS, until
+from tests.service.web.helpers import FAILURE, LOGS, UNKNOWN, until
 from tests.service.web.server import Memory
 
 REPORTS = {
     "failed": LOGS / FAILURE,
-    "unknown": LOGS / "recorded/0.32.0/lscpu-missing.log",
+    "unknown": UNKNOWN,
     "fine": LOGS / "written/stopped-from-outside.log",
     "hang": LOGS / "written/hangs-between-gpus.log",
 }

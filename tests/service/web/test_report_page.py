@@ -7,10 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.service.web.helpers import FAILURE, LOGS
+from tests.service.web.helpers import FAILURE, LOGS, UNKNOWN
 from tests.service.web.server import Memory
 
-UNKNOWN = LOGS / "recorded/0.32.0/lscpu-missing.log"
 HEALTHY = LOGS / "written/stopped-from-outside.log"
 
 
@@ -134,12 +133,15 @@ def test_what_a_bucket_means_is_told_on_demand(triage_file: Callable[..., Any]):
     assert "true" == tab.get_attribute("button.id", "aria-expanded")
 
 
-def test_an_unknown_failure_has_candidates_and_says_what_to_attach(triage_file: Callable[..., Any]):
+def test_an_unknown_failure_has_candidates_and_says_what_to_attach(triage_file: Callable[..., Any], memory: Memory):
     tab = triage_file(UNKNOWN)
     tab.wait_for_selector(".report.unknown")
-    assert "engine_bug" in tab.inner_text(".nearest")
+    (stored,) = memory.stored.values()
+    nearest = [other["bucket"] for other in stored["report"]["alternatives"][:4]]
+    assert nearest
+    assert nearest == texts(tab, ".nearest code")
     assert "from its first line on" in tab.inner_text(".attach")
-    assert "lscpu" in texts(tab, ".chain .said")[0]
+    assert "the third bollard is missing" in texts(tab, ".chain .said")[0]
 
 
 def test_a_healthy_log_gets_no_fixes_in_the_face(triage_file: Callable[..., Any]):
@@ -147,3 +149,21 @@ def test_a_healthy_log_gets_no_fixes_in_the_face(triage_file: Callable[..., Any]
     tab.wait_for_selector(".report.fine")
     assert 0 == tab.locator(".fix:visible").count()
     assert 0 == tab.locator(".first").count()
+
+
+def test_a_fix_says_what_it_needs(address: str, filled: Memory, open_page: Callable[..., Any]):
+    """A restart, the superuser, a release."""
+    key, stored = next(iter(filled.stored.items()))
+    fix = {**stored["report"]["fixes"][0], "restart": False, "root": True, "fixed_in": "0.21.0", "versions": ">=0.8"}
+    stored["report"] = {**stored["report"], "fixes": [fix]}
+    tab = open_page(f"{address}incidents/{key}")
+    tab.wait_for_selector(".report")
+    told = dict(line.split(maxsplit=1) for line in tab.locator(".fix .meta > div").evaluate_all(
+        "rows => rows.map((row) => row.children[0].textContent.replace(' ', '-') + ' ' + row.children[1].textContent)"))  # fmt: skip
+    expected = {
+        "Needs": "the superuser, or access to the host",
+        "Takes": "no restart",
+        "vLLM": ">=0.8",
+        "Fixed-in": "0.21.0",
+    }
+    assert expected.items() <= told.items()
