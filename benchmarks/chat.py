@@ -78,6 +78,11 @@ def ack(options: Any, slack: FakeSlack, port: int) -> None:
         (ROOT / "corpus" / "logs" / "recorded").glob("*/*.log"), key=lambda path: -abs(path.stat().st_size - 20_000)
     )
     log = sample.read_bytes()
+    # The first logs load rules and the text model: told apart, for it happens once in the life of a process.
+    few = argparse.Namespace(requests=30, per_second=options.per_second)
+    first, _ = acknowledgements(few, slack, port)
+    print(f"ack, the first {len(first)} of a process: max {max(first) * 1000:.1f} ms")
+    wait(lambda: len(slack.responded) >= len(first))
     for clients in (0, options.load):
         done = threading.Event()
         answered: Counter[int] = Counter()
@@ -92,8 +97,8 @@ def ack(options: Any, slack: FakeSlack, port: int) -> None:
             f"p50 {cuts[49] * 1000:.1f} ms, p99 {cuts[98] * 1000:.1f} ms, max {max(times) * 1000:.1f} ms of {len(times)}; "
             f"/healthz meanwhile: p50 {beside[49] * 1000:.1f} ms, p99 {beside[98] * 1000:.1f} ms; load average {os.getloadavg()[0]:.1f}"
         )
-    wait(lambda: len(slack.responded) >= 2 * options.requests, 120)
-    print(f"ack: {len(slack.responded)} of {2 * options.requests} commands answered through response_url")
+    wait(lambda: len(slack.responded) >= len(first) + 2 * options.requests, 120)
+    print(f"ack: {len(slack.responded)} of {len(first) + 2 * options.requests} commands answered through response_url")
 
 
 def storm(options: Any, slack: FakeSlack, port: int) -> None:
