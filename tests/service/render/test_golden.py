@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.service.samples import failure, healthy, unknown
+from vllm_triage.service import cli
 from vllm_triage.service.render.interface import FORMATS, Options, render
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -31,8 +32,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("sample", "form", "variant"), CASES)
-def test_output_is_as_written_down(sample, form, variant):
+def test_output_is_as_written_down(sample, form, variant, monkeypatch):
     """Every format, with and without -v, wide and narrow, with colours."""
+    monkeypatch.setattr(cli, "version", lambda: "1.2.3")
     path = GOLDEN / f"{sample}{variant}.{form}"
     text = render(form, [SAMPLES[sample]()], VARIANTS[variant])
     if os.environ.get("TRIAGE_BLESS"):

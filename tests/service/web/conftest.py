@@ -90,9 +90,9 @@ def filled(memory: Memory, _reports: list[dict[str, Any]]) -> Memory:
     return memory
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Chromium."""
+    """Chromium. While it is there, this thread counts as one with an event loop: other modules' ``asyncio.run`` would fail."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if CHROMIUM is None:
         pytest.skip("no Chromium on the path")
