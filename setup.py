@@ -45,11 +45,34 @@ class BuildWithCorpus(build_py):
 
 def compile_into(target: Path) -> None:
     """Compile the corpus into ``target``, with the compiler as it stands in the folder: nothing is installed yet."""
-    # A bare parent: the compiler's relative imports work, and the package's own __init__ is not run.
-    parent = ModuleType("corpus_in_build")
-    parent.__path__ = [str(ROOT / "corpus")]
+    # A bare parent: relative imports between the four folders work as in the installed package.
+    parent = ModuleType("vllm_triage_in_build")
+    parent.__path__ = [str(ROOT)]
     sys.modules[parent.__name__] = parent
-    import_module(f"{parent.__name__}.compiler").compile_corpus(ROOT / "corpus", target)
+    import_module(f"{parent.__name__}.corpus.compiler").compile_corpus(ROOT / "corpus", target)
+    import_module(f"{parent.__name__}.classifier.stored").write(
+        target / "patterns.marshal", expressions(parent.__name__)
+    )
+
+
+def expressions(package: str) -> list[tuple[str | bytes, int]]:
+    """Return source and flags of every lazy expression of the classifier, by importing all of its modules."""
+    found: dict[tuple[str | bytes, int], None] = {}
+    lazy = import_module(f"{package}.classifier.lazy").LazyPattern
+    make = lazy.__init__
+
+    def note(self: object, source: str | bytes, flags: int = 0) -> None:
+        found[source, int(flags)] = None
+        make(self, source, flags)
+
+    lazy.__init__ = note
+    for module in sorted((ROOT / "classifier").rglob("*.py")):
+        name = ".".join(module.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        try:
+            import_module(f"{package}.{name}")
+        except ImportError:  # a build without run-time dependencies: what is missing compiles at run time
+            continue
+    return list(found)
 
 
 setup(

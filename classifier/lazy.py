@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from .stored import compiled
 
 
 class LazyPattern:
@@ -32,7 +33,7 @@ class LazyPattern:
         # Called only for what is not there yet: a slot that is still empty.
         if name.startswith("_") or name not in self.__slots__:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        made: Any = re.compile(self._source, self._flags)
+        made = compiled(self._source, self._flags)
         self.match, self.search, self.fullmatch = made.match, made.search, made.fullmatch
         self.sub, self.findall, self.finditer = made.sub, made.findall, made.finditer
         self.made = made
