@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["COMPUTED", "WORKED"]
 
 _MODULES = {
+    "adapters": ("fit_max_lora_rank",),
     "batch": ("halve_max_num_seqs", "fit_max_num_seqs", "halve_max_num_batched_tokens"),
+    "cache_space": ("fit_kv_cache_memory_bytes", "fit_cpu_kvcache_space"),
     "context": ("fit_max_model_len",),
     "memory": ("fit_gpu_memory_utilization", "raise_gpu_memory_utilization", "lower_gpu_memory_utilization"),
     "parallel": ("fit_tensor_parallel_size", "raise_tensor_parallel_size", "lower_tensor_parallel_size"),

@@ -17,7 +17,10 @@ def worked(function, /, **facts):
 def test_names_that_fixes_may_use():
     """A name is not taken away without notice: rule files use them."""
     assert sorted(COMPUTED) == [
+        "fit_cpu_kvcache_space",
         "fit_gpu_memory_utilization",
+        "fit_kv_cache_memory_bytes",
+        "fit_max_lora_rank",
         "fit_max_model_len",
         "fit_max_num_seqs",
         "fit_tensor_parallel_size",
@@ -412,6 +415,34 @@ class TestSizes:
 def test_another_port(port, expected):
     """The next one, within the range of ports."""
     assert worked("free_port", port=port).value == expected
+
+
+@pytest.mark.parametrize(
+    ("needed", "octets", "gib"),
+    [
+        ("2.0", str(2059 * 2**20), "3"),
+        (0.98, str(1014 * 2**20), "1"),
+        ("16.5", str(16907 * 2**20), "17"),
+        (None, "", ""),
+        ("0", "", ""),
+    ],
+)
+def test_the_size_of_a_cache_that_is_fixed_by_hand(needed, octets, gib):
+    """In bytes for a GPU, in whole GiB for the CPU backend; both hold the request at least."""
+    assert worked("fit_kv_cache_memory_bytes", kv_cache_needed_gib=needed).value == octets
+    assert worked("fit_cpu_kvcache_space", kv_cache_needed_gib=needed).value == gib
+
+
+@pytest.mark.parametrize(
+    ("rank", "version", "expected"),
+    [
+        (48, "0.9.2", "64"), (64, "0.9.2", "64"), (65, "", "128"), (4, "0.11.0", "8"), (1, "0.11.1", "1"), (4, "0.33.0", "8"),
+        (128, "0.5.4", ""), (128, "0.5.5", "128"), (300, "0.7.3", ""), (300, "0.8.0", "320"), (600, "", ""), (0, "", ""),
+    ],
+)  # fmt: skip
+def test_a_rank_that_the_release_accepts(rank, version, expected):
+    """The sizes are those of LoRAConfig, release by release."""
+    assert worked("fit_max_lora_rank", lora_rank=rank, vllm_version=version).value == expected
 
 
 @pytest.mark.parametrize(
