@@ -118,7 +118,7 @@ def advise(
             fixed, why = gone, f"{why} vLLM no longer says this from {gone} on."
         known.append(Advice(
             0, sentences(fix["title"], values) or fix["title"], fix["kind"], change, why, sentences(fix["cost"], values) or "none",
-            sentences(fix["verify"], values), fix["option"], value if complete else "", fix["safety"], fix["versions"], fixed,
+            sentences(fix["verify"], values), fill(fix["option"], values)[0], value if complete else "", fix["safety"], fix["versions"], fixed,
             bool(fix["restart"]), bool(fix["root"]), fix["source"], exact,
         ))  # fmt: skip
     for rank, advice in enumerate(known, 1):

@@ -210,7 +210,7 @@ class FactBook:
             self._argument(name, value)
 
     def _read_docker_image(self, captures: dict[str, str]) -> None:
-        self.set("vllm_version", captures.get("tag"), _GIVEN)
+        self.set("vllm_version", captures.get("tag", ""), _GIVEN)
         command = arguments.cut_command(captures.get("command", ""))
         if command and " run " in captures.get("front", ""):
             self.command = self.command or captures["front"] + command

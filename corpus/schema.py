@@ -136,7 +136,7 @@ def _parse_cause(data: dict[str, Any], where: str) -> Cause:
             raise CorpusError(f'{spot}: cost is empty ("none" where there is none)')
         if fix.kind in ("flag", "env") and not fix.option:
             raise CorpusError(f"{spot}: a {fix.kind} needs 'option'")
-        if fix.option and fix.kind == "flag" and not fix.option.startswith("-"):
+        if fix.option and fix.kind == "flag" and not fix.option.startswith(("-", "{")):
             raise CorpusError(f'{spot}: option {fix.option!r} is no flag (kind = "env" for a variable)')
         if fix.versions and not _VERSIONS.match(fix.versions):
             raise CorpusError(f"{spot}: versions {fix.versions!r} is no range such as '>=0.8,<0.11'")

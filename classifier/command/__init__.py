@@ -23,7 +23,7 @@ def corrected_command(facts: Mapping[str, Any], fixes: Sequence[Advice]) -> str:
             or what the engine's configuration line says.
         fixes: The fixes in their order; only flags and variables whose values are all known count.
     """
-    if not any(fix.exact and fix.kind in ("flag", "env") for fix in fixes):
+    if not any((fix.exact and fix.kind in ("flag", "env")) or "# leave out " in fix.change for fix in fixes):
         return ""
     from .change import best
     from .shell import shell

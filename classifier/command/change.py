@@ -12,6 +12,8 @@ from .start import Start
 from .words import Word, is_assignment, split
 
 _REMARK = LazyPattern(r"(?:\s{2,}[#(]|\s#\s).*$")
+_OUT = LazyPattern(r"# (?:instead of|leave out) (?P<words>-.*)$")
+_INSTEAD = LazyPattern(r"# instead of ")
 # What texts write where a person's own value belongs.
 _PLACEHOLDER = LazyPattern(
     r"…|<|path/(?:to|in)|/(?:data|shared)/|example\.(?:org|com)|server\.yaml|(?<![A-Za-z0-9_])(?:[A-Z]|ORG|NAME|MODEL|DRAFT|"
@@ -23,15 +25,31 @@ _PLACEHOLDER = LazyPattern(
 def best(start: Start, fixes: Sequence[Advice]) -> tuple[Start, Advice] | None:
     """Return the command with the first fix that can be pasted and changes it; None where there is none."""
     for fix in fixes:
-        if not fix.exact or fix.kind not in ("flag", "env") or fix.safety == "destructive":
+        dropped = _dropped(fix.change)
+        if not dropped and (not fix.exact or fix.kind not in ("flag", "env") or fix.safety == "destructive"):
             continue
-        change = read_change(fix.change)
-        if change is None:
+        change = read_change(fix.change) if fix.exact else None
+        if change is None and (not dropped or _INSTEAD.search(fix.change)):
             continue
-        made = apply(start, *change)
+        made = start
+        for name in dropped:
+            made = made.without_option(name)
+        made = apply(made, *change) if change is not None else made
         if _said(made) != _said(start):
             return made, fix
     return None
+
+
+def _dropped(text: str) -> list[str]:
+    """Return the long names of the options that a fix takes out: ``# instead of --old VALUE``, ``# leave out --old``."""
+    found = _OUT.search(text)
+    if found is None:
+        return []
+    try:
+        words = split(found["words"])
+    except ValueError:
+        return []
+    return [part.name for part in options.read(words) if part.name]
 
 
 def _said(start: Start) -> list[str]:

@@ -103,6 +103,15 @@ class Start:
             made.parts = options.put(self.parts, change)
         return made
 
+    def without_option(self, name: str) -> Start:
+        """Return the command without one of vLLM's options; as it is where the option is not there."""
+        made = self._copy()
+        if self.inner is not None:
+            made.inner = self.inner.without_option(name)
+        else:
+            made.parts = [part for part in self.parts if part.name != name]
+        return made
+
     def with_variable(self, name: str, value: Word) -> Start:
         """Return the command with one variable set."""
         made = self._copy()

@@ -22,11 +22,16 @@ _MODULES = {
     "cache_space": ("fit_kv_cache_memory_bytes", "fit_cpu_kvcache_space"),
     "context": ("fit_max_model_len",),
     "memory": ("fit_gpu_memory_utilization", "raise_gpu_memory_utilization", "lower_gpu_memory_utilization"),
+    "options": (
+        "meant_option", "meant_options", "gone_options", "later_options", "misplaced_options", "stray_words", "option_name",
+        "option_kind", "accepted_value",
+    ),
+    "packages": ("distribution", "part_of_vllm"),
     "parallel": ("fit_tensor_parallel_size", "raise_tensor_parallel_size", "lower_tensor_parallel_size"),
     "machine": ("unified_memory",),
     "ports": ("free_port",),
     "sizes": ("total_weights_gib", "no_flag_fixes", "smallest_change_that_fits"),
-}
+}  # fmt: skip
 
 
 def _later(module: str, name: str) -> Callable[[Mapping[str, Any]], Worked]:

@@ -1,0 +1,48 @@
+"""What pip calls the package that a module belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .worked import Worked, needs
+
+DISTRIBUTIONS = {
+    "PIL": "pillow", "attr": "attrs", "bs4": "beautifulsoup4", "cv2": "opencv-python-headless", "cupy": "cupy-cuda12x",
+    "dateutil": "python-dateutil", "dotenv": "python-dotenv", "flash_attn": "flash-attn", "flash_attn_2_cuda": "flash-attn",
+    "flash_attn_interface": "flash-attn", "flashinfer": "flashinfer-python", "git": "GitPython", "google": "protobuf",
+    "jwt": "PyJWT", "mcp": "mcp", "multipart": "python-multipart", "opentelemetry": "opentelemetry-sdk", "pkg_resources": "setuptools",
+    "pynvml": "nvidia-ml-py", "python_multipart": "python-multipart", "serial": "pyserial", "skimage": "scikit-image",
+    "sklearn": "scikit-learn", "yaml": "PyYAML", "zmq": "pyzmq", "torch_xla": "torch-xla", "tvm_ffi": "apache-tvm-ffi",
+    "bnb": "bitsandbytes", "Ray": "ray",
+}  # fmt: skip
+"""Modules whose package has another name; elsewhere the names are the same but for dashes, which pip takes as they come."""
+
+NOT_ON_PYPI = frozenset(
+    {"amdsmi", "deep_gemm", "ipex_ops", "xops", "tl", "init_empty_weights", "habana_frameworks", "transformers_modules"}
+)
+"""Modules that no ``pip install`` of their name brings: parts of drivers and SDKs, builds from source, a model's own code."""
+
+
+def distribution(facts: Mapping[str, Any]) -> Worked:
+    """Return the package to install for the module that is missing; ``none`` where none has it (``vllm._C``)."""
+    module = str(facts.get("package") or "").strip("'\"` ")
+    if not module:
+        return needs("package")
+    top = module.partition(".")[0]
+    if top == "vllm" or top in NOT_ON_PYPI:
+        return Worked("none", "")
+    name = DISTRIBUTIONS.get(top, top)
+    said = (
+        f"the module {module} comes with {name}"
+        if name.lower().replace("-", "_") != module.lower().replace("-", "_")
+        else ""
+    )
+    return Worked(name, said, {"package": module})
+
+
+def part_of_vllm(facts: Mapping[str, Any]) -> Worked:
+    """Return the missing module where it is vLLM's own."""
+    module = str(facts.get("package") or "").strip("'\"` ")
+    ours = module.partition(".")[0] == "vllm"
+    return Worked(module, "") if ours else Worked("", "the module is not vLLM's own")
