@@ -22,6 +22,7 @@ _MODULES = {
     "cache_space": ("fit_kv_cache_memory_bytes", "fit_cpu_kvcache_space"),
     "context": ("fit_max_model_len",),
     "memory": ("fit_gpu_memory_utilization", "raise_gpu_memory_utilization", "lower_gpu_memory_utilization"),
+    "names": ("hub_repository", "model_folder"),
     "options": (
         "meant_option", "meant_options", "gone_options", "later_options", "misplaced_options", "stray_words", "option_name",
         "option_kind", "accepted_value",

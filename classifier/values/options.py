@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ...corpus import options
-from .worked import Worked, needs
+from .worked import Worked
 
 _KEY = re.compile(r"Give it as the key (\w+) of (--[\w-]+)")
 _PART = re.compile(r"Give it as a key of (--[\w-]+)")
@@ -77,7 +77,7 @@ def stray_words(facts: Mapping[str, Any]) -> Worked:
     """Return the refused words that stand in front of all options; ``none`` where there are only options."""
     text = str(facts.get("option") or "")
     if not text:
-        return needs("option")
+        return Worked("", "the log names no option")
     words = []
     for word in text[:2000].split():
         if _NAME.fullmatch(word.partition("=")[0]):
@@ -87,7 +87,7 @@ def stray_words(facts: Mapping[str, Any]) -> Worked:
 
 
 def _nothing(facts: Mapping[str, Any]) -> Worked:
-    return Worked("", "no option that was refused is of that kind") if facts.get("option") else needs("option")
+    return Worked("", "no option that was refused is of that kind") if facts.get("option") else Worked("", "the log names no option")
 
 
 def _told(found: Iterable[Refused]) -> str:
@@ -212,7 +212,7 @@ def option_name(facts: Mapping[str, Any]) -> Worked:
     """Return the option that a message is about as it is written on the command line: ``Load format`` → ``--load-format``."""
     text = str(facts.get("option") or "").strip().partition("/")[0].partition(",")[0]
     if not text:
-        return needs("option")
+        return Worked("", "the log names no option")
     name = text if text.startswith("-") else "--" + re.sub(r"[\s_]+", "-", text.lower())
     known = _NAME.fullmatch(name) and options.lifetime(name)
     return Worked(name, "") if known else Worked("", f"{text!r} names no option")
@@ -221,7 +221,7 @@ def option_name(facts: Mapping[str, Any]) -> Worked:
 def option_kind(facts: Mapping[str, Any]) -> Worked:
     """Return what the option takes: ``json``, ``int``, ``switch`` and so on."""
     option = _described(facts)
-    return Worked(option.kind, "") if option else needs("option")
+    return Worked(option.kind, "") if option else Worked("", "the log names no option")
 
 
 def accepted_value(facts: Mapping[str, Any]) -> Worked:
@@ -235,7 +235,7 @@ def accepted_value(facts: Mapping[str, Any]) -> Worked:
     listed = re.findall(r"'([^']{1,60})'", str(facts.get("allowed") or "")[:2000])
     accepted = listed or [str(choice) for choice in (option.choices if option else ())]
     if not name or len(accepted) < 2:
-        return needs("option", "allowed")
+        return Worked("", "nothing tells what is accepted")
     given = str(facts.get("given") or "").strip("'\"` ")
     like = get_close_matches(given, accepted, n=1, cutoff=0.6)
     said = f"accepted: {', '.join(accepted[:40])}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .worked import Worked, needs
+from .worked import Worked
 
 DISTRIBUTIONS = {
     "PIL": "pillow", "attr": "attrs", "bs4": "beautifulsoup4", "cv2": "opencv-python-headless", "cupy": "cupy-cuda12x",
@@ -28,7 +28,7 @@ def distribution(facts: Mapping[str, Any]) -> Worked:
     """Return the package to install for the module that is missing; ``none`` where none has it (``vllm._C``)."""
     module = str(facts.get("package") or "").strip("'\"` ")
     if not module:
-        return needs("package")
+        return Worked("", "the log names no module")
     top = module.partition(".")[0]
     if top == "vllm" or top in NOT_ON_PYPI:
         return Worked("none", "")

@@ -30,12 +30,14 @@ def test_names_that_fixes_may_use():
         "gone_options",
         "halve_max_num_batched_tokens",
         "halve_max_num_seqs",
+        "hub_repository",
         "later_options",
         "lower_gpu_memory_utilization",
         "lower_tensor_parallel_size",
         "meant_option",
         "meant_options",
         "misplaced_options",
+        "model_folder",
         "no_flag_fixes",
         "option_kind",
         "option_name",
@@ -426,6 +428,21 @@ class TestSizes:
 def test_another_port(port, expected):
     """The next one, within the range of ports."""
     assert worked("free_port", port=port).value == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "repository", "folder"),
+    [
+        ("acme/llm-7b", "acme/llm-7b", ""), ("/models/llm", "", "/models/llm"), ("./out", "", "./out"), ("~/llm", "", "~/llm"),
+        ("", "", ""), ("a/b/c", "", ""), ("acme/llm; rm -rf /", "", ""), ("s3://bucket/llm", "", ""), ("llm", "", ""), ("/a b", "", ""),
+    ],
+)  # fmt: skip
+def test_a_name_that_a_command_may_hold(model, repository, folder):
+    """A repository and a folder are told apart, and nothing that a shell would read otherwise gets into a command."""
+    assert (repository, folder) == (
+        worked("hub_repository", model=model).value,
+        worked("model_folder", model=model).value,
+    )
 
 
 @pytest.mark.parametrize(
