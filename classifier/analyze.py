@@ -12,11 +12,12 @@ from typing import Any
 
 from .arguments import unfinished
 from .facts import FactBook
-from .match import hits_of_trace, match_line
+from .match import TraceRules, match_line
 from .model import STAGES, Hit, Incident, Line, StageSpan, Trace
 from .prefix import split_line
 from .read import Block
 from .scan import Scanner, SteadyScanner
+from .servers import Servers
 from .stages import begins, engine_of_traces, reached, time_stages
 from .traces import TraceReader
 from .versions import version_key
@@ -63,7 +64,7 @@ class Engine:
     def __init__(self, rules: list[Any]) -> None:
         self.rules = rules
         self.line_rules = [rule for rule in rules if rule.pattern]
-        self.trace_rules = [rule for rule in rules if not rule.pattern]
+        self.trace_rules = TraceRules([rule for rule in rules if not rule.pattern])
         self.tries = [FACT_TRIES if rule.role == "fact" else TRIES for rule in self.line_rules]
         self.serving = {
             index for index, rule in enumerate(self.line_rules) if rule.frequent and rule.stage == "serving"
@@ -80,9 +81,14 @@ class Engine:
 
 
 class Analysis:
-    """Takes blocks in order; ``finish`` returns the incidents."""
+    """Takes blocks in order; ``finish`` returns the incidents.
 
-    def __init__(self, engine: Engine) -> None:
+    Args:
+        engine: The rules.
+        shares: Whether other servers' lines were taken out of the log, and left empty ones.
+    """
+
+    def __init__(self, engine: Engine, shares: bool = False) -> None:
         self._engine = engine
         self._traces = TraceReader()
         self._incidents: list[Incident] = [Incident(0, 1)]
@@ -103,6 +109,9 @@ class Analysis:
         self._tail_number = 1
         self._errors = 0
         self._sample = b""
+        self._servers = Servers()
+        self._others: dict[str, Analysis] = {}
+        self._shares = shares
         self.lines = 0
         self.bytes = 0
 
@@ -113,14 +122,25 @@ class Analysis:
 
     def fork(self) -> Analysis:
         """Return a copy that can be finished, or fed with something else, while this one goes on."""
-        shared = [self._engine, self._scanner, *self._engine.rules]
+        shared = [self._engine, *self.scanners(), *self._engine.rules]
         return deepcopy(self, {id(item): item for item in shared})
 
+    def scanners(self) -> list[Scanner | SteadyScanner]:
+        """Return the scanners in use, those for other servers of the log included."""
+        return [self._scanner, *(scanner for other in self._others.values() for scanner in other.scanners())]
+
     def feed(self, block: Block) -> None:
-        """Read one block."""
-        data = block.data
+        """Read one block, with the lines of each server on their own where it shows several."""
         if not self._sample:
-            self._sample = data[:4096].strip()
+            self._sample = block.data[:4096].strip()
+        own, others = self._servers.split(block)
+        self._read_own(own)
+        for name, part in others.items():
+            self._shares = True
+            self._others.setdefault(name, Analysis(self._engine, shares=True)).feed(part)
+
+    def _read_own(self, block: Block) -> None:
+        data = block.data
         self.incident.contexts.extend(data)
         found = self._scanner.find(data)
         # Ends are ordered, starts are what lines are found by.
@@ -180,7 +200,8 @@ class Analysis:
                     if rule not in done and rule not in rules:
                         rules[rule] = words[word].decode()
                 index += 1
-            if rules or structure or traces.open:
+            # In a log that servers share, a line without anything is another's: an own one bears the container's name.
+            if rules or structure or (traces.open and not (self._shares and start == end)):
                 self._line(data, start, end, number, rules)
             # CRLF is one line end, a bare CR another.
             position = end + 2 if data[end : end + 2] == b"\r\n" else end + 1
@@ -362,7 +383,7 @@ class Analysis:
         incident.traces = list(self._traces.traces)
         for trace in incident.traces:
             trace.incident = incident.index
-            incident.hits += hits_of_trace(self._engine.trace_rules, trace)
+            incident.hits += self._engine.trace_rules.hits(trace)
         self._book.hint("engine", engine_of_traces(incident.traces))
         incident.facts = self._book.facts()
         incident.reached = reached(incident.stages, incident.traces, incident.hits)
@@ -380,7 +401,20 @@ class Analysis:
             self._keep_context(line)
 
     def finish(self) -> list[Incident]:
-        """Read the end of the log and return all incidents."""
+        """Read the end of the log and return all incidents, those of the first server first."""
+        incidents = self._finish_own()
+        if self._others:
+            for incident in incidents:
+                incident.server = self._servers.names[0]
+        for name, other in self._others.items():
+            more = other.finish()
+            for incident in more:
+                incident.server = name
+            more[-1].tail = other.tail()
+            incidents = [*incidents, *more]
+        return incidents
+
+    def _finish_own(self) -> list[Incident]:
         self._last_of_frequent()
         for rule, line, captures in self._ahead:
             # No start followed: the log is not in order, or names its command at the end.

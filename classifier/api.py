@@ -5,14 +5,23 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..corpus.store import Corpus, load, plugin_folders
 from .analyze import Analysis, Engine
+from .answer import Known
 from .decide import decide
 from .errors import InputError
 from .model import Diagnosis
 from .read import read_blocks
+
+if TYPE_CHECKING:
+    from .guess import Guesser
+
+ENGINES = ("auto", "rules", "model")
+"""What decides: rules first and the text model where none does; rules alone; the model alone."""
+MODEL_VARIABLE = "VLLM_TRIAGE_MODEL"
+"""Names the folder of a model, where the caller names none."""
 
 
 class Triage:
@@ -23,6 +32,13 @@ class Triage:
         only: If given, only causes of these buckets (or ``bucket/cause``) are answers.
         ignore: Buckets (or ``bucket/cause``, or full rule ids) that are never answers.
         vllm_version: The release that the advice is for, whatever the log says.
+        engine: ``auto``: rules decide, and where none does, the text model is asked; ``rules``: it is never asked;
+            ``model``: the rules that decide are silent (facts, stages and exceptions are read all the same).
+        model: Folder of a model made by ``vllm-triage train``; default is what VLLM_TRIAGE_MODEL names, else none.
+
+    Raises:
+        InputError: There is no such model, or it cannot be read.
+        ValueError: ``engine`` is none of the three.
     """
 
     def __init__(
@@ -31,12 +47,26 @@ class Triage:
         only: Iterable[str] = (),
         ignore: Iterable[str] = (),
         vllm_version: str = "",
+        *,
+        engine: str = "auto",
+        model: str | os.PathLike[str] = "",
     ) -> None:
+        if engine not in ENGINES:
+            raise ValueError(f"engine {engine!r} is none of {', '.join(ENGINES)}")
         self.corpus: Corpus = load([*rule_folders, *plugin_folders()])
         only, ignore = frozenset(only), frozenset(ignore)
         rules = [rule for rule in self.corpus.rules if _wanted(rule, only, ignore)]
+        if engine == "model":
+            rules = [rule for rule in rules if rule.role == "fact"]
         self._engine = Engine(rules)
         self._version = vllm_version
+        guesser = None if engine == "rules" else self._guesser
+        self._known = Known(self.corpus, guesser, engine == "model", only, ignore)
+        self._model: Guesser | None = None
+        self._folder = os.fspath(model) or os.environ.get(MODEL_VARIABLE, "")
+        if engine == "model" or (self._folder and engine != "rules"):
+            # A model that is not there is told before a log is read.
+            self._guesser()
 
     def diagnose(self, source: Any) -> Diagnosis:
         """Return the diagnosis of a log.
@@ -76,9 +106,22 @@ class Triage:
         if self._version:
             for incident in incidents:
                 incident.facts["vllm_version"] = self._version
-        answer = decide(incidents, analysis.tail(), self.corpus)
+        answer = decide(incidents, analysis.tail(), self._known)
         answer.lines, answer.bytes = analysis.lines, analysis.bytes
         return answer
+
+    @property
+    def own_buckets(self) -> frozenset[str]:
+        """Buckets that the user's model knows, where there is one."""
+        return self._model.own_buckets if self._model is not None else frozenset()
+
+    def _guesser(self) -> Guesser:
+        """Return the text model; reading it waits until a log asks for it."""
+        if self._model is None:
+            from .guess import Guesser
+
+            self._model = Guesser(self._folder, self._known.alone)
+        return self._model
 
 
 def _wanted(rule: Any, only: frozenset[str], ignore: frozenset[str]) -> bool:

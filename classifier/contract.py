@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .command import corrected
-from .mask import mask, mask_value
+from .mask import mask, mask_lines, mask_value
 from .model import STAGES, Diagnosis, Evidence
 
 TEXT = 2000
@@ -35,7 +35,7 @@ def as_dict(answer: Diagnosis) -> dict[str, Any]:
         "evidence": [_evidence(item) for item in answer.evidence],
         "symptoms": [_evidence(item) for item in answer.symptoms],
         "chain": [_evidence(item) for item in answer.chain],
-        "context": [{"line": item.line, "text": shown(item.text), "process": item.process} for item in answer.context],
+        "context": _context(answer.context),
         "alternatives": [{"bucket": bucket, "confidence": confidence} for bucket, confidence in answer.alternatives],
         "startup": {"reached": answer.reached, "stages": _stages(answer)},
         "facts": {name: value for name, value in answer.facts.items() if name != "command"},
@@ -78,7 +78,14 @@ def without_secrets(answer: Diagnosis) -> Diagnosis:
 def shown(text: str) -> str:
     """Return a log line as answers show it: no secrets, no control characters, not endless."""
     # Masked before it is cut: half a token is no longer told as one.
-    text = mask(_printable(text[: 2 * TEXT].replace("\n", " ")))
+    return _cut(mask(_one_line(text)))
+
+
+def _one_line(text: str) -> str:
+    return _printable(text[: 2 * TEXT].replace("\n", " "))
+
+
+def _cut(text: str) -> str:
     return (text if len(text) <= TEXT else text[:TEXT] + " …").rstrip()
 
 
@@ -96,6 +103,14 @@ def _secrets(plain: Any, masked: Any) -> set[str]:
         return {secret for value, other in zip(plain, masked, strict=False) for secret in _secrets(value, other)}
     # A command line is masked in parts; and a short value stands in many words.
     return {plain} if isinstance(plain, str) and plain != masked and 6 <= len(plain) <= 300 else set()
+
+
+def _context(lines: list[Evidence]) -> list[dict[str, Any]]:
+    texts = mask_lines(_one_line(item.text) for item in lines)
+    return [
+        {"line": item.line, "text": _cut(text), "process": item.process}
+        for item, text in zip(lines, texts, strict=True)
+    ]
 
 
 def _evidence(item: Evidence) -> dict[str, Any]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from .advise import advise, sentences
-from .command import corrected_command
+from .answer import Known, answer_for, answer_of_guess, chain_of, evidence_for, evidence_of, line_evidence
 from .diagnose import ORDER, READY, STRENGTH, silent_end, stop_line, untold, weigh, wrappers
+from .lazy import LazyPattern
 from .model import Candidate, Diagnosis, Evidence, Hit, Incident, Line, Trace
-from .release import gone_from, release_for
+from .servers import answer_among_servers
 
 ACCEPT = 0.5
 """Score below which a candidate is no answer, only an alternative."""
@@ -16,23 +14,30 @@ ACCEPT = 0.5
 # Confidence by strength of the deciding rule, before what competes with it is taken off (calibrated on logs, see docs/accuracy.md).
 WAITS = frozenset({"nccl_hang", "mqllmengine_stall", "client_connection", "performance_degradation"})
 """Buckets whose symptoms say that something waits: over as soon as requests are answered again."""
+_PROGRESS = LazyPattern(r'" 200|generation throughput: (?!0\.0 )\d[\d.]* tokens/s|Running: 0 reqs')
+"""An answer, tokens, or nothing left to do."""
 CONFIDENCE = {"certain": 0.985, "strong": 0.955, "weak": 0.88, "guess": 0.6}
 
 
-def decide(incidents: list[Incident], tail: list[Line], corpus: Any) -> Diagnosis:
-    """Return the diagnosis of a log from its incidents; the last one counts.
+def decide(incidents: list[Incident], tail: list[Line], known: Known) -> Diagnosis:
+    """Return the diagnosis of a log from its incidents: where servers share it, that of the one which failed."""
+    return answer_among_servers(incidents, tail, lambda own, end: _decide_server(own, end, known))
+
+
+def _decide_server(incidents: list[Incident], tail: list[Line], known: Known) -> Diagnosis:
+    """Return the diagnosis of one server from its incidents; the last one counts.
 
     The one before counts where the last is but a restart that has got nowhere yet.
     """
     incident = incidents[-1]
-    answer = _decide_one(incident, tail, corpus)
+    answer = _decide_one(incident, tail, known)
     if (
         len(incidents) > 1
         and (not answer.failed or answer.decided_by == "stage")
         and ORDER.get(incident.reached, -1) < READY
     ):
         earlier = incidents[-2]
-        before = _decide_one(earlier, [], corpus)
+        before = _decide_one(earlier, [], known)
         if before.failed:
             before.notes.append(
                 f"A restart follows on line {incident.first}; it had reached «{incident.reached or 'launch'}» when the log ends."
@@ -44,17 +49,21 @@ def decide(incidents: list[Incident], tail: list[Line], corpus: Any) -> Diagnosi
     return answer
 
 
-def _decide_one(incident: Incident, tail: list[Line], corpus: Any) -> Diagnosis:
+def _decide_one(incident: Incident, tail: list[Line], known: Known) -> Diagnosis:
     candidates = weigh(incident)
     symptoms = wrappers(incident)
     traces = untold(incident)
     best = candidates[0] if candidates and candidates[0].score >= ACCEPT else None
-    if best is not None:
-        answer = _from_candidate(best, candidates, corpus, incident)
+    if known.alone:
+        answer = _by_model_alone(incident, tail, known)
+    elif best is not None:
+        answer = _from_candidate(best, candidates, known, incident)
     else:
-        answer = _without_cause(incident, tail, corpus, candidates, symptoms, traces)
+        answer = _without_cause(incident, tail, known, candidates, symptoms, traces)
     answer.symptoms = [
-        _evidence(hit, "symptom") for hit in symptoms if hit.line.number not in {item.line for item in answer.evidence}
+        evidence_of(hit, "symptom")
+        for hit in symptoms
+        if hit.line.number not in {item.line for item in answer.evidence}
     ][:40]
     if answer.evidence:
         answer.context = [
@@ -72,7 +81,7 @@ def _decide_one(incident: Incident, tail: list[Line], corpus: Any) -> Diagnosis:
     return answer
 
 
-def _from_candidate(best: Candidate, candidates: list[Candidate], corpus: Any, incident: Incident) -> Diagnosis:
+def _from_candidate(best: Candidate, candidates: list[Candidate], known: Known, incident: Incident) -> Diagnosis:
     rivals = [other for other in candidates[1:] if other.bucket != best.bucket and other.score > ACCEPT - 0.3]
     confidence = CONFIDENCE[best.hit.rule.strength]
     if best.hit.quoted:
@@ -82,9 +91,9 @@ def _from_candidate(best: Candidate, candidates: list[Candidate], corpus: Any, i
     if rivals:
         gap = best.score - rivals[0].score
         confidence -= max(0.0, 0.12 * (1 - gap / 0.8)) if gap < 0.8 else 0.0
-    answer = _answer(best.bucket, best.cause, confidence, "rule", corpus, incident, best.hit)
-    answer.evidence = _evidence_of(best, incident)
-    answer.chain = _chain(best.hit)
+    answer = answer_for(best.bucket, best.cause, confidence, "rule", known, incident, best.hit)
+    answer.evidence = evidence_for(best, incident)
+    answer.chain = chain_of(best.hit)
     total = confidence
     for other in rivals[:6]:
         if other.bucket in {name for name, _ in answer.alternatives}:
@@ -99,7 +108,7 @@ def _from_candidate(best: Candidate, candidates: list[Candidate], corpus: Any, i
 def _without_cause(
     incident: Incident,
     tail: list[Line],
-    corpus: Any,
+    known: Known,
     candidates: list[Candidate],
     symptoms: list[Hit],
     traces: list[Trace],
@@ -124,23 +133,45 @@ def _without_cause(
             ),
         )
         if not fatal or hit.rule.bucket != "engine_dead":
-            answer = _answer(hit.rule.bucket, hit.rule.cause, 0.87, "rule", corpus, incident, hit)
-            answer.evidence = [_evidence(hit, "cause")]
+            answer = answer_for(hit.rule.bucket, hit.rule.cause, 0.87, "rule", known, incident, hit)
+            answer.evidence = [evidence_of(hit, "cause")]
             answer.explanation.append(f"no cause in the log: the wrapper {hit.rule.id} is all there is")
             return _with_alternatives(answer, candidates)
     if fatal and not ready:
-        return _with_alternatives(_unknown(corpus, incident, fatal, tail, 0.5), candidates, "engine_bug")
+        return _with_alternatives(_unknown(known, incident, fatal, tail, 0.5), candidates, "engine_bug")
     if silent_end(incident, tail) and not fatal:
-        answer = _answer("nccl_hang", "silent_distributed_init", 0.66, "stage", corpus, incident, None)
-        answer.evidence = [_line_evidence(tail[-1])] if tail else []
+        answer = answer_for("nccl_hang", "silent_distributed_init", 0.66, "stage", known, incident, None)
+        answer.evidence = [line_evidence(tail[-1])] if tail else []
         seen = [span for span in incident.stages if span.stage == "distributed_init"]
         answer.explanation.append(
             f"the log stops in distributed start-up (last mark on line {seen[-1].line if seen else '?'}), nothing follows"
         )
         return _with_alternatives(answer, candidates)
     if fatal and not incident.stages and not stopped:
-        return _with_alternatives(_unknown(corpus, incident, fatal, tail, 0.45), candidates, "engine_bug")
-    return _healthy(incident, tail, corpus, candidates, fatal, stopped, ready)
+        return _with_alternatives(_unknown(known, incident, fatal, tail, 0.45), candidates, "engine_bug")
+    return _healthy(incident, tail, known, candidates, fatal, stopped, ready)
+
+
+def _by_model_alone(incident: Incident, tail: list[Line], known: Known) -> Diagnosis:
+    """Return what the text model says; where it has nothing to judge, what the stage says."""
+    ready, stopped = ORDER.get(incident.reached, -1) >= READY, bool(stop_line(incident))
+    guesser = known.guesser
+    guess = guesser.ask(incident, incident.errors, tail) if guesser is not None else None
+    if guess is not None and known.answers(guess):
+        return answer_of_guess(guess, known, incident)
+    if guess is None and silent_end(incident, tail):
+        return answer_for("nccl_hang", "silent_distributed_init", 0.66, "stage", known, incident, None)
+    if guess is None or (guess.bucket == "no_failure" and (ready or stopped or guess.probability >= guess.threshold)):
+        answer = _healthy(incident, tail, known, [], [], stopped, ready)
+    else:
+        answer = answer_for("unknown", "unrecognised_failure", 1 - guess.probability, "none", known, incident, None)
+        answer.evidence = answer.tail = guess.evidence
+    if guess is not None:
+        if guess.bucket == answer.bucket == "no_failure":
+            answer.confidence, answer.decided_by = round(guess.probability, 3), "model"
+        answer.alternatives = [(name, round(share, 3)) for name, share in guess.ranked[:4] if name != answer.bucket]
+        answer.explanation.append(guess.told())
+    return answer
 
 
 def _recovered(hit: Hit, incident: Incident, tail: list[Line]) -> bool:
@@ -151,14 +182,14 @@ def _recovered(hit: Hit, incident: Incident, tail: list[Line]) -> bool:
         return True
     if ready and hit.rule.bucket == "client_connection" and ("facts/answered" in incident.fired or hit.count < 3):
         return True  # probes and strangers' requests at a server that works
-    answered = max((line.number for line in tail if '" 200' in line.text), default=0)
+    answered = max((line.number for line in tail if _PROGRESS.search(line.text)), default=0)
     return hit.rule.bucket in WAITS and last < answered
 
 
 def _healthy(  # noqa: PLR0913 - what is known when no cause was found
     incident: Incident,
     tail: list[Line],
-    corpus: Any,
+    known: Known,
     candidates: list[Candidate],
     fatal: list[Trace],
     stopped: bool,
@@ -166,7 +197,7 @@ def _healthy(  # noqa: PLR0913 - what is known when no cause was found
 ) -> Diagnosis:
     errors = [line for line in incident.errors if not _spoken_for(incident, line)]
     if not ready and not stopped and errors and not incident.stages:
-        return _with_alternatives(_unknown(corpus, incident, fatal, tail, 0.4, errors), candidates)
+        return _with_alternatives(_unknown(known, incident, fatal, tail, 0.4, errors), candidates)
     if stopped:
         cause, confidence = "stopped_from_outside", 0.93
     elif ready:
@@ -179,7 +210,7 @@ def _healthy(  # noqa: PLR0913 - what is known when no cause was found
         confidence -= 0.15
     if errors:
         confidence -= 0.04
-    answer = _answer("no_failure", cause, confidence, "stage" if incident.stages else "none", corpus, incident, None)
+    answer = answer_for("no_failure", cause, confidence, "stage" if incident.stages else "none", known, incident, None)
     marks = [span for span in incident.stages if span.stage in ("shutdown", "serving", "api_ready")] or incident.stages[
         -1:
     ]
@@ -196,45 +227,25 @@ def _spoken_for(incident: Incident, line: Line) -> bool:
 
 
 def _unknown(
-    corpus: Any,
+    known: Known,
     incident: Incident,
     traces: list[Trace],
     tail: list[Line],
     confidence: float,
     errors: list[Line] | None = None,
 ) -> Diagnosis:
-    guessed = _by_model(corpus, incident, tail)
-    if guessed is not None:
-        return guessed
-    answer = _answer("unknown", "unrecognised_failure", confidence, "none", corpus, incident, None)
+    guesser = known.guesser
+    guess = guesser.ask(incident, incident.errors, tail) if guesser is not None else None
+    if guess is not None and known.answers(guess):
+        return answer_of_guess(guess, known, incident)
+    answer = answer_for("unknown", "unrecognised_failure", confidence, "none", known, incident, None)
     telling = [
         Evidence(trace.number, trace.raw or trace.text or trace.stack()[-160:], trace.process, "telling", trace.count)
         for trace in traces[:5]
     ]
-    telling += [_line_evidence(line) for line in (errors or [])[:5]]
+    telling += [line_evidence(line) for line in (errors or [])[:5]]
     answer.evidence = telling[:3]
-    answer.tail = telling or [_line_evidence(line) for line in tail[-5:]]
-    return answer
-
-
-def _by_model(corpus: Any, incident: Incident, tail: list[Line]) -> Diagnosis | None:
-    """Return what the text model reads out of messages that no rule knows, where it is sure enough; else None."""
-    from . import text_model
-
-    errors = incident.errors or ([] if incident.traces else text_model.notable(tail))
-    guess = text_model.predict(incident.traces, errors, incident.reached)
-    if not guess or guess[0][1] < text_model.THRESHOLD or guess[0][0] in ("unknown", "no_failure"):
-        return None
-    bucket, probability = guess[0]
-    answer = _answer(bucket, "by_text_model", probability, "model", corpus, incident, None)
-    answer.evidence = text_model.evidence(incident.traces, errors, incident.reached, bucket)
-    answer.alternatives = [(name, round(share, 3)) for name, share in guess[1:4]]
-    answer.notes.append(
-        f"No rule knows these words; they are most like those of {bucket}. Its causes and fixes: vllm-triage explain {bucket}"
-    )
-    answer.explanation.append(
-        "decided by the text model: " + text_model.problem() if text_model.problem() else "decided by the text model"
-    )
+    answer.tail = telling or [line_evidence(line) for line in tail[-5:]]
     return answer
 
 
@@ -250,99 +261,3 @@ def _with_alternatives(answer: Diagnosis, candidates: list[Candidate], *more: st
     for index, name in enumerate(names[:5]):
         answer.alternatives.append((name, round(max(0.01, left * 0.5 / (index + 1)), 3)))
     return answer
-
-
-def _answer(  # noqa: PLR0913 - the parts of an answer
-    bucket: str, cause: str, confidence: float, decided_by: str, corpus: Any, incident: Incident, hit: Hit | None
-) -> Diagnosis:
-    try:
-        texts = corpus.texts(bucket)
-    except KeyError:
-        texts = {"title": bucket.replace("_", " "), "causes": {}}
-    entry = texts["causes"].get(cause, {})
-    captures = dict(hit.captures) if hit is not None else {}
-    values = {**incident.facts, **captures}
-    facts = incident.facts
-    said = [hit.rule.versions] if hit is not None else []
-    said += [other.rule.versions for other in incident.hits if not other.quoted]
-    release, assumed = release_for(facts, filter(None, said), corpus.releases)
-    gone = gone_from(hit.rule.versions, release) if hit is not None and hit.rule.source == "vllm" else ""
-    fixes = advise(entry, facts, captures, release, gone)
-    return Diagnosis(
-        bucket=bucket,
-        cause=f"{bucket}/{cause}",
-        confidence=round(min(0.99, max(0.05, confidence)), 3),
-        decided_by=decided_by,
-        title=sentences(entry.get("title", ""), values) or texts["title"],
-        summary=sentences(entry.get("summary", ""), values),
-        fixes=fixes,
-        corrected_command=corrected_command(facts, fixes) if bucket != "no_failure" else "",
-        confirm=sentences(entry.get("confirm", ""), values),
-        refute=sentences(entry.get("refute", ""), values),
-        notes=[assumed] if assumed and any(fix["versions"] for fix in entry.get("fix", ())) else [],
-    )
-
-
-def _evidence_of(best: Candidate, incident: Incident) -> list[Evidence]:
-    evidence = [_evidence(best.hit, "cause")]
-    taken = {best.hit.line.number}
-    trace = best.hit.trace
-    if trace is not None and trace.text and trace.number not in taken:
-        evidence.append(Evidence(trace.number, trace.raw or trace.text, trace.process, "cause", trace.count))
-        taken.add(trace.number)
-    for item in _place(best.hit):
-        if item.line not in taken:
-            evidence.append(item)
-            taken.add(item.line)
-    same = [
-        hit for hit in incident.hits if hit.rule.role == "cause" and hit.rule.bucket == best.bucket and not hit.quoted
-    ]
-    for hit in sorted(same, key=lambda item: (item.rule.cause != best.cause, item.line.number)):
-        if hit.line.number in taken:
-            continue
-        taken.add(hit.line.number)
-        told = next((item for item in evidence if item.text.endswith(hit.line.text)), None)
-        if told is not None:
-            # The same words from another process, or printed bare once more.
-            told.count += hit.count
-        elif len(evidence) < 4:
-            evidence.append(_evidence(hit, "cause"))
-    return evidence
-
-
-def _place(hit: Hit) -> list[Evidence]:
-    """Return the frame that speaks for the cause: the one that the rule asks for, or where a wordless exception arose."""
-    trace, rule = hit.trace, hit.rule
-    if trace is None or not trace.frames:
-        return []
-    frames = trace.frames
-    if rule.frames:
-        expression = rule.expression("frames")
-        frames = [
-            frame for frame in frames if expression.search(f"{frame.path}:{frame.function}: {frame.code}")
-        ] or frames
-    elif trace.message.strip() and not rule.innermost:
-        return []
-    frame = frames[-1]
-    lines = [(frame.line, frame.raw), (frame.code_line, frame.code_raw)]
-    return [Evidence(number, text, trace.process, "place") for number, text in lines if number and text]
-
-
-def _evidence(hit: Hit, role: str) -> Evidence:
-    count = max(hit.count, hit.trace.count if hit.trace is not None and hit.trace.number == hit.line.number else 1)
-    return Evidence(hit.line.number, hit.line.raw or hit.line.text, hit.line.process, role, count)
-
-
-def _line_evidence(line: Line) -> Evidence:
-    return Evidence(line.number, line.raw or line.text, line.process, "telling")
-
-
-def _chain(hit: Hit) -> list[Evidence]:
-    """Return the exceptions that were raised from the cause, in order."""
-    links: list[Evidence] = []
-    trace = hit.trace.cause_of if hit.trace is not None else None
-    while trace is not None and len(links) < 6:
-        if trace.text:
-            links.append(Evidence(trace.number, trace.raw or trace.text, trace.process, "chain", trace.count))
-        trace = trace.cause_of
-    return links

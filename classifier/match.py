@@ -8,6 +8,8 @@ from .model import Hit, Line, Trace
 
 WINDOW = 8192
 """Characters of a long line that a rule is tried on, around its literal."""
+KINDS = 256
+"""Exception classes for which the rules that fit are kept."""
 TIMEOUT = 0.5
 """Seconds of processor time for one try (regex counts those of the whole process)."""
 
@@ -97,21 +99,48 @@ def trace_line(trace: Trace) -> Line:
     return Line(trace.number, text, trace.process, trace.level, "", "", trace.raw or text)
 
 
-def hits_of_trace(rules: list[Any], trace: Trace) -> list[Hit]:
-    """Return a hit for every traceback rule that fits the exception."""
-    hits = []
-    for rule in rules:
-        captures = match_trace(rule, trace)
-        if captures is not None:
-            hits.append(
-                Hit(
-                    rule,
-                    trace_line(trace),
-                    captures,
-                    trace,
-                    count=trace.count,
-                    incident=trace.incident,
-                    last=trace.last,
+class TraceRules:
+    """Rules on exceptions. Cheap questions, asked once for all of them, leave few to be tried on one exception."""
+
+    def __init__(self, rules: list[Any]) -> None:
+        self._rules = [
+            (rule, *(frozenset(rule.needs.get(name, ())) for name in ("frames", "innermost"))) for rule in rules
+        ]
+        self._words = sorted({word for _, *needs in self._rules for need in needs for word in need})
+        self._automaton: Any = None
+        self._fitting: dict[str, list[tuple[Any, frozenset[str], frozenset[str]]]] = {}
+
+    def hits(self, trace: Trace) -> list[Hit]:
+        """Return a hit for every rule that fits the exception."""
+        fitting = self._of_kind(trace.kind)
+        present = self._words_of(trace.stack())
+        hits = []
+        for rule, frames, innermost in fitting:
+            if (frames and frames.isdisjoint(present)) or (innermost and innermost.isdisjoint(present)):
+                continue
+            captures = match_trace(rule, trace)
+            if captures is not None:
+                line = trace_line(trace)
+                hits.append(
+                    Hit(rule, line, captures, trace, count=trace.count, incident=trace.incident, last=trace.last)
                 )
-            )
-    return hits
+        return hits
+
+    def _words_of(self, stack: str) -> set[str]:
+        """Return the words of all rules that stand in a stack."""
+        if not stack:
+            return set()
+        if self._automaton is None:
+            from ahocorasick_rs import AhoCorasick
+
+            self._automaton = AhoCorasick(self._words)
+        return {self._words[word] for word, _, _ in self._automaton.find_matches_as_indexes(stack, overlapping=True)}
+
+    def _of_kind(self, kind: str) -> list[tuple[Any, frozenset[str], frozenset[str]]]:
+        found = self._fitting.get(kind)
+        if found is None:
+            if len(self._fitting) >= KINDS:  # a log that makes up names
+                self._fitting.clear()
+            found = [item for item in self._rules if not item[0].exception or _kind_fits(item[0], kind)]
+            self._fitting[kind] = found
+        return found

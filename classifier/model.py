@@ -145,6 +145,10 @@ class Incident:
     errors: list[Line] = field(default_factory=list)
     """First lines logged at ERROR or above, whatever they say."""
     contexts: Contexts = field(default_factory=Contexts)
+    server: str = ""
+    """The container that printed it, where a log shows several servers."""
+    tail: list[Line] = field(default_factory=list)
+    """The server's last lines, where it is not the first one of its log."""
 
 
 @dataclass(slots=True, eq=False, repr=False, match_args=False)

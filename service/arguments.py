@@ -11,6 +11,8 @@ COMMANDS = {
     "plan": ("plan", "work out whether a model fits some GPUs, and with which options"),
     "serve": ("serve", "answer over HTTP, keep the history, show the web page"),
     "history": ("history", "look into the incidents that serve keeps; export feedback"),
+    "train": ("train", "train the text model on logs of your own"),
+    "evaluate": ("evaluate", "score the answers on labelled logs"),
     "completion": ("completion", "print a completion script for a shell"),
 }
 """Sub-command to its module in service/commands and its help line."""
@@ -50,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
     below = "answer 'unknown' below this confidence (0 to 1)"
     add("--min-confidence", type=_share, default=0.0, metavar="P", help=below)
     add_rules(made)
+    add_engine(made)
     start = "the start command, where the log does not tell it: vllm serve, docker run, a compose file or a manifest"
     add("--command", default="", metavar="TEXT", help=start)
     release = "the vLLM release to advise for (default: the log's; where it tells none, the newest known)"
@@ -68,6 +71,14 @@ def add_rules(made: argparse.ArgumentParser) -> None:
     """Add ``--rules``, which several commands have."""
     text = "add the rule files of a folder, or one rule file (repeatable)"
     made.add_argument("--rules", action="append", default=[], metavar="PATH", help=text)
+
+
+def add_engine(made: argparse.ArgumentParser) -> None:
+    """Add ``--engine`` and ``--model``, which several commands have."""
+    decides = "what decides: rules, then the text model where none does (auto, default); rules alone; the model alone"
+    made.add_argument("--engine", choices=("auto", "rules", "model"), default="auto", help=decides)
+    folder = "a text model of your own, as vllm-triage train makes it (default: VLLM_TRIAGE_MODEL)"
+    made.add_argument("--model", default="", metavar="FOLDER", help=folder)
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:

@@ -73,7 +73,9 @@ def _run(files: list[str], options: Any) -> int:
     for path in options.rules:
         if not os.path.exists(path):  # noqa: PTH110 - pathlib takes longer to import than all this to run
             return _complain(f"--rules {path}: no such file or folder")
-    engine = Triage(options.rules, options.only, options.ignore, options.vllm_version)
+    engine = Triage(
+        options.rules, options.only, options.ignore, options.vllm_version, engine=options.engine, model=options.model
+    )
     asked = [*options.only, *options.ignore]
     if asked and (strange := [name for name in asked if name not in _names(engine.corpus)]):
         return _complain(f"{strange[0]!r} is no bucket, cause or rule (vllm-triage rules lists them)")
@@ -161,7 +163,8 @@ def version() -> str:
 
 
 def _complain(message: str) -> int:
-    print(f"vllm-triage: {message}", file=sys.stderr)
+    # Names of files come from strangers, too: no control sequence reaches the terminal.
+    print("".join(letter if letter.isprintable() else "?" for letter in f"vllm-triage: {message}"), file=sys.stderr)
     return EXIT_USAGE
 
 

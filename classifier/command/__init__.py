@@ -51,7 +51,17 @@ def corrected(answer: Diagnosis) -> dict[str, Any] | None:
         return None
     made, fix = found
     before, after = start.safe(), made.safe()
-    return {**{form: _form(form, before, after, answer.facts) for form in FORMS}, "fix": fix.rank, "basis": basis}
+    from ..mask import secret_words
+
+    # Words are masked one by one in a start; which of them is a secret may show only in what stands before it.
+    hidden = secret_words(answer.corrected_command)
+    forms = {}
+    for form in FORMS:
+        text = _form(form, before, after, answer.facts)
+        for word in hidden:
+            text = text.replace(word, "<secret>")
+        forms[form] = text
+    return {**forms, "fix": fix.rank, "basis": basis}
 
 
 def corrected_form(answer: Diagnosis, form: str) -> str:

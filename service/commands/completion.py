@@ -51,7 +51,7 @@ def _bash(flags: Flags, buckets: list[str]) -> str:
 {cases}
         explain|--only|--ignore|rules) {offer(buckets)}
         completion) {offer(["bash", "zsh", "fish"])}
-        --rules) COMPREPLY=($(compgen -f -- "$current")); return ;;
+        --rules|--model) COMPREPLY=($(compgen -f -- "$current")); return ;;
     esac
     if [[ "$current" == -* ]]; then
         COMPREPLY=($(compgen -W "{every}" -- "$current"))

@@ -104,6 +104,7 @@ def _serve(settings: Settings) -> int:
         return _complain(str(error))
     finally:
         if folder:
+            del os.environ["PROMETHEUS_MULTIPROC_DIR"]
             shutil.rmtree(folder, ignore_errors=True)
 
 

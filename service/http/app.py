@@ -18,6 +18,7 @@ from starlette.middleware.cors import CORSMiddleware
 from ...corpus.store import regex_build
 from ..cli import version
 from . import openapi, problems
+from .answers import FORMS
 from .chats import open_chat
 from .envelope import ID, Envelope
 from .examples import example_log
@@ -34,6 +35,8 @@ from .work.jobs import Engines, Job, Limits
 if TYPE_CHECKING:
     from ..history import History
 
+SAME = 2.0
+"""Seconds within which signals to stop are taken for one."""
 _log = logging.getLogger("vllm_triage.http")
 
 
@@ -80,14 +83,14 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
 
 def _state(settings: Settings) -> State:
-    engines = Engines(settings.rules)
+    engines = Engines(settings.rules, settings.model)
     corpus = engines.plain.corpus
     for problem in corpus.problems:
         _log.warning("rule file left out", extra={"reason": problem})
     metrics = Metrics(
         {"version": version(), "rules": str(len(corpus.rules)), "model": _model_stamp(), "regex": regex_build()}
     )
-    children = Children(settings.concurrency, settings.rules, metrics.waiting.inc)
+    children = Children(settings.concurrency, settings.rules, settings.model, metrics.waiting.inc)
     limits = Limits(settings.max_decompressed, settings.max_lines)
     return State(
         settings=settings,
@@ -129,7 +132,12 @@ def open_history(settings: Settings) -> History | None:
         return None
     if not settings.database:
         Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    history = History(url, retention_days=settings.retention_days)
+    history = History(
+        url,
+        retention_days=settings.retention_days,
+        most_incidents=settings.most_incidents,
+        power_safe=settings.power_safe,
+    )
     history.upgrade()
     return history
 
@@ -139,8 +147,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     state: State = app.state.service
     loop = asyncio.get_running_loop()
     state.loop = loop
-    # What is compiled when first needed, before the first request needs it.
-    await state.desk.quick(example_log().encode(), Job())
+    # What is loaded and compiled when first needed, before the first request needs it.
+    for form in FORMS.values():
+        await state.desk.quick(example_log().encode(), Job(form=form))
     restore = _announce_end(state, loop)
     try:
         yield
@@ -159,6 +168,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 def _announce_end(state: State, loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
     """Have a signal to stop end streams and make /readyz say no; after SIGTERM the server listens on for some seconds.
 
+    A second signal ends that wait, unless it is the first again: a supervisor's and that of its group.
+
     Returns:
         What takes that back.
     """
@@ -168,8 +179,13 @@ def _announce_end(state: State, loop: asyncio.AbstractEventLoop) -> Callable[[],
         number: handler for number in (signal.SIGTERM, signal.SIGINT) if callable(handler := signal.getsignal(number))
     }
 
+    began = 0.0
+
     def ends(number: int, frame: FrameType | None) -> None:
-        wait = state.settings.drain_seconds if number == signal.SIGTERM else 0
+        nonlocal began
+        now = loop.time()
+        began = began or now
+        wait = state.settings.drain_seconds if number == signal.SIGTERM and now - began < SAME else 0
         loop.call_soon_threadsafe(state.draining.set)
         if wait:
             loop.call_soon_threadsafe(loop.call_later, wait, before[number], number, frame)

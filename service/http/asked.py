@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PureWindowsPath
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -21,7 +21,8 @@ def label(text: str) -> str:
 
 def file_name(text: str) -> str:
     """Return the last part of a file's name, as it may be shown and kept: paths are the sender's own business."""
-    return shown(PureWindowsPath(" ".join(text.split())).name)[:NAME].strip()
+    # Masked before it is cut: a secret may be one by what stands before the last slash.
+    return shown(PureWindowsPath(shown(" ".join(text.split()))).name)[:NAME].strip()
 
 
 Label = Annotated[
@@ -35,6 +36,10 @@ Command = Annotated[
 Release = Annotated[
     str | None, Field(pattern=RELEASE, description="vLLM release to advise for", examples=["0.19.1"])
 ]  # fmt: skip
+Decides = Annotated[
+    Literal["auto", "rules", "model"] | None,
+    Field(description="what decides: rules, then the text model (auto, default); rules alone; the model alone"),
+]  # fmt: skip
 Ids = Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=50)]
 
 
@@ -47,6 +52,7 @@ class Query(BaseModel):
     name: Name = ""
     command: Command = ""
     vllm_version: Release = None
+    engine: Decides = None
     only: Annotated[Ids, Field(description="answer only with this bucket or bucket/cause (repeatable)")] = []
     ignore: Annotated[Ids, Field(description="never answer with this bucket, bucket/cause or rule (repeatable)")] = []
     min_confidence: Annotated[float, Field(ge=0, le=1, description="answer `unknown` below this")] = 0.0
@@ -62,6 +68,7 @@ class LogFields(BaseModel):
     name: Name = ""
     command: Command = ""
     vllm_version: Release = None
+    engine: Decides = None
 
 
 class Log(LogFields):
@@ -87,18 +94,20 @@ class Asked:
         self.store = query.store
         self.service, self.name = query.service, query.name
         self._command, self._version = query.command, query.vllm_version or ""
+        self._engine: str = query.engine or "auto"
 
     def add(self, fields: LogFields) -> None:
         """Take what came along with the log."""
         self.service, self.name = fields.service or self.service, fields.name or self.name
         self._command, self._version = fields.command or self._command, fields.vllm_version or self._version
+        self._engine = fields.engine or self._engine
 
     def job(self) -> Job:
         """Return what is to be done, as far as it is known."""
         query = self._query
         only, ignore = tuple(query.only), tuple(query.ignore)
         version = self._version.removeprefix("v")
-        return Job(only, ignore, version, self._command, query.min_confidence, self._form, self.name)
+        return Job(only, ignore, version, self._engine, self._command, query.min_confidence, self._form, self.name)
 
     def fresh(self, fields: LogFields | None = None) -> Asked:
         """Return the same for another log of the request."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
@@ -48,6 +50,27 @@ class Metrics:
         """Return the figures as Prometheus reads them."""
         if not os.environ.get(FOLDER):
             return generate_latest(self.registry)
+        _forget_dead(os.environ[FOLDER])
         together = CollectorRegistry()
         MultiProcessCollector(together)  # type: ignore[no-untyped-call]
         return generate_latest(together)
+
+
+def _forget_dead(folder: str) -> None:
+    """Leave out what workers had under way that were killed; what they had answered stays counted."""
+    for path in Path(folder).glob("gauge_live*.db"):
+        number = path.stem.rpartition("_")[2]
+        if number.isdigit() and not _alive(int(number)):
+            # Another worker may do the same.
+            with contextlib.suppress(FileNotFoundError):
+                mark_process_dead(int(number), folder)  # type: ignore[no-untyped-call]
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

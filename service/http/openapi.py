@@ -36,7 +36,7 @@ _FORMS: dict[type[BaseModel], dict[str, Any]] = {
     },
     Batch: {
         "type": "object", "required": ["files"], "additionalProperties": False,
-        "properties": {"files": {"type": "array", "items": _FILE, "minItems": 1, "maxItems": 20}},
+        "properties": {"files": {"type": "array", "items": _FILE, "minItems": 1, "maxItems": 100}},
     },
 }  # fmt: skip
 
@@ -69,13 +69,17 @@ def body(model: type[BaseModel]) -> dict[str, Any]:
 
 def document(app: FastAPI) -> dict[str, Any]:
     """Return the OpenAPI document of the service."""
+    # Routes import this module.
+    from .routes.feedback import Said
+    from .routes.plan import PlanRequest
+
     if app.openapi_schema is None:
         made = get_openapi(
             title=app.title, version=f"1 (report {SCHEMA_VERSION})", summary=app.summary, description=ABOUT,
             routes=app.routes, tags=TAGS, license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         )  # fmt: skip
         _, extra = models_json_schema(
-            [(model, "validation") for model in (Log, Batch, ProblemDetails, Event)],
+            [(model, "validation") for model in (Log, Batch, PlanRequest, Said, ProblemDetails, Event)],
             ref_template="#/components/schemas/{model}",
         )
         schemas = made.setdefault("components", {}).setdefault("schemas", {})
@@ -85,6 +89,10 @@ def document(app: FastAPI) -> dict[str, Any]:
         for unused in ("HTTPValidationError", "ValidationError"):
             schemas.pop(unused, None)
         _add_examples(made["paths"])
+        for operation in (operation for path in made["paths"].values() for operation in path.values()):
+            if "security" in operation:
+                # Where no key is set, none is asked for.
+                operation["security"].append({})
         app.openapi_schema = made
     return app.openapi_schema
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,22 @@ class Problem(Exception):  # noqa: N818 - the term of RFC 9457
 def busy(seconds: int = 1) -> Problem:
     """Return the problem of a service that has as much to do as it takes on."""
     return Problem("busy", "As many requests as allowed are under way: try again.", {"Retry-After": str(seconds)})
+
+
+def refuse_strange(place: str, field: str, given: str, known: Iterable[str]) -> None:
+    """Refuse a name that there is not; the nearest ones are told. It is not repeated: it may be anything.
+
+    Raises:
+        Problem: ``given`` is none of ``known``.
+    """
+    names = list(known)
+    if given in names:
+        return
+    near = difflib.get_close_matches(given, names, 3, 0.5)
+    hint = f"near: {', '.join(near)}" if near else "GET /v1/buckets and /v1/rules list what there is"
+    message = f"There is no such {field}; {hint}."
+    errors = [{"place": [place, field], "message": message}]
+    raise Problem("invalid", f"{place}.{field}: {message}", more={"errors": errors, "near": near})
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:

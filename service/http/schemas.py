@@ -20,6 +20,7 @@ class ProblemDetails(BaseModel):
     instance: str = Field(description="path of the request")
     request_id: str = Field(description="the same as in X-Request-ID and in the service's own log")
     errors: list[dict[str, Any]] | None = Field(None, description="each value that is not possible, with its place")
+    near: list[str] | None = Field(None, description="names that may have been meant")
 
 
 class IncidentRef(BaseModel):

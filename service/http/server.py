@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import logging
+import socket
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.config import STARTUP_FAILURE
 
 from .app import create_app, open_history
 from .logs import log_config
@@ -14,6 +17,9 @@ from .settings import Settings
 FACTORY = f"{__package__}.server:worker"
 KEEP_ALIVE = 75
 """Seconds that an idle connection stays open: longer than proxies keep theirs, so that they never meet a closed one."""
+UNHEALTHY = 30
+"""Seconds after which a worker that says nothing is replaced; a machine may be busy with other things for some."""
+_log = logging.getLogger("vllm_triage.http")
 
 
 def worker() -> FastAPI:
@@ -28,30 +34,76 @@ def serve(settings: Settings) -> int:
 
     Raises:
         HistoryError: The database cannot be opened.
-        ValueError: The settings ask for what is not installed.
+        ValueError: The settings ask for what is not installed, or for an address that cannot be had.
     """
-    if settings.workers > 1:
-        # Once, before several workers ask for the same.
-        if (history := open_history(settings)) is not None:
-            history.close()
-        app: FastAPI | str = FACTORY
-    else:
-        app = create_app(settings)
-    config = uvicorn.Config(
-        app, host=settings.host.strip("[]"), port=settings.port, workers=settings.workers,
-        factory=isinstance(app, str), forwarded_allow_ips=settings.forwarded_allow_ips, proxy_headers=True,
-        log_config=log_config(settings), access_log=False, server_header=False, timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=settings.shutdown_seconds, ws="none", lifespan="on",
-    )  # fmt: skip
-    if settings.workers == 1:
-        server = uvicorn.Server(config)
-        try:
-            server.run()
-        except KeyboardInterrupt:
-            return 130
-        return 0 if server.started else 2
+    # Before anything that takes time: a port that is in use is told at once.
+    sockets = bind(settings.host, settings.port)
+    try:
+        if settings.workers > 1:
+            # Once, before several workers ask for the same.
+            if (history := open_history(settings)) is not None:
+                history.close()
+            app: FastAPI | str = FACTORY
+        else:
+            app = create_app(settings)
+        config = uvicorn.Config(
+            app, workers=settings.workers, factory=isinstance(app, str), proxy_headers=True,
+            forwarded_allow_ips=settings.forwarded_allow_ips, log_config=log_config(settings), access_log=False,
+            server_header=False, timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=settings.shutdown_seconds,
+            ws="none", lifespan="on", timeout_worker_healthcheck=UNHEALTHY,
+        )  # fmt: skip
+        for one in sockets:
+            _log.info("running on %s", _address(one), extra={"workers": settings.workers})
+        return _several(config, sockets) if settings.workers > 1 else _one(config, sockets)
+    finally:
+        for one in sockets:
+            one.close()
+
+
+def bind(host: str, port: int) -> list[socket.socket]:
+    """Return sockets for a host's addresses, all of one port. They do not listen yet: that is for the workers.
+
+    Raises:
+        ValueError: The host is not known, or the port is in use.
+    """
+    made: list[socket.socket] = []
+    try:
+        for family, _, _, _, address in socket.getaddrinfo(
+            host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        ):
+            one = socket.socket(family, socket.SOCK_STREAM)
+            made.append(one)
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            # Port 0 is any free one, but the same for all.
+            one.bind((address[0], port or made[0].getsockname()[1], *address[2:]))
+            one.set_inheritable(True)
+    except OSError as error:
+        for one in made:
+            one.close()
+        raise ValueError(f"cannot listen on {host}, port {port}: {error.strerror or error}") from None
+    return made
+
+
+def _one(config: uvicorn.Config, sockets: list[socket.socket]) -> int:
+    server = uvicorn.Server(config)
+    try:
+        server.run(sockets)
+    except KeyboardInterrupt:
+        return 130
+    return 0 if server.started else 2
+
+
+def _several(config: uvicorn.Config, sockets: list[socket.socket]) -> int:
     from uvicorn.supervisors import Multiprocess
 
-    socket = config.bind_socket()
-    Multiprocess(config, [socket]).run()
-    return 0
+    supervisor = Multiprocess(config, sockets)
+    supervisor.run()
+    failed = any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes)
+    return 2 if failed else 0
+
+
+def _address(bound: socket.socket) -> str:
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

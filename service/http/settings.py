@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import ipaddress
 import json
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -22,8 +24,11 @@ from pydantic_settings import (
 from ..chat.settings import AlertmanagerSettings, ChatSettings, NotifySettings, SlackSettings, WebhookSettings
 from .keys import Key, read_key
 
-CONFIG = "VLLM_TRIAGE_CONFIG"
+PREFIX = "VLLM_TRIAGE_"
+CONFIG = f"{PREFIX}CONFIG"
 """Names the TOML file."""
+OTHERS = ("config",)
+"""Variables that are no settings."""
 STATELESS = "none"
 """The ``database`` that is none."""
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
@@ -36,7 +41,7 @@ class Settings(BaseSettings):
     """All settings of the service. Variables go before the file; what neither names has the default given here."""
 
     model_config = SettingsConfigDict(
-        env_prefix="VLLM_TRIAGE_", env_nested_delimiter="__", extra="ignore", frozen=True, hide_input_in_errors=True
+        env_prefix=PREFIX, env_nested_delimiter="__", extra="ignore", frozen=True, hide_input_in_errors=True
     )
 
     host: str = Field("127.0.0.1", description="address to listen on")
@@ -53,6 +58,12 @@ class Settings(BaseSettings):
 
     database: str = Field("", description="SQLAlchemy URL of the history; empty: a SQLite file, none: no history")
     retention_days: Annotated[int, Field(ge=0)] = Field(90, description="incidents not seen for so long go; 0: never")
+    most_incidents: Annotated[int, Field(ge=0)] = Field(
+        50_000, description="above so many the ones seen longest ago go; 0: no limit"
+    )
+    power_safe: bool = Field(
+        False, description="SQLite waits for the disk, so that a power cut loses nothing that was answered; slower"
+    )
 
     max_body: Count = Field(2 << 30, description="bytes of a request")
     max_decompressed: Count = Field(4 << 30, description="bytes of a log after unpacking")
@@ -64,8 +75,12 @@ class Settings(BaseSettings):
     stream_seconds: Annotated[float, Field(gt=0)] = Field(
         3600, description="a streamed log is taken to end after so long"
     )
-    concurrency: Count = Field(4, description="large or streamed logs worked on at once, each in its own process")
-    queue: Count = Field(128, description="further requests that may be under way; more are refused with 503")
+    concurrency: Count = Field(
+        4, description="large or streamed logs that each worker has under way at once, each in its own process"
+    )
+    queue: Count = Field(
+        128, description="further requests that may be under way in each worker; more are refused with 503"
+    )
     small: Annotated[int, Field(ge=0)] = Field(256 << 10, description="logs up to so many bytes need no process")
     rate_limit: Annotated[int, Field(ge=0)] = Field(
         600, description="requests a minute for each key or address, in each worker; 0: no limit"
@@ -91,6 +106,7 @@ class Settings(BaseSettings):
     log_format: Literal["json", "text"] = Field("json", description="one object a line, or text")
     otel_endpoint: str = Field("", description="OTLP/HTTP endpoint for traces; empty: none")
     rules: Words = Field((), description="folders with rule files of one's own")
+    model: str = Field("", description="folder of a text model of one's own, as vllm-triage train makes it")
 
     slack: SlackSettings | None = None
     webhooks: tuple[WebhookSettings, ...] = ()
@@ -107,6 +123,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Take arguments, then variables, then the TOML file that ``VLLM_TRIAGE_CONFIG`` names."""
+        _refuse_misspelt(os.environ, settings_cls.model_fields)
         sources = [init_settings, env_settings]
         if path := os.environ.get(CONFIG, ""):
             sources.append(_File(settings_cls, Path(path)))
@@ -209,9 +226,29 @@ class _File(TomlConfigSettingsSource):
     def __init__(self, settings_cls: type[BaseSettings], path: Path) -> None:
         if not path.is_file():
             raise ValueError(f"{path}: no such settings file")
-        super().__init__(settings_cls, path)
+        try:
+            super().__init__(settings_cls, path)
+        except OSError as error:
+            raise ValueError(f"{path}: the settings file cannot be read: {error.strerror}") from None
+        except ValueError as error:
+            # What is no TOML, or no UTF-8; the message has the place, not the line.
+            raise ValueError(f"{path}: {error}") from None
         if strange := sorted(set(self.toml_data) - set(settings_cls.model_fields)):
             raise ValueError(f"{path}: {strange[0]!r} is no setting")
+
+
+def _refuse_misspelt(variables: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse a variable whose name is all but that of a setting. Others with our prefix may be somebody else's.
+
+    Kubernetes sets some for every service of that name: ``VLLM_TRIAGE_SERVICE_HOST``.
+    """
+    names = [*known, *OTHERS]
+    for variable in variables:
+        if not variable.startswith(PREFIX):
+            continue
+        name = variable.removeprefix(PREFIX).partition("__")[0].lower()
+        if name not in names and (near := difflib.get_close_matches(name, names, 1, 0.8)):
+            raise ValueError(f"{variable} is no setting: did you mean {PREFIX}{near[0].upper()}?")
 
 
 def state_folder() -> Path:

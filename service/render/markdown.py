@@ -19,7 +19,8 @@ def _one(result: Result, options: Options, named: bool) -> str:
     answer = without_secrets(result.diagnosis)
     parts = [f"## {verdict_mark(answer)} {_plain(answer.title)}", ""]
     if named:
-        parts += [f"File: `{result.name}`", ""]
+        name = shown(result.name).replace("`", "'")
+        parts += [f"File: `{name}`", ""]
     facts = f" · {_plain(headline(answer.facts))}" if headline(answer.facts) else ""
     parts += [f"`{answer.cause}` · {percent(answer.confidence)}{facts}", ""]
     if answer.summary:

@@ -40,7 +40,7 @@ def render(results: Sequence[Result], options: Options) -> str:
         if index:
             console.print()
         if len(results) > 1:
-            console.print(Text(result.name, "bold underline"))
+            console.print(Text(shown(result.name), "bold underline"))
         for line in _Page(without_secrets(result.diagnosis), options, console).lines():
             console.print(line, overflow="ignore", no_wrap=True, crop=False)
     return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
@@ -251,10 +251,12 @@ class _Page:
         nearest = ", ".join(f"{bucket} ({percent(share)})" for bucket, share in answer.alternatives[:3])
         if answer.bucket == "unknown" and nearest:
             lines += self._wrap(f"nearest: {nearest}", 2, "dim")
-        more = f"more: vllm-triage explain {answer.bucket}"
+        # A bucket that a user's model made has no page.
+        page = answer.fixes or answer.decided_by != "model"
+        told = [f"vllm-triage explain {answer.bucket}"] if page else []
         if not self._options.verbose:
-            more += " · -v all evidence and fixes"
-        return [*lines, *self._wrap(more, 2, "dim")]
+            told.append("-v all evidence and fixes")
+        return [*lines, *(self._wrap(f"more: {' · '.join(told)}", 2, "dim") if told else [])]
 
     def _paste(self, text: str, indent: int, style: str) -> list[Text]:
         """Return what is there to be copied: never wrapped, a line end of ours would go with it into the shell."""

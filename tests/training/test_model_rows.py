@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,7 +14,6 @@ from vllm_triage.corpus.compiler import read_bucket
 from vllm_triage.training.model.augment import variants
 from vllm_triage.training.model.baselines import bucket_names
 from vllm_triage.training.model.dataset import CORPUS, read, terms
-from vllm_triage.training.model.evaluate import interval, score
 from vllm_triage.training.model.expand import draw
 from vllm_triage.training.model.knowledge import rule_rows
 from vllm_triage.training.model.label import _table, by_place
@@ -84,11 +82,12 @@ def test_healthy_lines_are_not_made_errors() -> None:
     assert [item.text for item in variants(row, random.Random(1))] == [row.text]
 
 
-def test_rows_come_back_as_written(tmp_path) -> None:
-    """The digest names the set, in its order."""
-    rows = [ROW, Row("höher\nzwei", "unknown", "h", "other", "0.19.1", "weights", 0.5)]
-    write_rows(tmp_path / "rows.jsonl", rows)
-    assert read_rows(tmp_path / "rows.jsonl") == rows
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.xz"])
+def test_rows_come_back_as_written(tmp_path, name: str) -> None:
+    """Compressed or not; the digest names the set, in its order."""
+    rows = [ROW, Row("höher\nzwei", "unknown", "h", "other", "0.19.1", "weights", 0.5, "a_cause")]
+    write_rows(tmp_path / name, rows)
+    assert read_rows(tmp_path / name) == rows
     assert digest_of(rows) != digest_of(rows[::-1])
 
 
@@ -129,23 +128,3 @@ def test_paths_figures_and_names_are_normalised() -> None:
 def _judged(text: str):
     incident, beside = read(text)
     return incident.traces, beside
-
-
-def test_scores_count_what_they_say() -> None:
-    """Right is the label or what is as fair; alarms are answers on healthy logs."""
-    cases: list[dict[str, Any]] = [
-        {"id": "1", "text": "a", "bucket": "lora", "also": []},
-        {"id": "2", "text": "b", "bucket": "lora", "also": ["no_gpu"]},
-        {"id": "3", "text": "c", "bucket": "no_failure"},
-    ]
-    guesses: dict[str, tuple[str, float]] = {"a": ("no_gpu", 0.9), "b": ("no_gpu", 0.4), "c": ("no_gpu", 0.8)}
-    result = score("x", cases, guesses.__getitem__, 0.5)
-    assert (result.failures, result.right, result.answered, result.answered_right) == (2, 1, 1, 0)
-    assert (result.healthy, result.alarms) == (1, 1)
-    assert result.misses == ["lora -> no_gpu 0.90 1"]
-
-
-def test_an_interval_holds_its_share() -> None:
-    """Wilson's, within 0 and 1."""
-    low, high = interval(8, 10)
-    assert 0 < low < 0.8 < high < 1

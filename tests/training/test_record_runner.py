@@ -31,7 +31,7 @@ class Answer(http.server.BaseHTTPRequestHandler):
         self.rfile.read(int(self.headers["Content-Length"]))
         self.send_response(200); self.end_headers(); self.wfile.write(b"fine")
 try:
-    server = http.server.HTTPServer(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])), Answer)
+    server = http.server.HTTPServer(("127.0.0.1", int(sys.argv[-sys.argv[::-1].index("--port")])), Answer)
 except OSError as error:
     sys.exit(str(error))
 signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
@@ -97,6 +97,17 @@ def test_two_starts_make_one_log_with_rising_times(runner: Runner):
     times = [int(time) for time in recording.times.read_text().split()]
     assert recording.log.read_text().count("Application startup complete.") == 2
     assert times == sorted(times)
+
+
+@pytest.mark.skipif(not shutil.which("setpriv"), reason="root gives up rights with setpriv")
+def test_rights_that_root_gives_up_are_not_there(runner: Runner):
+    """A port below 1024 is refused, whoever records."""
+    unprivileged = Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
+    if not unprivileged.is_file() or int(unprivileged.read_text()) <= 443:
+        pytest.skip("everybody may bind every port here")
+    recording = runner.run(fault(arguments=["--port", "443"], drop_capabilities=["net_bind_service"], stop="exit"))
+    assert "Permission denied" in recording.log.read_text()
+    assert json.loads(recording.about.read_text())["surroundings"] == ["without the right net_bind_service"]
 
 
 def test_a_small_file_system_is_seen_by_the_server_only(runner: Runner, tmp_path: Path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ...classifier.model import STAGES
 from .rows import Row
@@ -49,11 +50,36 @@ _SYNONYMS = {
 }
 
 
+_WRAPPINGS = (
+    "vllm-1  | {line}",
+    "2026-11-02T10:00:00.{n}Z stderr F {line}",
+    "Nov 02 10:00:00 node1 vllm[{n}]: {line}",
+    "(EngineCore_DP0 pid={n}) ERROR 11-02 10:00:00 [core.py:{n}] {line}",
+    "(VllmWorker rank=1 pid={n}) ERROR 11-02 10:00:00 [multiproc_executor.py:{n}] {line}",
+    "\x1b[36m(RayWorkerWrapper pid={n}, ip=10.0.0.2)\x1b[0m {line}",
+)
+"""What others, and vLLM's own processes, put in front of each line."""
+
+
+GUESSED = 3
+"""Variants of a message that no rule speaks for: its label is a guess by the module that raises it."""
+
+
 def variants(row: Row, seed: random.Random) -> Iterator[Row]:
     """Yield a row and what life makes of it; the same seed yields the same rows."""
     yield _staged(row, row.text, 1.0, seed)
     if row.origin in ("healthy", "other", "reject"):
         return
+    made = list(_altered(row, seed))
+    if row.origin == "release" and not row.cause and len(made) > GUESSED:
+        share = len(made) / GUESSED
+        made = [replace(item, weight=round(item.weight * share, 4)) for item in seed.sample(made, GUESSED)]
+    yield from made
+
+
+def _altered(row: Row, seed: random.Random) -> Iterator[Row]:
+    if seed.random() < 0.2:
+        yield _staged(row, _wrapped(row.text, seed), 0.3, seed)
     final = _FINAL.search(row.text)
     has_stack = row.text.startswith("Traceback") and final is not None
     if final is not None and has_stack:
@@ -71,9 +97,14 @@ def variants(row: Row, seed: random.Random) -> Iterator[Row]:
         yield _staged(
             row, f"ERROR 11-02 10:00:00 [core.py:{seed.randint(1, 999)}] {final['kind']}: {message}", 0.3, seed
         )
-        # Where a rule's example shows a stack, the stack tells the fault: it keeps its own.
-        for _ in range(0 if has_stack and row.origin == "rule" else 2):
-            yield _staged(row, _with_stack(row.text, final, has_stack, seed), 0.4, seed)
+        frames = row.text.count('\n  File "')
+        if frames > 2:
+            for _ in range(2):
+                yield _staged(row, _cut_above(row.text, seed.randint(1, frames - 1)), 0.4, seed)
+        elif not (has_stack and row.origin == "rule"):
+            # Where a rule's example shows a stack, the stack tells the fault: it keeps its own.
+            for _ in range(2):
+                yield _staged(row, _with_stack(row.text, final, has_stack, seed), 0.4, seed)
     elif not has_stack:
         yield _staged(row, f"{_HEAD}{above(seed)}{below(seed)}RuntimeError: {_lived(row.text, seed)}", 0.3, seed)
         yield _staged(row, _reworded(_lived(row.text, seed), seed), 0.5, seed)
@@ -87,10 +118,21 @@ def _with_stack(text: str, final: re.Match[str], has_stack: bool, seed: random.R
     return f"{_HEAD}{above(seed)}{below(seed)}{tail}"
 
 
+def _cut_above(text: str, frames: int) -> str:
+    """Return a traceback without its outermost frames."""
+    pieces = text.split('\n  File "')
+    return '\n  File "'.join([pieces[0], *pieces[1 + frames :]])
+
+
 def _staged(row: Row, text: str, share: float, seed: random.Random) -> Row:
     # Where the stage tells the fault it is given; else any, so that the model learns to lean on it lightly.
     stage = row.stage if row.stage and seed.random() < 0.7 else (seed.choice(STAGES) if seed.random() < 0.3 else "")
-    return Row(text, row.bucket, row.group, row.origin, row.release, stage, round(row.weight * share, 4))
+    return replace(row, text=text, stage=stage, weight=round(row.weight * share, 4))
+
+
+def _wrapped(text: str, seed: random.Random) -> str:
+    prefix, number = seed.choice(_WRAPPINGS), str(seed.randint(100, 999))
+    return "\n".join(prefix.replace("{n}", number).replace("{line}", line) for line in text.splitlines())
 
 
 def _lived(text: str, seed: random.Random) -> str:

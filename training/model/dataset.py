@@ -1,4 +1,4 @@
-"""From releases and rules to the training set, and from rows to the terms that the classifier reads out of them."""
+"""The training set: rows from releases, rules, recorded logs and other software, and the terms read out of each."""
 
 from __future__ import annotations
 
@@ -9,36 +9,62 @@ from pathlib import Path
 
 from ...classifier.analyze import Analysis, Engine
 from ...classifier.api import Triage
-from ...classifier.model import Incident, Line
+from ...classifier.model import Incident, Line, Trace
 from ...classifier.read import read_blocks
-from ...classifier.text_model import Unit, notable, units
+from ...classifier.text_terms import Unit, judged, units
 from ...corpus.store import load
 from .augment import variants
-from .knowledge import read_buckets, rule_rows
+from .knowledge import Known, read_buckets, rule_rows
 from .others import other_rows
+from .recorded import log_rows, recorded_logs
 from .releases import release_rows
 from .rows import Row
 
 SEED = 20261121
 CORPUS = Path(__file__).parents[2] / "corpus"
+Grown = list[tuple[Row, list[str]]]
+"""Rows and their variants with the terms of each."""
 
 
 def build(folders: list[Path], progress: Callable[[str], None]) -> list[Row]:
-    """Return the rows of the training set, before augmentation, in an order that depends on the inputs alone."""
+    """Return the rows of the training set, before augmentation, in an order that depends on the inputs alone.
+
+    Args:
+        folders: Releases: folders of sources, or archives of them (see :mod:`sources`).
+        progress: Told about each release.
+    """
+    rows = list(release_rows(folders, Triage(), SEED, progress))
+    return rows + rows_beside(rows)
+
+
+def rows_beside(releases: Iterable[Row]) -> list[Row]:
+    """Return the rows of rules, recorded logs and other software; ``releases`` tell what vLLM said from when on."""
     seed = random.Random(SEED)  # noqa: S311 (nothing is secret here)
-    rows = list(release_rows(folders, Triage(), progress))
-    rows += rule_rows(read_buckets(CORPUS), seed)
+    known: dict[str, str] = {}
+    for row in releases:
+        known.setdefault(row.group, row.release)
+    rows = list(rule_rows(read_buckets(CORPUS), seed, Known(known)))
+    if (CORPUS / "logs" / "recorded").is_dir():
+        rows += log_rows(recorded_logs(CORPUS / "logs"), judged_parts)
     rows += other_rows(seed)
     return rows
 
 
-def grow(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows with their variants. Each row draws by itself: a split before growing changes nothing."""
+def grow(rows: Iterable[Row], salt: str = "") -> list[Row]:
+    """Return the rows with their variants; another ``salt`` gives other ones.
+
+    Each row draws by itself: a split before growing changes nothing.
+    """
     grown: list[Row] = []
     for row in rows:
-        seed = random.Random(f"{SEED}:{row.group}:{row.text}")  # noqa: S311
+        seed = random.Random(f"{SEED}:{salt}{row.group}:{row.text}")  # noqa: S311
         grown += variants(row, seed)
     return grown
+
+
+def with_terms(rows: Iterable[Row], salt: str = "") -> Grown:
+    """Return rows and their variants with the terms of each; those that have none are left out."""
+    return [(row, found) for row in grow(rows, salt) if (found := terms(row))]
 
 
 def terms(row: Row) -> list[str]:
@@ -49,18 +75,27 @@ def terms(row: Row) -> list[str]:
 
 def read_units(text: str, stage: str = "") -> list[Unit]:
     """Return what the classifier judges a piece of log by, with all rules silent."""
-    incident, beside = read(text)
-    return units(incident.traces, beside, stage or incident.reached)
+    incident, traces, beside = judged_parts(text)
+    return units(traces, beside, stage or incident.reached)
+
+
+def judged_parts(text: str) -> tuple[Incident, list[Trace], list[Line]]:
+    """Return the last incident of a log, and the exceptions and lines that it is judged by."""
+    incident, tail = _analysed(text)
+    return (incident, *judged(incident, incident.errors, tail))
 
 
 def read(text: str) -> tuple[Incident, list[Line]]:
     """Return the last incident of a log, read without any rule but those on facts, and the lines to judge beside it."""
+    incident, tail = _analysed(text)
+    return incident, judged(incident, incident.errors, tail)[1]
+
+
+def _analysed(text: str) -> tuple[Incident, list[Line]]:
     analysis = Analysis(_silent())
     for block in read_blocks(text + "\n"):
         analysis.feed(block)
-    incident = analysis.finish()[-1]
-    beside = incident.errors or ([] if incident.traces else notable(analysis.tail()) or analysis.tail()[-2:])
-    return incident, beside
+    return analysis.finish()[-1], analysis.tail()
 
 
 @cache

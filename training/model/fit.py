@@ -1,33 +1,47 @@
-"""Fits the linear model with scikit-learn: vocabulary, weights, calibration, and from where on it may answer."""
+"""Fits the linear model with scikit-learn, its weights rounded so that the exported file holds the same numbers."""
 
 from __future__ import annotations
 
 import math
+import random
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .dataset import grow, terms
+from . import confidence
+from .cases import compose, verdicts
+from .confidence import ABSTAINS, Confidence, Verdict
+from .dataset import SEED, Grown, with_terms
+from .profiles import Profiles, profiles_of
 from .rows import Row
+from .vocabulary import Vocabulary
+from .vocabulary import learn as learn_vocabulary
 
-ABSTAINS = ("unknown", "no_failure")
-"""Buckets that are no answer: the model says with them that there is nothing to name."""
-HELD_OUT_PROGRAMS = frozenset({"other/web", "other/native", "other/kernel", "other/java", "other/inference"})
-PRECISION = 0.90
-"""What answers above the threshold must reach on messages that were not trained on."""
+if TYPE_CHECKING:
+    from ...classifier.text_weights import TextModel
+
+__all__ = ("ABSTAINS", "Fitted", "Settings", "calibrate", "fit", "fit_grown", "fold_of", "judge", "split")
+
+WRAPPERS = 400
+"""Of each kind, the most that is put around a failure when a log is composed."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, frozen=True)
 class Settings:
-    """What validation chooses."""
+    """What validation chooses (``choose.py``)."""
 
-    strength: float = 3.0
-    """C of the logistic regression; of 3, 10 and 30 the one that answers most at the wanted precision."""
+    strength: float = 10.0
+    """C of the logistic regression."""
     least_groups: int = 2
     """Messages that must have a term for it to count."""
     most_terms: int = 24000
+    most_grams: int = 12000
+    gram: float = 0.35
+    """What a piece of a word counts for against a word."""
+    kind: str = "logistic"
+    """Learner: ``logistic`` (multinomial), ``svm`` (linear, one against the rest) or ``sgd``."""
 
 
 @dataclass(slots=True)
@@ -36,157 +50,147 @@ class Fitted:
 
     estimator: Any
     buckets: list[str]
-    keys: list[int]
-    """CRC-32 of every term, ascending; row ``i`` of the weights belongs to ``keys[i]``."""
-    rarity: list[float]
-    unseen: float
+    vocabulary: Vocabulary
+    quantised: Any
+    """Weights as int8, a row a term."""
+    scales: Any
+    """What each row's whole numbers are multiplied with."""
+    profiles: Profiles
+    """Words of known failures."""
+    confidence: Confidence
     temperature: float = 1.0
-    threshold: float = 1.0
 
-    def matrix(self, rows: Sequence[Sequence[str]]) -> Any:
-        """Return the feature matrix of rows given as terms."""
-        return _matrix(rows, {key: index for index, key in enumerate(self.keys)}, self.rarity, self.unseen)
+    @property
+    def keys(self) -> list[int]:
+        """CRC-32 of every term, ascending; row ``i`` of the weights belongs to ``keys[i]``."""
+        return self.vocabulary.keys
 
-    def logits(self, rows: Sequence[Sequence[str]]) -> Any:
-        """Return scikit-learn's scores."""
-        return self.estimator.decision_function(self.matrix(rows))
+    @property
+    def threshold(self) -> float:
+        """Probability from which on the model answers."""
+        return self.confidence.threshold
+
+    @threshold.setter
+    def threshold(self, value: float) -> None:
+        self.confidence.threshold = value
+
+    def scores(self, rows: Sequence[Sequence[str]]) -> tuple[Any, Any, Any]:
+        """Return of rows given as terms scikit-learn's scores, how much is known, and how like a known failure each is."""
+        matrix, known = self.vocabulary.matrix(rows)
+        return self.estimator.decision_function(matrix), known, self.profiles.likeness(matrix, len(self.buckets))
 
     def probabilities(self, rows: Sequence[Sequence[str]]) -> Any:
-        """Return calibrated probabilities."""
+        """Return the shares of the buckets in single units."""
         from scipy.special import softmax
 
-        return softmax(self.logits(rows) / self.temperature, axis=1)
+        return softmax(self.scores(rows)[0] / self.temperature, axis=1)
+
+    def exported(self) -> TextModel:
+        """Return the model as the classifier reads it."""
+        from ...classifier.text_weights import TextModel
+        from .export import described, packed
+
+        return TextModel(packed(self), described(self))
 
 
 def fit(rows: Iterable[Row], settings: Settings) -> Fitted:
     """Fit on rows (they are augmented here)."""
-    import numpy as np
-    from sklearn.linear_model import LogisticRegression
+    return fit_grown(with_terms(rows), settings)
 
-    grown = [(row, found) for row in grow(rows) if (found := terms(row))]
-    keys, rarity, unseen = _vocabulary(grown, settings)
-    lists = [found for _, found in grown]
+
+def fit_grown(grown: Grown, settings: Settings) -> Fitted:
+    """Fit on rows that were augmented, with their terms.
+
+    Raises:
+        ValueError: They are all of one bucket.
+    """
+    import numpy as np
+
+    vocabulary = learn_vocabulary(grown, settings.least_groups, settings.most_terms, settings.most_grams, settings.gram)
     labels = np.array([row.bucket for row, _ in grown])
     many = Counter(labels.tolist())
     # A rare bucket counts for more, a frequent one for less, by the root of its frequency.
     weights = np.array([row.weight / math.sqrt(many[row.bucket]) for row, _ in grown])
     weights *= len(weights) / weights.sum()
-    data = _matrix(lists, {key: index for index, key in enumerate(keys)}, rarity, unseen)
-    estimator = LogisticRegression(C=settings.strength, max_iter=120, tol=2e-3)
-    estimator.fit(data, labels, sample_weight=weights)
-    # Rounded here, so that scikit-learn and the exported file hold the same numbers.
-    estimator.coef_ = estimator.coef_.astype(np.float16).astype(np.float64)
+    estimator = _learner(settings)
+    matrix, _ = vocabulary.matrix([found for _, found in grown])
+    estimator.fit(matrix.astype(np.float32), labels, sample_weight=weights.astype(np.float32))
+    if len(estimator.classes_) == 2:
+        # scikit-learn keeps one row of weights for two buckets; two rows of half of it say the same.
+        estimator.coef_ = np.vstack([-estimator.coef_, estimator.coef_]) / 2
+        estimator.intercept_ = np.concatenate([-estimator.intercept_, estimator.intercept_]) / 2
+    quantised, scales = _rounded(estimator.coef_.astype(np.float64).T)
+    estimator.coef_ = np.ascontiguousarray((quantised * scales.astype(np.float64)[:, None]).T)
     estimator.intercept_ = estimator.intercept_.astype(np.float32).astype(np.float64)
-    return Fitted(estimator, [str(name) for name in estimator.classes_], keys, rarity, unseen)
+    buckets = [str(name) for name in estimator.classes_]
+    return Fitted(estimator, buckets, vocabulary, quantised, scales, profiles_of(grown, matrix, buckets), Confidence())
 
 
-def _vocabulary(grown: list[tuple[Row, list[str]]], settings: Settings) -> tuple[list[int], list[float], float]:
+def _learner(settings: Settings) -> Any:
+    """Return an estimator of scikit-learn's that is linear."""
+    if settings.kind == "svm":
+        from sklearn.svm import LinearSVC
+
+        return LinearSVC(C=settings.strength, max_iter=300, random_state=SEED)
+    if settings.kind == "sgd":
+        from sklearn.linear_model import SGDClassifier
+
+        return SGDClassifier("log_loss", alpha=1e-5 / settings.strength, average=True, max_iter=20, random_state=SEED)
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(C=settings.strength, max_iter=120, tol=2e-3)
+
+
+def _rounded(weights: Any) -> tuple[Any, Any]:
+    """Return weights as whole numbers from -127 to 127 and the scale of each row."""
     import numpy as np
 
-    groups: dict[str, set[str]] = {}
-    for row, found in grown:
-        for term in found:
-            groups.setdefault(term, set()).add(row.group)
-    total = len({row.group for row, _ in grown})
-    counted = sorted(((len(having), term) for term, having in groups.items()), key=lambda item: (-item[0], item[1]))
-    kept = [(count, term) for count, term in counted if count >= settings.least_groups][: settings.most_terms]
-    table: dict[int, int] = {}
-    for count, term in kept:
-        table.setdefault(zlib.crc32(term.encode()), count)
-    keys = sorted(table)
-    rarity = [float(np.float32(math.log((1 + total) / (1 + table[key])) + 1)) for key in keys]
-    return keys, rarity, float(np.float32(math.log((1 + total) / 2) + 1))
+    scales = (np.abs(weights).max(axis=1) / 127).astype(np.float32)
+    scales[scales == 0] = 1.0
+    return np.rint(weights / scales[:, None]).clip(-127, 127).astype(np.int8), scales
 
 
-def _matrix(rows: Sequence[Sequence[str]], index: dict[int, int], rarity: list[float], unseen: float) -> Any:
-    import numpy as np
-    from scipy.sparse import csr_matrix
+def calibrate(model: Fitted, rows: Sequence[Row], more: Sequence[Verdict] = ()) -> dict[str, float]:
+    """Set confidence and threshold by logs composed of rows that were not trained on, and by ``more`` verdicts.
 
-    starts, columns, values = [0], [], []
-    for row in rows:
-        squares = 0.0
-        known: list[tuple[int, float]] = []
-        for term in row:
-            column = index.get(zlib.crc32(term.encode()))
-            value = unseen if column is None else rarity[column]
-            squares += value * value
-            if column is not None:
-                known.append((column, value))
-        norm = math.sqrt(squares) or 1.0
-        columns += [column for column, _ in known]
-        values += [value / norm for _, value in known]
-        starts.append(len(columns))
-    matrix = csr_matrix(
-        (np.array(values), np.array(columns, dtype=np.int32), np.array(starts)), shape=(len(rows), len(rarity))
-    )
-    matrix.sum_duplicates()
-    return matrix
-
-
-def calibrate(model: Fitted, rows: Sequence[Row]) -> dict[str, float]:
-    """Set temperature and threshold by rows that were not trained on; return how the model does on them."""
-    import numpy as np
-    from scipy.optimize import minimize_scalar
-    from scipy.special import log_softmax, softmax
-
-    grown, logits = _scored(model, rows)
-    wanted = np.array([model.buckets.index(row.bucket) for row in grown])
-    weight = np.array([row.weight for row in grown])
-
-    def loss(temperature: float) -> float:
-        chances = log_softmax(logits / temperature, axis=1)
-        return float(-(weight * chances[np.arange(len(wanted)), wanted]).sum())
-
-    model.temperature = round(float(minimize_scalar(loss, bounds=(0.2, 5.0), method="bounded").x), 4)
-    chances = softmax(logits / model.temperature, axis=1)
-    best, top = chances.argmax(axis=1), chances.max(axis=1)
-    answers = np.array([model.buckets[index] not in ABSTAINS for index in best])
-    model.threshold = _threshold(top[answers], (best == wanted)[answers], weight[answers])
-    return judge(model, rows)
+    Returns:
+        How the model does on what calibrated it.
+    """
+    found = [*_composed(model, rows), *more]
+    model.confidence = confidence.learn(found)
+    return confidence.figures(model.confidence, found)
 
 
 def judge(model: Fitted, rows: Sequence[Row]) -> dict[str, float]:
-    """Return how a calibrated model does on rows."""
-    import numpy as np
-    from scipy.special import softmax
-
-    grown, logits = _scored(model, rows)
-    chances = softmax(logits / model.temperature, axis=1)
-    best, top = chances.argmax(axis=1), chances.max(axis=1)
-    wanted = np.array([model.buckets.index(row.bucket) for row in grown])
-    weight = np.array([row.weight for row in grown])
-    taken = np.array([model.buckets[index] not in ABSTAINS for index in best]) & (top >= model.threshold)
-    failures = np.array([row.bucket not in ABSTAINS for row in grown])
-    right = best == wanted
-    return {
-        "rows": len(grown),
-        "accuracy": round(float((right * weight).sum() / weight.sum()), 4),
-        "coverage": round(float((taken & failures).sum() / max(1, failures.sum())), 4),
-        "precision": round(float((weight * (right & taken)).sum() / max(1e-9, (weight * taken).sum())), 4),
-        "silent": round(float((~taken).sum() / max(1, len(taken))), 4),
-    }
+    """Return how a calibrated model does on logs composed of rows."""
+    return confidence.figures(model.confidence, _composed(model, rows))
 
 
-def _scored(model: Fitted, rows: Sequence[Row]) -> tuple[list[Row], Any]:
-    grown = [(row, found) for row in grow(rows) if row.bucket in model.buckets and (found := terms(row))]
-    return [row for row, _ in grown], model.logits([found for _, found in grown])
+def _composed(model: Fitted, rows: Sequence[Row]) -> list[Verdict]:
+    grown = with_terms(rows)
+    seed = random.Random(SEED)  # noqa: S311 (nothing is secret here)
+    wrappers, calm = around(grown)
+    return verdicts(model, compose(grown, wrappers, calm, seed))
 
 
-def _threshold(top: Any, right: Any, weight: Any) -> float:
-    """Return the least probability from which on answers are right often enough."""
-    import numpy as np
-
-    order = np.argsort(-top, kind="stable")
-    share = np.cumsum((right * weight)[order]) / np.cumsum(weight[order])
-    enough = np.nonzero(share >= PRECISION)[0]
-    return round(float(top[order][enough[-1]]), 3) if len(enough) else 0.99
+def around(grown: Grown) -> tuple[list[list[str]], list[list[str]]]:
+    """Return what stands around failures: what is said after one, and errors of healthy logs."""
+    wrappers = [found for row, found in grown if row.bucket == "engine_dead"]
+    calm = [found for row, found in grown if row.bucket == "no_failure"]
+    return wrappers[:WRAPPERS], calm[:WRAPPERS]
 
 
-def split(rows: Iterable[Row], part: int = 0, of: int = 5) -> tuple[list[Row], list[Row]]:
+def fold_of(name: str, folds: int) -> int:
+    """Return the fold of a group or a fault."""
+    return zlib.crc32(name.encode()) % folds
+
+
+def split(
+    rows: Iterable[Row], part: int = 0, of: int = 5, by: Callable[[Row], str] = lambda row: row.group
+) -> tuple[list[Row], list[Row]]:
     """Part rows into those to train on and those to judge by: whole messages, whole rules, whole programs."""
     train: list[Row] = []
-    judge: list[Row] = []
+    held: list[Row] = []
     for row in rows:
-        out = row.group in HELD_OUT_PROGRAMS if row.origin == "other" else zlib.crc32(row.group.encode()) % of == part
-        (judge if out else train).append(row)
-    return train, judge
+        (held if fold_of(by(row), of) == part else train).append(row)
+    return train, held

@@ -15,14 +15,14 @@ BY_RULE, BY_WORDS_OF_NET, BY_PLACE = 1.0, 0.7, 0.5
 """Weights of a label by where it comes from."""
 
 
-def label(template: Template, engine: Triage) -> tuple[str, float]:
-    """Return the bucket of a message and the weight of that label; ("", 0.0) where neither words nor place tell."""
+def label(template: Template, engine: Triage) -> tuple[str, str, float]:
+    """Return bucket, cause and the weight of that label; an empty bucket where neither words nor place tell."""
     found = answer(engine, message_line(template) if template.kind == "log" else traceback(template))
     if found is not None and found.hit.rule.strength in SURE:
-        return found.bucket, BY_RULE
+        return found.bucket, found.cause, BY_RULE
     if found is not None and found.hit.rule.strength == "weak":
-        return found.bucket, BY_WORDS_OF_NET
-    return by_place(template.path, template.kind), BY_PLACE
+        return found.bucket, found.cause, BY_WORDS_OF_NET
+    return by_place(template.path, template.kind), "", BY_PLACE
 
 
 def by_place(path: str, kind: str = "") -> str:

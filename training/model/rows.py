@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,23 +21,30 @@ class Row:
     group: str
     """Rows of one group never stand on both sides of a split: one message of vLLM, one rule, one other program."""
     origin: str
-    """``release``, ``rule``, ``reject``, ``healthy`` or ``other``."""
+    """``release``, ``rule``, ``reject``, ``healthy``, ``recorded`` or ``other``; of a user's logs what they call it."""
     release: str = ""
     """First of the read releases that has it; empty where it belongs to none."""
     stage: str = ""
     weight: float = 1.0
+    cause: str = ""
+    """Cause within the bucket, where one is known."""
+
+    @property
+    def fault(self) -> str:
+        """What must be new in a test on faults that were never seen: the cause, else the message itself."""
+        return f"{self.bucket}/{self.cause}" if self.cause else self.group
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
-    """Write rows as JSON lines."""
-    with path.open("w", encoding="utf-8") as file:
+    """Write rows as JSON lines, compressed where the name ends in ``.xz``."""
+    with lzma.open(path, "wt", encoding="utf-8") if path.suffix == ".xz" else path.open("w", encoding="utf-8") as file:
         for row in rows:
             file.write(json.dumps(asdict(row), ensure_ascii=False, sort_keys=True) + "\n")
 
 
 def read_rows(path: Path) -> list[Row]:
     """Read what :func:`write_rows` wrote."""
-    with path.open(encoding="utf-8") as file:
+    with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8") as file:
         return [Row(**json.loads(line)) for line in file]
 
 

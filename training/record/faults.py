@@ -141,6 +141,7 @@ class Fault(Outcome):
     unset: list[str] = []
     ulimit: dict[str, int] = {}
     mounts: dict[str, str] = {}
+    drop_capabilities: list[str] = []
     hide_commands: str = ""
     hold_port: bool = False
     hub: str = ""

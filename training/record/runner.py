@@ -178,7 +178,12 @@ def _provoke(server: Server, fault: Fault, port: int, fill: dict[str, str]) -> d
 
 
 def _surroundings(fault: Fault, command: list[str], fill: dict[str, str]) -> list[str]:
-    """Return the command behind what limits it: resource limits, small file systems of its own."""
+    """Return the command behind what limits it: rights, resource limits, small file systems of its own."""
+    if fault.drop_capabilities and os.geteuid() == 0:
+        if not shutil.which("setpriv"):
+            raise RecordError(f"{fault.id}: root must give up rights for it (setpriv, Linux)")
+        dropped = ",".join(f"-{name}" for name in fault.drop_capabilities)
+        command = ["setpriv", "--bounding-set", dropped, "--inh-caps", dropped, *command]
     lines = [f"mount -t tmpfs -o size={size} tmpfs {filled(place, fill)}" for place, size in fault.mounts.items()]
     lines = [f"mkdir -p {filled(place, fill)}" for place in fault.mounts] + lines
     lines += [f"ulimit -{letter} {value}" for letter, value in fault.ulimit.items()]
@@ -196,6 +201,7 @@ def _surroundings(fault: Fault, command: list[str], fill: dict[str, str]) -> lis
 def _in_words(fault: Fault) -> list[str]:
     words = [f"ulimit -{letter} {value}" for letter, value in fault.ulimit.items()]
     words += [f"{place} of {size}" for place, size in fault.mounts.items()]
+    words += [f"without the right {name}" for name in fault.drop_capabilities]
     words += [f"without the commands {fault.hide_commands}"] if fault.hide_commands else []
     words += ["another process holds the port"] if fault.hold_port else []
     words += [f"a hub that answers {fault.hub}"] if fault.hub else []

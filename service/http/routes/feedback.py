@@ -9,13 +9,14 @@ from fastapi import APIRouter, Request, Response, Security
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import StreamingResponse
 
+from ....corpus.store import Corpus
 from .. import problems
 from ..answers import dumps, history_of, in_store
 from ..auth import Allowed, Caller
 from ..bodies import JSON, media_type, parse, unsupported, whole
 from ..keys import Scope
 from ..openapi import NDJSON
-from ..problems import Problem
+from ..problems import Problem, refuse_strange
 from ..schemas import FeedbackItem
 from ..state import state_of
 
@@ -66,6 +67,11 @@ async def say(request: Request, caller: Annotated[Caller, Security(Allowed(Scope
     if media_type(request) != JSON:
         raise unsupported(JSON)
     said = parse(Said, await whole(request, state.settings))
+    engine = state.desk.engines.plain
+    if said.bucket:
+        refuse_strange("body", "bucket", said.bucket, [*engine.corpus.buckets(), *engine.own_buckets])
+    if said.cause:
+        refuse_strange("body", "cause", said.cause, _causes(engine.corpus))
 
     def keep() -> dict[str, Any]:
         words = said.bucket, said.cause, said.note
@@ -78,6 +84,11 @@ async def say(request: Request, caller: Annotated[Caller, Security(Allowed(Scope
     except ValueError as error:
         raise Problem("invalid", str(error)) from None
     return Response(dumps(kept), 201, media_type=JSON)
+
+
+def _causes(corpus: Corpus) -> list[str]:
+    """Return the ids of all causes, those of rule files of one's own included."""
+    return [f"{bucket}/{cause}" for bucket in corpus.buckets() for cause in corpus.texts(bucket)["causes"]]
 
 
 async def export(request: Request, _caller: Annotated[Caller, Security(Allowed(Scope.ADMIN))]) -> Response:

@@ -7,12 +7,13 @@ from typing import Annotated, Any
 import fastapi
 from fastapi import APIRouter, Path, Request, Security
 
+from ....corpus.schema import ROLES
 from ...commands.explain import KEYS as RULE_KEYS
 from ...commands.rules import KEYS as LIST_KEYS
 from .. import problems
 from ..auth import Allowed, Caller
 from ..keys import Scope
-from ..problems import Problem
+from ..problems import Problem, refuse_strange
 from ..schemas import Bucket, Buckets, Rules
 from ..state import state_of
 
@@ -59,9 +60,12 @@ def rules(
     role: Annotated[str, fastapi.Query(max_length=20, description="only of this role: cause, symptom, fact …")] = "",
 ) -> dict[str, Any]:
     """Return what is looked for in logs."""
+    corpus = state_of(request).desk.engines.plain.corpus
+    if bucket:
+        refuse_strange("query", "bucket", bucket, corpus.buckets())
+    if role:
+        refuse_strange("query", "role", role, ROLES)
     chosen = [
-        rule
-        for rule in state_of(request).desk.engines.plain.corpus.rules
-        if (not bucket or rule.bucket == bucket) and (not role or rule.role == role)
+        rule for rule in corpus.rules if (not bucket or rule.bucket == bucket) and (not role or rule.role == role)
     ]
     return {"rules": [{key: getattr(rule, key) for key in LIST_KEYS if getattr(rule, key)} for rule in chosen]}

@@ -64,6 +64,8 @@ class _Events(Response):
             # What is wrong with the head of a request is told by the status; what comes up later by an event.
             pieces = log_of(self._request, state, self._asked, 2 * state.settings.stream_seconds)
             first = await anext(pieces, b"")
+            if not first:
+                raise Problem("not-a-log", "The log is empty.")
             headers = [*self.raw_headers, (b"x-accel-buffering", b"no")]
             headers = [(name, value) for name, value in headers if name != b"content-length"]
             await send({"type": "http.response.start", "status": self.status_code, "headers": headers})

@@ -12,7 +12,7 @@ from .. import problems
 from ..answers import FORMS, dumps, finish, note, respond
 from ..asked import Asked, Batch, Log, LogFields, Query, fields_of
 from ..auth import Allowed, Caller
-from ..bodies import JSON, MULTIPART, RAW, arriving, media_type, parse, raw, unsupported, whole
+from ..bodies import CLOSE, JSON, MULTIPART, RAW, arriving, media_type, parse, raw, unsupported, whole
 from ..keys import Scope
 from ..multipart import Form
 from ..negotiation import choose
@@ -86,14 +86,17 @@ async def _file_of(form: Form, asked: Asked) -> AsyncIterator[bytes]:
     found = False
     async for part in form.parts():
         if part.name in LogFields.model_fields:
+            if found and part.name == "engine":
+                raise Problem("invalid", "The field engine goes before the file.", CLOSE)
             values[part.name] = await form.text()
         elif not found and (part.file_name is not None or part.name in ("file", "log")):
             found = True
             asked.add(_fields({"name": (part.file_name or "")[-200:]}))
+            asked.add(_fields(values))
             async for piece in form.content():
                 yield piece
         else:
-            raise Problem("invalid", "A form has one file and the fields service, name, command and vllm_version.")
+            raise Problem("invalid", f"A form has one file and the fields {', '.join(LogFields.model_fields)}.")
     if not found:
         raise Problem("invalid", "The form has no file: name it `file`.")
     asked.add(_fields(values))

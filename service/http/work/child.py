@@ -36,7 +36,8 @@ def main() -> None:
     incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
     # Nothing else may write between the frames.
     sys.stdout = sys.stderr
-    engines = Engines(tuple(sys.argv[1:]))
+    model, *rules = sys.argv[1:]
+    engines = Engines(tuple(rules), model)
     engines.plain.start()
     while True:
         kind, data = read_frame(incoming)

@@ -109,12 +109,19 @@ class Children:
     Args:
         most: How many there may be.
         rules: Folders with rules of one's own.
+        model: Folder of a text model of one's own; empty for none.
         waiting: Told +1 and -1 as somebody starts and ends to wait for a worker.
     """
 
-    def __init__(self, most: int, rules: tuple[str, ...] = (), waiting: Callable[[int], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        most: int,
+        rules: tuple[str, ...] = (),
+        model: str = "",
+        waiting: Callable[[int], None] = lambda _: None,
+    ) -> None:
         self._slots = asyncio.Semaphore(most)
-        self._rules = rules
+        self._arguments = (model, *rules)
         self._waiting = waiting
         self._resting: list[_Resting] = []
         self._busy: set[Child] = set()
@@ -159,7 +166,7 @@ class Children:
     async def _start(self) -> Child:
         # A session of its own: Ctrl-C in a terminal is for the service, which then ends its workers.
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", MODULE, *self._rules,
+            sys.executable, "-m", MODULE, *self._arguments,
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
         return Child(process)

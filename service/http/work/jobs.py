@@ -21,7 +21,9 @@ from ...cli import _withhold as withhold
 from ...render.interface import Options, Result, render
 
 VARIANTS = 8
-"""Engines kept for different --only and --ignore; a new one takes some fifty milliseconds to make."""
+"""Engines kept for different questions; a new one takes some fifty milliseconds to make."""
+PLAIN = "auto", frozenset[str](), frozenset[str]()
+"""The question of nearly all."""
 TEXT_WIDTH = 100
 """Columns of the text format."""
 
@@ -33,6 +35,7 @@ class Job:
     only: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     vllm_version: str = ""
+    engine: str = "auto"
     command: str = ""
     min_confidence: float = 0.0
     form: str = "json"
@@ -70,13 +73,15 @@ class Engines:
     """The loaded corpus, and what was made of it for different questions. Thread-safe."""
 
     rules: tuple[str, ...] = ()
-    _made: OrderedDict[tuple[frozenset[str], frozenset[str]], Triage] = field(default_factory=OrderedDict)
+    model: str = ""
+    """Folder of a text model of one's own."""
+    _made: OrderedDict[tuple[str, frozenset[str], frozenset[str]], Triage] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def plain(self) -> Triage:
         """The engine with all rules."""
-        return self._variant(frozenset(), frozenset())
+        return self._variant(PLAIN)
 
     def check(self, names: Iterable[str]) -> None:
         """Refuse names that are no bucket, cause or rule."""
@@ -87,18 +92,25 @@ class Engines:
             raise RefusedError("invalid", f"only, ignore: value {where} is no bucket, cause or rule (GET /v1/buckets)")
 
     def get(self, job: Job) -> Triage:
-        """Return the engine for a job."""
-        only, ignore = frozenset(job.only), frozenset(job.ignore)
-        self.check([*job.only, *job.ignore])
-        return self._variant(only, ignore)
+        """Return the engine for a job.
 
-    def _variant(self, only: frozenset[str], ignore: frozenset[str]) -> Triage:
+        Raises:
+            RefusedError: It names what there is not.
+        """
+        self.check([*job.only, *job.ignore])
+        try:
+            return self._variant((job.engine, frozenset(job.only), frozenset(job.ignore)))
+        except InputError as error:
+            raise RefusedError("invalid", f"engine {job.engine}: {error}") from None
+
+    def _variant(self, key: tuple[str, frozenset[str], frozenset[str]]) -> Triage:
+        engine, only, ignore = key
         with self._lock:
-            found = self._made.get((only, ignore))
+            found = self._made.get(key)
             if found is None:
-                found = self._made[only, ignore] = Triage(self.rules, only, ignore)
-            elif only or ignore:
-                self._made.move_to_end((only, ignore))
+                found = self._made[key] = Triage(self.rules, only, ignore, engine=engine, model=self.model)
+            elif key != PLAIN:
+                self._made.move_to_end(key)
             while len(self._made) > VARIANTS:
                 # The first is the plain one: it never moves.
                 del self._made[list(self._made)[1]]

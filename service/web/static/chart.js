@@ -91,8 +91,7 @@ function picture({ slots, series, hourly }, width, total) {
 function nice(value) {
   if (value <= 1) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
-  const found = [1, 2, 4, 6, 8, 10].map((factor) => factor * power).find((mark) => mark >= value);
-  return found === 1 ? 2 : found;
+  return [1, 1.2, 1.4, 1.6, 2, 3, 4, 5, 6, 8, 10].map((factor) => factor * power).find((mark) => mark >= value && mark % 2 === 0) ?? 2;
 }
 
 function table({ slots, series, hourly }) {

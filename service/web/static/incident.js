@@ -42,7 +42,9 @@ export function showIncident(main, [, raw]) {
     } catch (error) {
       if (leaving.signal.aborted) return;
       if (error.status === 404 && !error.type.endsWith("no-history")) error.detail = "There is no such incident, or it was removed or has grown too old.";
-      set(main, problemBox(error, [["Try again", load], ["History", () => go("history")]]));
+      const ways = [["Try again", load], ["History", () => go("history")]];
+      // What is gone does not come back by asking again.
+      set(main, problemBox(error, error.status === 404 ? ways.reverse() : ways));
     }
   }
 }

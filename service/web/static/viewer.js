@@ -6,6 +6,7 @@ import { logRow } from "./rows.js";
 
 const ROW = 20;
 const SPARE = 12;
+const SHORT = 14;
 // Browsers end an element somewhere above 16 million pixels; longer logs scroll more than a line for a line.
 const TALLEST = 12_000_000;
 const HITS = 5000;
@@ -19,6 +20,8 @@ export function viewer(log, marks, palette, kind, onProcesses) {
   space.style.blockSize = `${height}px`;
   const rows = h("div", { class: "rows" });
   const scroller = h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": `The log, ${plural(log.count, "line")}` }, space, rows);
+  // A short log leaves no empty paper below it; there is room for the bar that scrolls sideways.
+  if (log.count < SHORT) scroller.style.blockSize = `${height + ROW}px`;
   const ruler = h("div", { class: "ruler", "aria-hidden": "true" });
   const count = h("span", { class: "hint", role: "status" });
   const field = h("input", { type: "search", placeholder: "Search the log", "aria-label": "Search the log", "data-search": true, spellcheck: "false" });

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 import uvicorn
 
-from tests.service.http.conftest import LOG
+from tests.service.http.conftest import LOG, PATIENCE
 from vllm_triage.service.client import AsyncClient, Client, ProblemError, UnreachableError
 from vllm_triage.service.http.app import create_app
 from vllm_triage.service.http.keys import make_key
@@ -37,7 +37,7 @@ def url(tmp_path_factory) -> Iterator[str]:
             time.sleep(0.02)
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         server.should_exit = True
-        thread.join(30)
+        thread.join(PATIENCE)
 
 
 @pytest.fixture

@@ -23,6 +23,8 @@ from vllm_triage.service.http.settings import Settings
 
 LOG = (Path(HERE) / "logs" / "written" / "kv-cache-too-small.log").read_bytes()
 BASE = "http://localhost"
+PATIENCE = 240.0
+"""Seconds that a test waits for what must come to pass. On a machine with other work that is long; nothing is measured by it."""
 
 
 @pytest.fixture(autouse=True)
@@ -60,16 +62,32 @@ def client() -> Iterator[TestClient]:
 class Served:
     """A service in a process of its own."""
 
-    def __init__(self, process: subprocess.Popen[str], lines: list[str], port: int) -> None:
+    def __init__(self, process: subprocess.Popen[str], lines: list[str], reader: threading.Thread, port: int) -> None:
         self.process = process
         self.lines = lines
+        """Of its own log, so far; all of them once it has ended."""
         self.port = port
         self.url = f"http://127.0.0.1:{port}"
+        self._reader = reader
+
+    def get(self, path: str, **options: Any) -> httpx2.Response:
+        """Ask for a path."""
+        return httpx2.get(f"{self.url}{path}", timeout=PATIENCE, **options)
+
+    def post(self, path: str, **options: Any) -> httpx2.Response:
+        """Post to a path."""
+        return httpx2.post(f"{self.url}{path}", timeout=PATIENCE, **options)
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Send a signal; return the exit code."""
         self.process.send_signal(number)
-        return self.process.wait(30)
+        return self.ended()
+
+    def ended(self) -> int:
+        """Wait for the end; return the exit code."""
+        code = self.process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
+        return code
 
 
 @pytest.fixture
@@ -100,13 +118,8 @@ def serve(tmp_path) -> Iterator[Callable[..., Served]]:
         reader.start()
         started.append((process, reader))
         assert port, "".join(lines)
-        served = Served(process, lines, port)
-        for _ in range(200):
-            try:
-                if httpx2.get(f"{served.url}/readyz").status_code == 200:
-                    break
-            except httpx2.TransportError:
-                time.sleep(0.05)
+        served = Served(process, lines, reader, port)
+        eventually(lambda: _ready(served))
         return served
 
     yield start
@@ -114,27 +127,50 @@ def serve(tmp_path) -> Iterator[Callable[..., Served]]:
         if process.poll() is None:
             process.terminate()
             try:
-                process.wait(15)
+                process.wait(60)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-        reader.join(10)
+        reader.join(60)
         if process.stderr is not None:
             process.stderr.close()
 
 
+def _ready(served: Served) -> bool:
+    try:
+        return served.get("/readyz").status_code == 200
+    except httpx2.TransportError:
+        # It has the port, and does not listen yet.
+        return False
+
+
+def eventually(condition: Callable[[], Any]) -> Any:
+    """Return what a condition gives once it is true."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+        time.sleep(0.05)
+    raise AssertionError("it did not come to pass")
+
+
 def resident(pid: int) -> float:
     """Return the MiB that a process and its descendants hold."""
-    total = 0.0
-    for path in (Path(f"/proc/{pid}/status"), *()):
-        found = re.search(r"VmRSS:\s+(\d+) kB", path.read_text())
-        total += int(found[1]) / 1024 if found else 0
-    return total + sum(resident(child) for child in children(pid))
+    try:
+        found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    except OSError:
+        # It has just ended.
+        return 0.0
+    return (int(found[1]) / 1024 if found else 0.0) + sum(resident(child) for child in children(pid))
 
 
 def children(pid: int) -> list[int]:
     """Return the process ids of a process's children."""
     found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        found += map(int, (task / "children").read_text().split())
+    try:
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            found += map(int, (task / "children").read_text().split())
+    except OSError:
+        # A thread, or the process itself, has just ended.
+        return found
     return found

@@ -13,6 +13,32 @@ from vllm_triage.service.http.keys import make_key
 pytest.importorskip("sqlalchemy")
 HEALTHY = b'INFO:     Application startup complete.\nINFO:     10.0.0.1:5 - "POST /v1/completions HTTP/1.1" 200 OK\n'
 
+RULE = """
+id = "acme_proxy"
+title = "Acme's proxy cut the connection"
+meaning = "The proxy between the gateway and vLLM closes connections that are idle. Not vLLM's own time-out."
+[[cause]]
+id = "cut_off"
+title = "The proxy cut an idle connection"
+summary = "The proxy closed the connection."
+[[cause.fix]]
+title = "Raise the proxy's idle time"
+kind = "step"
+change = "idle_timeout 600s"
+why = "Long generations look idle to it."
+cost = "None."
+verify = "The message is gone."
+source = "https://proxy.example/docs"
+[[rule]]
+id = "cut"
+role = "cause"
+cause = "cut_off"
+pattern = "acme-proxy: upstream cut off"
+source = "proxy"
+match = ["acme-proxy: upstream cut off"]
+reject = ["acme-proxy: started"]
+"""
+
 
 @pytest.fixture
 def kept(service, tmp_path):
@@ -97,6 +123,37 @@ def test_feedback_is_kept_and_exported(kept):
         422
         == kept.post("/v1/feedback", json={"incident": incident, "verdict": "wrong", "bucket": "none such"}).status_code
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "near"),
+    [
+        ({"bucket": "runtime_oomm"}, "runtime_oom"),
+        ({"bucket": "kv_cache"}, "kv_cache_oom"),
+        ({"cause": "kv_cache_oom/context_exceeds"}, "kv_cache_oom/context_exceeds_cache"),
+        ({"bucket": "kv_cache_oom", "cause": "kv_cache_oom/no_cache_memry"}, "kv_cache_oom/context_exceeds_cache"),
+    ],
+)
+def test_feedback_names_what_there_is(kept, said, near):
+    """A name that is misspelt would be a bucket of its own in the training rows; the nearest are named."""
+    incident = post(kept)["incident"]["id"]
+    refused = kept.post("/v1/feedback", json={"incident": incident, "verdict": "wrong", **said})
+
+    assert (422, "invalid") == (refused.status_code, refused.json()["type"].rpartition(":")[2])
+    assert near in refused.json()["near"]
+    assert near in refused.json()["detail"]
+    assert "" == kept.get("/v1/feedback/export").text
+
+
+def test_feedback_may_name_a_bucket_of_ones_own_rules(service, tmp_path):
+    """Rules of a folder count as those of the corpus do."""
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "acme_proxy.toml").write_text(RULE)
+    client = service(database=f"sqlite:///{tmp_path}/h.sqlite", rules=(str(tmp_path / "rules"),))
+    incident = post(client)["incident"]["id"]
+    said = client.post("/v1/feedback", json={"incident": incident, "verdict": "wrong", "cause": "acme_proxy/cut_off"})
+
+    assert (201, "acme_proxy", "acme_proxy/cut_off") == (said.status_code, said.json()["bucket"], said.json()["cause"])
 
 
 def test_feedback_is_the_keys_own_voice(service, tmp_path):

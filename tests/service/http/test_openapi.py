@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx2
 import pytest
 import schemathesis
 import uvicorn
@@ -62,6 +64,21 @@ def test_every_operation_says_what_it_does_and_how_it_can_fail():
     assert len(ids) == sum(len(item) for item in document(APP)["paths"].values())
 
 
+def test_every_reference_leads_somewhere():
+    """A body whose schema is missing would be tested by nobody."""
+    made = document(APP)
+    named = set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(made)))
+
+    assert set() == named - set(made["components"]["schemas"])
+
+
+def test_a_key_is_told_of_and_not_demanded_where_there_is_none():
+    """Every operation below /v1, and no other."""
+    for path, item in document(APP)["paths"].items():
+        for operation in item.values():
+            assert ([{"key": []}, {}] if path.startswith("/v1/") else None) == operation.get("security"), path
+
+
 def test_examples_are_answers():
     """They have the report's form, and the figures of a real log."""
     example = document(APP)["paths"]["/v1/triage"]["post"]["responses"]["200"]["content"]["application/json"]["example"]
@@ -97,3 +114,14 @@ def url(tmp_path_factory) -> Iterator[str]:
 def test_the_document_is_true(case, url):
     """No 5xx, no status or type that is not in it, no answer of another form."""
     case.call_and_validate(checks=CHECKS, base_url=url, timeout=PATIENCE)
+
+
+@pytest.mark.parametrize(
+    ("query", "near"),
+    [("bucket=kv_cache", "kv_cache_oom"), ("role=causes", "cause"), ("bucket=kv_cache_oom&role=x", "")],
+)
+def test_rules_of_what_there_is_not_are_no_empty_list(url, query, near):
+    """The nearest names are told."""
+    answer = httpx2.get(f"{url}/v1/rules?{query}", timeout=PATIENCE)
+
+    assert (422, True) == (answer.status_code, near in [*answer.json()["near"], ""])

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import sys
 import threading
-import time
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
-from tests.service.http.conftest import LOG, children
+from tests.service.http.conftest import LOG, PATIENCE, children, eventually
 from vllm_triage.service.http.app import create_app
 from vllm_triage.service.http.settings import Settings
 
@@ -77,12 +78,11 @@ def test_our_log_holds_no_text_of_a_log(serve, form):
         "params": {"service": SECRET, "only": SECRET},
         "headers": {"X-Request-ID": "our-id", "User-Agent": SECRET},
     }
-    httpx2.post(f"{server.url}/v1/triage", content=LOG + SECRET.encode(), **words)
-    httpx2.post(f"{server.url}/v1/triage", json={"lgo": SECRET})
-    httpx2.get(f"{server.url}/{SECRET}")
-    httpx2.get(f"{server.url}/v1/incidents/{SECRET}", headers={"Authorization": f"Bearer {SECRET}"})
+    server.post("/v1/triage", content=LOG + SECRET.encode(), **words)
+    server.post("/v1/triage", json={"lgo": SECRET})
+    server.get(f"/{SECRET}")
+    server.get(f"/v1/incidents/{SECRET}", headers={"Authorization": f"Bearer {SECRET}"})
     server.stop()
-    time.sleep(0.2)
     text = "".join(server.lines)
 
     assert SECRET not in text
@@ -156,34 +156,32 @@ def test_what_is_under_way_is_finished_when_the_service_is_stopped(serve):
     def pieces():
         yield LOG * 60
         ready.set()
-        finish.wait(20)
+        finish.wait(PATIENCE)
         yield LOG
 
     answers: list[httpx2.Response] = []
-    thread = threading.Thread(
-        target=lambda: answers.append(httpx2.post(f"{server.url}/v1/triage", content=pieces(), timeout=60))
-    )
+    thread = threading.Thread(target=lambda: answers.append(server.post("/v1/triage", content=pieces())))
     thread.start()
-    ready.wait(20)
-    workers = _eventually(lambda: children(server.process.pid))
+    ready.wait(PATIENCE)
+    workers = eventually(lambda: children(server.process.pid))
     server.process.send_signal(signal.SIGTERM)
-    _eventually(lambda: "Shutting down" in "".join(server.lines))
+    eventually(lambda: "Shutting down" in "".join(server.lines))
     finish.set()
-    thread.join(30)
+    thread.join(PATIENCE)
 
     assert [(200, "kv_cache_oom")] == [(answer.status_code, answer.json()["bucket"]) for answer in answers]
-    assert server.process.wait(20) in (0, -signal.SIGTERM)
+    assert server.ended() in (0, -signal.SIGTERM)
     assert not any(os.path.exists(f"/proc/{pid}") for pid in workers)  # noqa: PTH110
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_readiness_goes_before_the_listening_does(serve):
-    """A load balancer gets time to notice."""
-    server = serve(drain_seconds=2)
+    """A load balancer gets time to notice; Ctrl-C ends the wait."""
+    server = serve(drain_seconds=1000)
     server.process.send_signal(signal.SIGTERM)
-    assert _eventually(lambda: httpx2.get(f"{server.url}/readyz").status_code == 503)
-    assert 200 == httpx2.post(f"{server.url}/v1/triage", content=LOG).status_code
-    assert server.process.wait(20) in (0, -signal.SIGTERM)
+    assert eventually(lambda: server.get("/readyz").status_code == 503)
+    assert 200 == server.post("/v1/triage", content=LOG).status_code
+    assert server.stop(signal.SIGINT) in (0, 130, -signal.SIGTERM, -signal.SIGINT)
 
 
 @pytest.mark.slow
@@ -192,10 +190,29 @@ def test_several_workers_have_their_figures_together(serve):
     """Whichever worker is asked."""
     server = serve("--workers", "2")
     for _ in range(20):
-        assert 200 == httpx2.post(f"{server.url}/v1/triage", content=LOG).status_code
+        assert 200 == server.post("/v1/triage", content=LOG).status_code
     line = 'vllm_triage_answers_total{bucket="kv_cache_oom",decided_by="rule"} 20.0'
-    assert _eventually(lambda: line in httpx2.get(f"{server.url}/metrics").text)
+    assert eventually(lambda: line in server.get("/metrics").text)
     assert server.stop() == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_a_worker_that_is_killed_is_replaced_and_its_answers_stay_counted(serve):
+    """What it had under way is not."""
+    server = serve("--workers", "2")
+    assert 200 == server.post("/v1/triage", content=LOG).status_code
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as half:
+        half.sendall(b"POST /v1/triage HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nINFO")
+        eventually(lambda: "\nvllm_triage_http_in_flight 2.0\n" in server.get("/metrics").text)
+        before = _serving(server)
+        for pid in before:
+            os.kill(pid, signal.SIGKILL)
+    eventually(lambda: len(_serving(server)) == 2 and not before & _serving(server))
+    text = eventually(lambda: _figures(server))
+
+    assert 'vllm_triage_answers_total{bucket="kv_cache_oom",decided_by="rule"} 1.0' in text
+    assert "\nvllm_triage_http_in_flight 1.0\n" in text
 
 
 def test_the_reference_needs_nothing_from_elsewhere(client):
@@ -222,9 +239,8 @@ def test_a_proxys_word_on_the_client_is_believed_only_from_trusted_proxies(serve
     told = {"X-Forwarded-For": "203.0.113.9"}
     trusting, wary = serve(), serve(forwarded_allow_ips="10.0.0.1")
     for server in (trusting, wary):
-        httpx2.get(f"{server.url}/v1/buckets", headers=told)
+        server.get("/v1/buckets", headers=told)
         server.stop()
-    time.sleep(0.2)
 
     def clients(server) -> list[str]:
         records = [json.loads(line) for line in server.lines]
@@ -233,9 +249,20 @@ def test_a_proxys_word_on_the_client_is_believed_only_from_trusted_proxies(serve
     assert (["203.0.113.9"], ["127.0.0.1"]) == (clients(trusting), clients(wary))
 
 
-def _eventually(condition):
-    for _ in range(400):
-        if found := condition():
-            return found
-        time.sleep(0.05)
-    raise AssertionError("it did not come to pass")
+def _serving(server) -> set[int]:
+    """Return the pids of its workers; a helper of multiprocessing's own is none."""
+    return {pid for pid in children(server.process.pid) if b"spawn_main" in _command(pid)}
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _figures(server) -> str:
+    try:
+        return str(server.get("/metrics").text)
+    except httpx2.TransportError:
+        return ""

@@ -52,6 +52,25 @@ def test_the_answer_is_the_librarys(client, form):
     assert {**EXPECTED, "input": None} == {**report, "input": None}
 
 
+@pytest.mark.parametrize("size", [1, 100])
+@pytest.mark.parametrize(("engine", "decided"), [("auto", "rule"), ("rules", "rule"), ("model", "model")])
+def test_the_engine_may_be_chosen(client, engine, decided, size):
+    """In the query, in JSON, in a form; for small and large logs."""
+    log = (LOG * size).decode()
+    answers = [
+        client.post("/v1/triage", content=log, params={"engine": engine}),
+        client.post("/v1/triage", json={"log": log, "engine": engine}),
+        client.post("/v1/triage", files={"file": ("server.log", log)}, data={"engine": engine}),
+    ]
+
+    assert [(200, "kv_cache_oom", decided)] * 3 == [
+        (answer.status_code, answer.json()["bucket"], answer.json()["decided_by"]) for answer in answers
+    ]
+    assert 422 == client.post("/v1/triage", content=log, params={"engine": "oracle"}).status_code
+    late = client.post("/v1/triage", files=[("file", ("server.log", log)), ("engine", (None, engine))])
+    assert (422, True) == (late.status_code, "before the file" in late.json()["detail"])
+
+
 def test_a_large_log_is_answered_alike(client):
     """What goes to another process comes back the same."""
     log = b"INFO 01-01 00:00:00 [api_server.py:1] hello\n" * 20_000 + LOG

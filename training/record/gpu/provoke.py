@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -149,7 +150,8 @@ def device_ordinal() -> None:
 
 def forked() -> None:
     """CUDA in a process that was forked after CUDA was used."""
-    torch().zeros(1, device="cuda")
+    with suppress(RuntimeError):  # without a GPU too: to have tried is enough
+        torch().cuda.init()
     child = multiprocessing.get_context("fork").Process(target=_use_gpu)
     child.start()
     child.join()
