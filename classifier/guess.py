@@ -165,16 +165,23 @@ def spoken(term: str) -> str:
 
 
 def _lines(reasons: list[tuple[str, float, int]], incident: Incident, errors: list[Line]) -> list[Evidence]:
-    """Return the lines on which the terms stand that decided, the weightiest first."""
+    """Return the lines on which the terms stand that decided, the weightiest first.
+
+    Where that is a frame, the words of its exception go before it: they are what people look for.
+    """
     total: dict[int, float] = {}
     for _, weight, number in reasons:
         total[number] = total.get(number, 0.0) + weight
     texts: dict[int, tuple[str, str]] = {line.number: (line.raw or line.text, line.process) for line in errors}
+    raised: dict[int, int] = {}
     for trace in incident.traces:
         for frame in trace.frames:
             texts.setdefault(frame.line, (frame.raw, trace.process))
             texts.setdefault(frame.code_line, (frame.code_raw, trace.process))
+            raised[frame.line] = raised[frame.code_line] = trace.number
         texts.setdefault(trace.number, (trace.raw or trace.text, trace.process))
-    found = [number for number in total if texts.get(number, ("", ""))[0]]
-    found.sort(key=lambda number: (-total[number], number))
-    return [Evidence(number, *texts[number], "model") for number in found[:SHOWN]]
+    found = sorted(total, key=lambda number: (-total[number], number))
+    ordered = dict.fromkeys(item for number in found[:1] for item in (raised.get(number, number), number))
+    ordered.update(dict.fromkeys(found))
+    shown = [number for number in ordered if texts.get(number, ("", ""))[0]]
+    return [Evidence(number, *texts[number], "model") for number in shown[:SHOWN]]

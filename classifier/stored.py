@@ -17,10 +17,11 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
+engine: Any
 try:
-    import _sre as engine
+    engine = __import__("_sre")
 except ImportError:  # another Python than CPython
-    engine = None  # type: ignore[assignment]
+    engine = None
 
 FILE = os.path.join(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "corpus", "compiled", "patterns.marshal"

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from re import _constants as op  # type: ignore[attr-defined]
 from typing import Any
 
-from .literals import parse
+from .literals import op, parse
 
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT)
 _OPEN = 64

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import re
 import warnings
-from re import _constants as op  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
+from importlib import import_module
 from typing import Any
+
+# The standard library's own, and nothing else takes an expression apart. Imported by name: what type checkers know of
+# private modules changes from one run to the next.
+op: Any = import_module("re._constants")
+parser: Any = import_module("re._parser")
 
 MINIMUM = 5
 """Shortest literal that may stand for a rule (characters)."""

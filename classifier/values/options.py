@@ -87,7 +87,11 @@ def stray_words(facts: Mapping[str, Any]) -> Worked:
 
 
 def _nothing(facts: Mapping[str, Any]) -> Worked:
-    return Worked("", "no option that was refused is of that kind") if facts.get("option") else Worked("", "the log names no option")
+    return (
+        Worked("", "no option that was refused is of that kind")
+        if facts.get("option")
+        else Worked("", "the log names no option")
+    )
 
 
 def _told(found: Iterable[Refused]) -> str:

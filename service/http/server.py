@@ -19,14 +19,18 @@ KEEP_ALIVE = 75
 """Seconds that an idle connection stays open: longer than proxies keep theirs, so that they never meet a closed one."""
 UNHEALTHY = 30
 """Seconds after which a worker that says nothing is replaced; a machine may be busy with other things for some."""
+COLLECTED = (10_000, 20, 20)
+"""Thresholds of the garbage collector while requests are answered."""
 _log = logging.getLogger("vllm_triage.http")
 
 
 def worker() -> FastAPI:
     """Return the application of one worker, which reads its settings itself."""
-    # As the command line does for the first process.
+    # As the command line does for the first process: what is loaded at the start is no garbage.
     gc.set_threshold(200_000, 50, 50)
-    return create_app(Settings())
+    app = create_app(Settings())
+    _settle()
+    return app
 
 
 def serve(settings: Settings) -> int:
@@ -46,6 +50,7 @@ def serve(settings: Settings) -> int:
             app: FastAPI | str = FACTORY
         else:
             app = create_app(settings)
+            _settle()
         config = uvicorn.Config(
             app, workers=settings.workers, factory=isinstance(app, str), proxy_headers=True,
             forwarded_allow_ips=settings.forwarded_allow_ips, log_config=log_config(settings), access_log=False,
@@ -58,6 +63,13 @@ def serve(settings: Settings) -> int:
     finally:
         for one in sockets:
             one.close()
+
+
+def _settle() -> None:
+    """Have garbage collected often from now on, and what is loaded left out of it: memory stays flat, and it costs nothing."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECTED)
 
 
 def bind(host: str, port: int) -> list[socket.socket]:

@@ -6,6 +6,7 @@ import marshal
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,8 +33,8 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.mark.parametrize(("source", "flags"), EXPRESSIONS)
 def test_a_stored_expression_is_the_compiled_one(table: Path, source: str | bytes, flags: int) -> None:
     """Same program, flags and groups; ``re.compile`` is not asked."""
-    text = TEXT.encode() if isinstance(source, bytes) else TEXT
-    expected = re.compile(source, flags)
+    text: Any = TEXT.encode() if isinstance(source, bytes) else TEXT
+    expected: Any = re.compile(source, flags)
     made = stored.compiled(source, flags)
     assert (source, flags) in stored._stored()
     assert expected == made

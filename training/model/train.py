@@ -107,9 +107,7 @@ def cross_judged(
         book.folds.append(
             {
                 "messages not trained on": verdicts(model, _composed(outside, outside, COMPOSED, seed)),
-                "messages trained on, other variants": _weighed(
-                    verdicts(model, _composed(again, outside, KNOWN, seed)), KNOWN_WEIGHT
-                ),
+                "messages trained on, other variants": _seen(verdicts(model, _composed(again, outside, KNOWN, seed))),
                 "recorded logs, recordings of the fault left out": verdicts(model, of_logs(out, RECORDED_WEIGHT)),
                 "other software, program left out": verdicts(model, of_logs(programs)),
             }
@@ -174,8 +172,8 @@ def _composed(items: Grown, around_them: Grown, count: int, seed: random.Random)
     return compose(_drawn(sure, count, seed), wrappers, calm, seed)
 
 
-def _weighed(found: Iterable[Verdict], weight: float) -> list[Verdict]:
-    return [replace(item, weight=item.weight * weight) for item in found]
+def _seen(found: Iterable[Verdict]) -> list[Verdict]:
+    return [replace(item, weight=item.weight * KNOWN_WEIGHT, seen=True) for item in found]
 
 
 def _drawn(items: Sequence[Any], count: int, seed: random.Random) -> list[Any]:

@@ -56,6 +56,8 @@ class Model(_Entry):
     id: str
     config: dict[str, Any] = {}
     tokenizer: Literal["full", "no-template", "none"] = "full"
+    images: bool = False
+    """Reads images: a LLaVA around the tiny model."""
     weights: Weights | None = None
     write: dict[str, str] = {}
     cut: dict[str, float] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +32,22 @@ CONFIG: dict[str, Any] = {
     "use_cache": True,
 }
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+IMAGE = "<image>"
 TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
+ENCODER: dict[str, Any] = {
+    "model_type": "clip_vision_model",
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "image_size": 28,
+    "patch_size": 14,
+    "projection_dim": 64,
+}
+"""An image encoder for the tiny model: LLaVA's processor is a class of transformers, and needs settings but no code."""
 
 
 def make_models(folder: Path, models: list[Model], adapters: list[Adapter]) -> None:
@@ -48,7 +61,11 @@ def make_models(folder: Path, models: list[Model], adapters: list[Adapter]) -> N
 def make_model(folder: Path, model: Model) -> None:
     """Write one model: first a sound one, then what is broken in it."""
     config = {name: value for name, value in {**CONFIG, **model.config}.items() if value != "absent"}
-    files: dict[str, bytes] = {"config.json": _json(config)}
+    files: dict[str, bytes] = {}
+    if model.images:
+        config = _with_encoder(config)
+        files |= _processor()
+    files["config.json"] = _json(config)
     if model.tokenizer != "none":
         settings = {
             "tokenizer_class": "PreTrainedTokenizerFast",
@@ -58,7 +75,10 @@ def make_model(folder: Path, model: Model) -> None:
         }
         if model.tokenizer == "full":
             settings["chat_template"] = TEMPLATE
-        files |= {"tokenizer.json": _json(tokenizer()), "tokenizer_config.json": _json(settings)}
+        files |= {
+            "tokenizer.json": _json(tokenizer([IMAGE] if model.images else [])),
+            "tokenizer_config.json": _json(settings),
+        }
     if model.weights is not None:
         files |= _checkpoint(model.weights, config)
     files |= {name: text.encode() for name, text in model.write.items()}
@@ -86,10 +106,11 @@ def make_adapter(folder: Path, adapter: Adapter) -> None:
     _write(folder, {name: content for name, content in files.items() if name not in adapter.remove})
 
 
-def tokenizer() -> dict[str, Any]:
+def tokenizer(added_words: Sequence[str] = ()) -> dict[str, Any]:
     """Return a byte-level BPE tokenizer of 512 tokens, in the form of tokenizer.json.
 
-    Every byte is a token; the rest of the vocabulary are pairs of letters, merged in alphabetical order.
+    Every byte is a token; the rest of the vocabulary are pairs of letters, merged in alphabetical order. The special
+    tokens ``added_words`` come behind those 512.
     """
     letters = [chr(code) for code in range(ord("a"), ord("z") + 1)]
     room = 512 - len(SPECIAL) - 256
@@ -105,7 +126,7 @@ def tokenizer() -> dict[str, Any]:
             "normalized": False,
             "special": True,
         }
-        for number, word in enumerate(SPECIAL)
+        for number, word in [*enumerate(SPECIAL), *enumerate(added_words, 512)]
     ]
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     return {
@@ -130,6 +151,40 @@ def tokenizer() -> dict[str, Any]:
             "merges": merges,
         },
     }
+
+
+def _with_encoder(text: dict[str, Any]) -> dict[str, Any]:
+    """Return the config of a LLaVA whose language model is ``text``, with room for the token that marks an image."""
+    return {
+        "architectures": ["LlavaForConditionalGeneration"],
+        "model_type": "llava",
+        "torch_dtype": text["torch_dtype"],
+        "text_config": {**text, "vocab_size": text["vocab_size"] + 64},
+        "vision_config": ENCODER,
+        "image_token_index": text["vocab_size"],
+        "projector_hidden_act": "gelu",
+        "vision_feature_layer": -2,
+        "vision_feature_select_strategy": "default",
+    }
+
+
+def _processor() -> dict[str, bytes]:
+    """Return the files of LLaVA's processor: CLIP's for the images, and how many tokens one of them takes."""
+    side = ENCODER["image_size"]
+    images = {
+        "processor_class": "LlavaProcessor",
+        "image_processor_type": "CLIPImageProcessor",
+        "size": {"shortest_edge": side},
+        "crop_size": {"height": side, "width": side},
+    }
+    whole = {
+        "processor_class": "LlavaProcessor",
+        "image_token": IMAGE,
+        "patch_size": ENCODER["patch_size"],
+        "vision_feature_select_strategy": "default",
+        "num_additional_image_tokens": 1,
+    }
+    return {"preprocessor_config.json": _json(images), "processor_config.json": _json(whole)}
 
 
 def _byte_letters() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import signal
 import socket
 import sys
 from typing import Any
@@ -132,6 +133,20 @@ def test_a_stream_ends_with_an_answer_when_its_time_is_over(serve, upload):
     sent.until(rb'"event":"report"')
 
     assert "kv_cache_oom" == sent.events()[-1]["report"]["bucket"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_stream_ends_with_an_answer_when_the_service_is_stopped(serve, upload):
+    """The client need not be done: what is known by then is told, and the service ends."""
+    server = serve()
+    sent = upload(server.port)
+    sent.send(LOG)
+    sent.until(rb'"event":"verdict"')
+    server.process.send_signal(signal.SIGTERM)
+    sent.until(rb'"event":"report"')
+
+    assert "kv_cache_oom" == sent.events()[-1]["report"]["bucket"]
+    assert server.ended() in (0, -signal.SIGTERM)
 
 
 def test_a_slow_upload_keeps_nobody_waiting(serve, upload):
