@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -162,6 +163,15 @@ def test_a_changed_byte_is_found(elsewhere: Path) -> None:
     file.write_bytes(data)
     assert text_model.predict([], [Line(1, "CUDA out of memory", level="ERROR")]) == []
     assert "SHA-256" in text_model.problem()
+
+
+def test_another_layout_is_said(elsewhere: Path) -> None:
+    """A model of an earlier or a later release is not read as if it were of this one."""
+    file = elsewhere / "text.json"
+    about = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps({**about, "format": 1}), encoding="utf-8")
+    assert _guess(OUT_OF_MEMORY) == []
+    assert f"its layout is 1, this release reads {text_model.FORMAT}" in text_model.problem()
 
 
 @settings(max_examples=60)

@@ -1,25 +1,33 @@
-"""From the training set to the released model: confidence by cross-validation on whole logs, final fit, and its tests."""
+"""From the training set to the released model: confidence by cross-validation on whole logs, final fit, and its tests.
+
+``python -m vllm_triage.training.model.train ROWS.jsonl`` writes the files of ``corpus/model``.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
+from ...classifier.text_model import FOLDER
 from ...classifier.versions import version_key
 from . import confidence
 from .cases import compose, of_logs, verdicts
 from .choose import CHOICE, EARLIER
 from .confidence import ABSTAINS, Verdict
 from .dataset import CORPUS, SEED, Grown, with_terms
+from .export import export, keep
 from .fit import Fitted, Settings, around, fit_grown, fold_of
 from .others import other_logs
 from .recorded import LabelledLog, recorded_logs
-from .rows import Row, digest_of
+from .rows import Row, digest_of, read_rows
 
 FOLDS, FAULT_FOLDS = 2, 3
 """Parts by message, each of which is left out once; parts by fault, of which :data:`LEFT_OUT` are left out."""
@@ -187,3 +195,27 @@ def _mean(parts: Sequence[tuple[dict[str, float], int]]) -> dict[str, float]:
         "rows": total,
         **{name: round(sum(found[name] * count for found, count in parts) / total, 4) for name in names},
     }
+
+
+def main() -> int:
+    """Train on a training set and write the model."""
+    parser = argparse.ArgumentParser(
+        prog="vllm_triage.training.model.train", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("rows", type=Path, metavar="ROWS.jsonl", help="what the build step wrote")
+    parser.add_argument("--out", type=Path, default=Path(FOLDER), help="folder of the exported model")
+    parser.add_argument("--joblib", type=Path, metavar="FILE", help="keep scikit-learn's model here, too")
+    options = parser.parse_args()
+    model, about = train(read_rows(options.rows), Settings(), _say)
+    _say(f"SHA-256 {export(model, options.out, about)}, answers from {model.threshold} on")
+    if options.joblib:
+        _say(f"joblib: SHA-256 {keep(model, options.joblib)}")
+    return 0
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -57,7 +57,7 @@ class Model(_Entry):
     config: dict[str, Any] = {}
     tokenizer: Literal["full", "no-template", "none"] = "full"
     images: bool = False
-    """Reads images: a LLaVA around the tiny model."""
+    """Reads images as well: a model of the same sizes behind an image encoder."""
     weights: Weights | None = None
     write: dict[str, str] = {}
     cut: dict[str, float] = {}

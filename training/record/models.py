@@ -38,16 +38,16 @@ TEMPLATE = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 ENCODER: dict[str, Any] = {
-    "model_type": "clip_vision_model",
+    "model_type": "siglip_vision_model",
     "hidden_size": 64,
     "intermediate_size": 128,
     "num_hidden_layers": 2,
     "num_attention_heads": 2,
     "image_size": 28,
     "patch_size": 14,
-    "projection_dim": 64,
+    "vision_use_head": False,
 }
-"""An image encoder for the tiny model: LLaVA's processor is a class of transformers, and needs settings but no code."""
+IMAGE_TOKENS = (ENCODER["image_size"] // ENCODER["patch_size"]) ** 2
 
 
 def make_models(folder: Path, models: list[Model], adapters: list[Adapter]) -> None:
@@ -64,7 +64,7 @@ def make_model(folder: Path, model: Model) -> None:
     files: dict[str, bytes] = {}
     if model.images:
         config = _with_encoder(config)
-        files |= _processor()
+        files["preprocessor_config.json"] = _json(_processor())
     files["config.json"] = _json(config)
     if model.tokenizer != "none":
         settings = {
@@ -73,6 +73,8 @@ def make_model(folder: Path, model: Model) -> None:
             "eos_token": SPECIAL[2],
             "pad_token": SPECIAL[0],
         }
+        if model.images:
+            settings["bos_token"] = SPECIAL[0]
         if model.tokenizer == "full":
             settings["chat_template"] = TEMPLATE
         files |= {
@@ -154,37 +156,37 @@ def tokenizer(added_words: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def _with_encoder(text: dict[str, Any]) -> dict[str, Any]:
-    """Return the config of a LLaVA whose language model is ``text``, with room for the token that marks an image."""
+    """Return the config of a PaliGemma around a Gemma of the sizes of ``text``.
+
+    Of the models that read images it is the one whose code runs in every release without torchvision, and whose
+    processor is a class of transformers that needs settings and no code.
+    """
+    # Behind the tokens of the text: the one that marks an image, and 1152 that the processor adds for places in it.
+    words = text["vocab_size"] + 1536
+    sizes = {**text, "model_type": "gemma", "architectures": ["GemmaForCausalLM"], "vocab_size": words}
     return {
-        "architectures": ["LlavaForConditionalGeneration"],
-        "model_type": "llava",
+        "architectures": ["PaliGemmaForConditionalGeneration"],
+        "model_type": "paligemma",
         "torch_dtype": text["torch_dtype"],
-        "text_config": {**text, "vocab_size": text["vocab_size"] + 64},
-        "vision_config": ENCODER,
+        "bos_token_id": text["bos_token_id"],
+        "eos_token_id": text["eos_token_id"],
+        "text_config": {**sizes, "hidden_activation": "gelu_pytorch_tanh", "num_image_tokens": IMAGE_TOKENS},
+        "vision_config": {**ENCODER, "projection_dim": text["hidden_size"], "num_image_tokens": IMAGE_TOKENS},
         "image_token_index": text["vocab_size"],
-        "projector_hidden_act": "gelu",
-        "vision_feature_layer": -2,
-        "vision_feature_select_strategy": "default",
+        "projection_dim": text["hidden_size"],
+        "hidden_size": text["hidden_size"],
     }
 
 
-def _processor() -> dict[str, bytes]:
-    """Return the files of LLaVA's processor: CLIP's for the images, and how many tokens one of them takes."""
+def _processor() -> dict[str, Any]:
+    """Return the settings of PaliGemma's processor of images."""
     side = ENCODER["image_size"]
-    images = {
-        "processor_class": "LlavaProcessor",
-        "image_processor_type": "CLIPImageProcessor",
-        "size": {"shortest_edge": side},
-        "crop_size": {"height": side, "width": side},
+    return {
+        "processor_class": "PaliGemmaProcessor",
+        "image_processor_type": "SiglipImageProcessor",
+        "size": {"height": side, "width": side},
+        "image_seq_length": IMAGE_TOKENS,
     }
-    whole = {
-        "processor_class": "LlavaProcessor",
-        "image_token": IMAGE,
-        "patch_size": ENCODER["patch_size"],
-        "vision_feature_select_strategy": "default",
-        "num_additional_image_tokens": 1,
-    }
-    return {"preprocessor_config.json": _json(images), "processor_config.json": _json(whole)}
 
 
 def _byte_letters() -> list[str]:

@@ -19,6 +19,8 @@ from .jobs import Answer, Engines, Job, Limits, RefusedError, diagnose
 
 FLUSH = 0.5
 """Seconds after which a live log is looked at, however little has come."""
+GIVE_WAY = 0.02
+"""Seconds for which an upload waits, piece by piece, while small logs are worked on: both want the interpreter's lock."""
 PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 """How gzip and zstd begin; what they unpack to may be large."""
 
@@ -44,6 +46,9 @@ class Desk:
         self._small = small
         self._seconds = seconds
         self._thread = ThreadPoolExecutor(1, "triage")
+        self._small_ones = 0
+        self._none_small = asyncio.Event()
+        self._none_small.set()
 
     async def triage(self, pieces: Pieces, asked: Callable[[], Job]) -> Answer:
         """Return the answer for a log.
@@ -64,7 +69,7 @@ class Desk:
             else:
                 if not head.startswith(PACKED):
                     return await self._quickly(bytes(head), asked())
-            return await self._at_length(_chain(bytes(head), pieces), asked)
+            return await self._at_length(self._politely(_chain(bytes(head), pieces)), asked)
 
     async def stream(self, pieces: Pieces, asked: Callable[[], Job], tell: Tell, enough: asyncio.Event) -> Answer:
         """Return the answer for a log, after telling on the way how far it is and what it looks like.
@@ -81,7 +86,7 @@ class Desk:
         # The caller ends a log that goes on for too long: what is known by then is worth telling.
         async with (
             self._worker(asked(), live=True) as child,
-            _Feed(child, _until(pieces, enough), asked, live=True) as feed,
+            _Feed(child, self._politely(_until(pieces, enough)), asked, live=True) as feed,
         ):
             while True:
                 kind, value = await feed.event()
@@ -104,10 +109,25 @@ class Desk:
 
     async def _quickly(self, data: bytes, job: Job) -> Answer:
         loop = asyncio.get_running_loop()
+        self._small_ones += 1
+        self._none_small.clear()
         try:
             return await loop.run_in_executor(self._thread, diagnose, self.engines, job, data, self._limits)
         except RefusedError as refused:
             raise Problem(refused.name, refused.detail) from None
+        finally:
+            self._small_ones -= 1
+            if not self._small_ones:
+                self._none_small.set()
+
+    async def _politely(self, pieces: Pieces) -> Pieces:
+        """Yield pieces of an upload, each when no small log is worked on, or after a moment."""
+        async for piece in pieces:
+            if not self._none_small.is_set():
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(GIVE_WAY):
+                        await self._none_small.wait()
+            yield piece
 
     async def _at_length(self, pieces: Pieces, asked: Callable[[], Job]) -> Answer:
         async with self._worker(asked(), live=False) as child, _Feed(child, pieces, asked, live=False) as feed:
