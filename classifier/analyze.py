@@ -12,6 +12,7 @@ from typing import Any
 
 from .arguments import unfinished
 from .facts import FactBook
+from .foreign import is_foreign
 from .match import TraceRules, match_line
 from .model import STAGES, Hit, Incident, Line, StageSpan, Trace
 from .prefix import split_line
@@ -420,6 +421,8 @@ class Analysis:
             # No start followed: the log is not in order, or names its command at the end.
             self._book.note(rule, line, captures)
         self._close_incident(self.lines)
+        if len(self._incidents) == 1 and not self.incident.stages:
+            self.incident.foreign = is_foreign(self._sample, self._tail, self.lines)
         return self._incidents
 
     def _last_of_frequent(self) -> None:

@@ -54,7 +54,9 @@ def _decide_one(incident: Incident, tail: list[Line], known: Known) -> Diagnosis
     symptoms = wrappers(incident)
     traces = untold(incident)
     best = candidates[0] if candidates and candidates[0].score >= ACCEPT else None
-    if known.alone:
+    if incident.foreign and not (best is not None and best.hit.rule.source.startswith("vllm")):
+        answer = _of_other_software(incident, tail, known, candidates, traces)
+    elif known.alone:
         answer = _by_model_alone(incident, tail, known)
     elif best is not None:
         answer = _from_candidate(best, candidates, known, incident)
@@ -150,6 +152,23 @@ def _without_cause(
     if fatal and not incident.stages and not stopped:
         return _with_alternatives(_unknown(known, incident, fatal, tail, 0.45), candidates, "engine_bug")
     return _healthy(incident, tail, known, candidates, fatal, stopped, ready)
+
+
+def _of_other_software(
+    incident: Incident, tail: list[Line], known: Known, candidates: list[Candidate], traces: list[Trace]
+) -> Diagnosis:
+    """Return that no cause is known, or no failure; what rules found in another program's words is no more than a hint."""
+    if not (candidates or traces or incident.errors):
+        return _healthy(incident, tail, known, candidates, [], stopped=False, ready=False)
+    answer = answer_for("unknown", "unrecognised_failure", 0.6, "none", known, incident, None)
+    answer.evidence = [evidence_of(item.hit, "telling") for item in candidates[:3]] or [
+        line_evidence(line) for line in incident.errors[:3]
+    ]
+    answer.tail = answer.evidence or [line_evidence(line) for line in tail[-5:]]
+    answer.notes.append(
+        "Nothing in this log is vLLM's. If it is, give more of it: the lines before these tell what was started."
+    )
+    return _with_alternatives(answer, candidates)
 
 
 def _by_model_alone(incident: Incident, tail: list[Line], known: Known) -> Diagnosis:

@@ -147,6 +147,8 @@ class Incident:
     contexts: Contexts = field(default_factory=Contexts)
     server: str = ""
     """The container that printed it, where a log shows several servers."""
+    foreign: bool = False
+    """Whether nothing in the log is vLLM's, of its parts or of its clients."""
     tail: list[Line] = field(default_factory=list)
     """The server's last lines, where it is not the first one of its log."""
 

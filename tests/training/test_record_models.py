@@ -102,6 +102,22 @@ def test_an_adapter_has_its_rank_in_config_and_matrices(tmp_path: Path):
     assert len(header) - 1 == 8
 
 
+def test_a_model_that_reads_images_marks_them_by_a_token_of_its_tokenizer(tmp_path: Path):
+    """The token's number is the one in the config and inside the vocabulary; all parts agree on the tokens an image takes."""
+    make_model(tmp_path, Model(id="m", images=True))
+    config, tokens, images, processor = (
+        json.loads((tmp_path / name).read_text())
+        for name in ("config.json", "tokenizer.json", "preprocessor_config.json", "processor_config.json")
+    )
+    mark = next(token["id"] for token in tokens["added_tokens"] if token["content"] == "<image>")
+    assert config["image_token_index"] == mark
+    assert mark not in tokens["model"]["vocab"].values()
+    assert mark < config["text_config"]["vocab_size"]
+    assert config["num_query_tokens"] == processor["num_query_tokens"]
+    side = config["vision_config"]["image_size"]
+    assert {"height": side, "width": side} == images["size"]
+
+
 def test_every_model_of_the_catalogue_can_be_made(tmp_path: Path):
     """All but the big ones hold less than a few megabytes: they are made anew for every recording."""
     catalogue = Catalogue()

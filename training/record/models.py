@@ -38,16 +38,13 @@ TEMPLATE = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 ENCODER: dict[str, Any] = {
-    "model_type": "siglip_vision_model",
     "hidden_size": 64,
     "intermediate_size": 128,
     "num_hidden_layers": 2,
     "num_attention_heads": 2,
-    "image_size": 28,
-    "patch_size": 14,
-    "vision_use_head": False,
 }
-IMAGE_TOKENS = (ENCODER["image_size"] // ENCODER["patch_size"]) ** 2
+IMAGE_SIDE = 28
+IMAGE_TOKENS = 4
 
 
 def make_models(folder: Path, models: list[Model], adapters: list[Adapter]) -> None:
@@ -64,7 +61,7 @@ def make_model(folder: Path, model: Model) -> None:
     files: dict[str, bytes] = {}
     if model.images:
         config = _with_encoder(config)
-        files["preprocessor_config.json"] = _json(_processor())
+        files |= _processor()
     files["config.json"] = _json(config)
     if model.tokenizer != "none":
         settings = {
@@ -73,8 +70,6 @@ def make_model(folder: Path, model: Model) -> None:
             "eos_token": SPECIAL[2],
             "pad_token": SPECIAL[0],
         }
-        if model.images:
-            settings["bos_token"] = SPECIAL[0]
         if model.tokenizer == "full":
             settings["chat_template"] = TEMPLATE
         files |= {
@@ -156,37 +151,33 @@ def tokenizer(added_words: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def _with_encoder(text: dict[str, Any]) -> dict[str, Any]:
-    """Return the config of a PaliGemma around a Gemma of the sizes of ``text``.
+    """Return the config of a BLIP-2 around the language model ``text``.
 
-    Of the models that read images it is the one whose code runs in every release without torchvision, and whose
-    processor is a class of transformers that needs settings and no code.
+    Of the models that read images it is the one that every release runs without torchvision and without the code of
+    Pixtral, which needs another transformers than some releases come with.
     """
-    # Behind the tokens of the text: the one that marks an image, and 1152 that the processor adds for places in it.
-    words = text["vocab_size"] + 1536
-    sizes = {**text, "model_type": "gemma", "architectures": ["GemmaForCausalLM"], "vocab_size": words}
     return {
-        "architectures": ["PaliGemmaForConditionalGeneration"],
-        "model_type": "paligemma",
+        "architectures": ["Blip2ForConditionalGeneration"],
+        "model_type": "blip-2",
         "torch_dtype": text["torch_dtype"],
-        "bos_token_id": text["bos_token_id"],
-        "eos_token_id": text["eos_token_id"],
-        "text_config": {**sizes, "hidden_activation": "gelu_pytorch_tanh", "num_image_tokens": IMAGE_TOKENS},
-        "vision_config": {**ENCODER, "projection_dim": text["hidden_size"], "num_image_tokens": IMAGE_TOKENS},
+        # One token more marks an image; the others fill up to a multiple of 64, as embeddings are padded.
+        "text_config": {**text, "vocab_size": text["vocab_size"] + 64},
+        "qformer_config": {**ENCODER, "encoder_hidden_size": ENCODER["hidden_size"]},
+        "vision_config": {**ENCODER, "image_size": IMAGE_SIDE, "patch_size": 14},
+        "num_query_tokens": IMAGE_TOKENS,
         "image_token_index": text["vocab_size"],
-        "projection_dim": text["hidden_size"],
-        "hidden_size": text["hidden_size"],
     }
 
 
-def _processor() -> dict[str, Any]:
-    """Return the settings of PaliGemma's processor of images."""
-    side = ENCODER["image_size"]
-    return {
-        "processor_class": "PaliGemmaProcessor",
-        "image_processor_type": "SiglipImageProcessor",
-        "size": {"height": side, "width": side},
-        "image_seq_length": IMAGE_TOKENS,
+def _processor() -> dict[str, bytes]:
+    """Return the files of BLIP-2's processor, a class of transformers: how images are read, how many tokens they take."""
+    images = {
+        "processor_class": "Blip2Processor",
+        "image_processor_type": "BlipImageProcessor",
+        "size": {"height": IMAGE_SIDE, "width": IMAGE_SIDE},
     }
+    whole = {"processor_class": "Blip2Processor", "num_query_tokens": IMAGE_TOKENS}
+    return {"preprocessor_config.json": _json(images), "processor_config.json": _json(whole)}
 
 
 def _byte_letters() -> list[str]:

@@ -1,0 +1,25 @@
+"""Tells a log that vLLM had no part in: rules know the words of many programs, and would name a cause in any of them."""
+
+from __future__ import annotations
+
+SIGNS = (
+    # vLLM and its processes
+    b"vllm", b"enginecore", b"engine core", b"apiserver", b"api_server", b"mqllmengine", b"llm", b"shm_broadcast", b"model_runner", b"max_model_len",
+    b"schedulerstats", b"requestoutput", b"kv cache", b"kv_cache", b"tensor_parallel", b"tensor-parallel", b"lora", b"speculative",
+    # what it is made of
+    b"torch", b"cuda", b"nccl", b"c10d", b"gpu", b"nvidia", b"rocm", b"amdgpu", b"hsa_", b"ascend", b"gaudi", b"habana", b"triton", b"inductor",
+    b"transformers", b"tokeniz", b"huggingface", b"hf_", b"safetensors", b"gguf", b"flashinfer", b"flash_attn", b"flash-attn", b"xformers",
+    b"xgrammar", b"outlines", b"rayworker", b"ray::", b"raylet", b"/ray/", b"gloo", b"nixl", b"mooncake", b"lmcache", b"uvloop",
+    # how it is called, and what its web server prints
+    b"openai", b"/v1/", b":8000", b"port=8000", b"uvicorn", b"info:     ", b"error:    ", b"chat_template", b"chat template",
+)  # fmt: skip
+"""Words of which at least one stands in whatever vLLM, its parts or its clients print, in lower case."""
+SHORT = 6
+"""Lines below which a log is somebody's excerpt, and says nothing by what it lacks."""
+
+
+def is_foreign(sample: bytes, tail: bytes, lines: int) -> bool:
+    """Tell whether a log of so many lines, by its beginning and its end, is that of other software."""
+    if lines < SHORT:
+        return False
+    return not any(sign in part for part in (sample.lower(), tail.lower()) for sign in SIGNS)
