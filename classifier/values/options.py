@@ -18,7 +18,12 @@ from .worked import Worked
 _KEY = re.compile(r"Give it as the key (\w+) of (--[\w-]+)")
 _PART = re.compile(r"Give it as a key of (--[\w-]+)")
 _VALUE = re.compile(r"Give the value (\S+) to (--[\w-]+)")
+_WORD = re.compile(r"[A-Za-z0-9][\w.\-]{0,60}")
 _NAME = re.compile(r"--[a-zA-Z][\w.\-]*|-[a-zA-Z]{1,4}")
+_NAMED = {"tool": "--tool-call-parser", "tool call": "--tool-call-parser", "reasoning": "--reasoning-parser"}
+"""Options whose messages call them by less than their name."""
+SHOWN = 10
+"""Choices that are written into a command; more are listed beside it."""
 MOST = 12
 """Options looked at; a log that lists more has been mangled."""
 
@@ -217,7 +222,8 @@ def option_name(facts: Mapping[str, Any]) -> Worked:
     text = str(facts.get("option") or "").strip().partition("/")[0].partition(",")[0]
     if not text:
         return Worked("", "the log names no option")
-    name = text if text.startswith("-") else "--" + re.sub(r"[\s_]+", "-", text.lower())
+    plain = "--" + re.sub(r"[\s_]+", "-", text.lower())
+    name = text if text.startswith("-") else _NAMED.get(text.lower(), plain)
     known = _NAME.fullmatch(name) and options.lifetime(name)
     return Worked(name, "") if known else Worked("", f"{text!r} names no option")
 
@@ -236,14 +242,27 @@ def accepted_value(facts: Mapping[str, Any]) -> Worked:
     from difflib import get_close_matches
 
     name, option = option_name(facts).value, _described(facts)
-    listed = re.findall(r"'([^']{1,60})'", str(facts.get("allowed") or "")[:2000])
+    allowed = str(facts.get("allowed") or "")[:2000]
+    listed = re.findall(r"'([^']{1,60})'", allowed) or [
+        word for word in re.split(r"[\s,{}]+", allowed) if _WORD.fullmatch(word)
+    ]
     accepted = listed or [str(choice) for choice in (option.choices if option else ())]
     if not name or len(accepted) < 2:
         return Worked("", "nothing tells what is accepted")
-    given = str(facts.get("given") or "").strip("'\"` ")
+    given = str(facts.get("given") or facts.get("parser") or "").strip("'\"` ")
     like = get_close_matches(given, accepted, n=1, cutoff=0.6)
-    said = f"accepted: {', '.join(accepted[:40])}"
-    return Worked(f"{name} {like[0]}" if like else f"{name} <{'|'.join(accepted[:40])}>", said, {"given": given})
+    said = f"accepted: {', '.join(accepted)}"
+    family = [word for word in accepted if _stem(word) and _stem(word) in str(facts.get("model") or "").lower()]
+    if family and len(accepted) > SHOWN:
+        said = f"by its name the model may go with {', '.join(family[:4])}; {said}"
+    choice = f"<{'|'.join(accepted)}>" if len(accepted) <= SHOWN else "NAME"
+    return Worked(f"{name} {like[0] if like else choice}", said, {"given": given})
+
+
+def _stem(word: str) -> str:
+    """Return the letters that a name begins with, where they are enough to tell a family of models."""
+    letters = re.match(r"[a-z]*", word.lower())
+    return letters[0] if letters and len(letters[0]) > 2 else ""
 
 
 def _described(facts: Mapping[str, Any]) -> options.Option | None:

@@ -16,11 +16,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from ...classifier.versions import version_key
 from .confidence import ABSTAINS
 from .dataset import Grown, with_terms
 from .fit import Settings, fit_grown, fold_of
-from .rows import read_rows
+from .rows import later, read_rows
 
 OUTER, INNER = 2, 4
 EARLIER = "0.19.99"
@@ -92,7 +91,7 @@ def _inner(task: tuple[int, Settings, str]) -> float:
     if test == "faults":
         held = [fold_of(f"inner {item[0].fault}", INNER) == 0 for item in rest]
     else:
-        held = [_later(item[0].release) for item in rest]
+        held = [later(item[0].release, EARLIER) for item in rest]
     train = [item for item, out in zip(rest, held, strict=True) if not out]
     return _accuracy(train, [item for item, out in zip(rest, held, strict=True) if out], settings)
 
@@ -101,11 +100,6 @@ def _outer(task: tuple[int, Settings]) -> float:
     part, settings = task
     inside = [item for item in _grown if fold_of(item[0].fault, OUTER) != part]
     return _accuracy(inside, [item for item in _grown if fold_of(item[0].fault, OUTER) == part], settings)
-
-
-def _later(release: str) -> bool:
-    key, last = version_key(release) if release else None, version_key(EARLIER)
-    return key is not None and last is not None and key > last
 
 
 def _accuracy(train: Grown, test: Grown, settings: Settings) -> float:

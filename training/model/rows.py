@@ -56,10 +56,18 @@ def digest_of(rows: Iterable[Row]) -> str:
     return total.hexdigest()
 
 
-def through(rows: Iterable[Row], release: str) -> Iterator[Row]:
-    """Yield the rows that a person could have had when ``release`` was the newest."""
-    newest = version_key(release)
+OF_RULES = ("rule", "reject")
+"""Origins of rows that rule files say."""
+
+
+def through(rows: Iterable[Row], release: str, all_rules: bool = False) -> Iterator[Row]:
+    """Yield the rows that a person could have had when ``release`` was the newest; with ``all_rules`` today's rules, too."""
     for row in rows:
-        key = version_key(row.release) if row.release else None
-        if key is None or newest is None or key <= newest:
+        if not later(row.release, release) or (all_rules and row.origin in OF_RULES):
             yield row
+
+
+def later(release: str, newest: str) -> bool:
+    """Tell whether a release came after another; what belongs to no release came after none."""
+    key, last = version_key(release) if release else None, version_key(newest) if newest else None
+    return key is not None and last is not None and key > last

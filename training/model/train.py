@@ -1,33 +1,25 @@
-"""From the training set to the released model: confidence by cross-validation on whole logs, final fit, and its tests.
-
-``python -m vllm_triage.training.model.train ROWS.jsonl`` writes the files of ``corpus/model``.
-"""
+"""From the training set to the released model: confidence by cross-validation on whole logs, final fit, and its tests."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
-from ...classifier.text_model import FOLDER
 from ...classifier.versions import version_key
 from . import confidence
 from .cases import compose, of_logs, verdicts
 from .choose import CHOICE, EARLIER
 from .confidence import ABSTAINS, Verdict
 from .dataset import CORPUS, SEED, Grown, with_terms
-from .export import export, keep
 from .fit import Fitted, Settings, around, fit_grown, fold_of
 from .others import other_logs
 from .recorded import LabelledLog, recorded_logs
-from .rows import Row, digest_of, read_rows
+from .rows import OF_RULES, Row, digest_of, later
 
 FOLDS, FAULT_FOLDS = 2, 3
 """Parts by message, each of which is left out once; parts by fault, of which :data:`LEFT_OUT` are left out."""
@@ -70,19 +62,28 @@ class Book:
         return {kind: _mean(parts) for kind, parts in table.items()}
 
 
-def train(rows: Sequence[Row], settings: Settings, progress: Progress) -> tuple[Fitted, dict[str, Any]]:
+def train(
+    rows: Sequence[Row], settings: Settings, progress: Progress, newest: str = ""
+) -> tuple[Fitted, dict[str, Any]]:
     """Train on rows.
+
+    Args:
+        rows: The training set.
+        settings: What validation chose.
+        progress: Told about each step.
+        newest: Recorded logs of later releases teach no confidence either; "" takes all.
 
     Returns:
         The model, and its description: training set, versions, figures on what was held out, what chose the settings.
     """
     progress("reading terms")
     grown = with_terms(rows)
-    logs = recorded_logs(CORPUS / "logs") if (CORPUS / "logs" / "recorded").is_dir() else []
+    every = recorded_logs(CORPUS / "logs") if (CORPUS / "logs" / "recorded").is_dir() else []
+    logs = [log for log in every if not later(log.release, newest)]
     book = cross_judged(rows, grown, logs, settings, progress)
     learnt = confidence.learn(book.all())
     held_out = book.figures()
-    for name, known in earlier(grown).items():
+    for name, known in earlier(grown).items() if not newest else ():
         progress(f"{LATER} and later: {name}")
         before = fit_grown(known, settings)
         held_out[f"recorded, {LATER} and later: {name}"] = confidence.figures(
@@ -144,15 +145,9 @@ def later_logs(logs: Iterable[LabelledLog]) -> list[LabelledLog]:
 
 def earlier(grown: Grown) -> dict[str, Grown]:
     """Return what two people could have trained on at the time of 0.19: one had the rules of today."""
-    newest = version_key(EARLIER)
-
-    def known(row: Row) -> bool:
-        key = version_key(row.release) if row.release else None
-        return key is None or newest is None or key <= newest
-
     return {
-        "all rules": [item for item in grown if known(item[0]) or item[0].origin in ("rule", "reject")],
-        "rules whose words a release through 0.19 has": [item for item in grown if known(item[0])],
+        "all rules": [item for item in grown if not later(item[0].release, EARLIER) or item[0].origin in OF_RULES],
+        "rules whose words a release through 0.19 has": [item for item in grown if not later(item[0].release, EARLIER)],
     }
 
 
@@ -195,27 +190,3 @@ def _mean(parts: Sequence[tuple[dict[str, float], int]]) -> dict[str, float]:
         "rows": total,
         **{name: round(sum(found[name] * count for found, count in parts) / total, 4) for name in names},
     }
-
-
-def main() -> int:
-    """Train on a training set and write the model."""
-    parser = argparse.ArgumentParser(
-        prog="vllm_triage.training.model.train", description=(__doc__ or "").partition("\n")[0]
-    )
-    parser.add_argument("rows", type=Path, metavar="ROWS.jsonl", help="what the build step wrote")
-    parser.add_argument("--out", type=Path, default=Path(FOLDER), help="folder of the exported model")
-    parser.add_argument("--joblib", type=Path, metavar="FILE", help="keep scikit-learn's model here, too")
-    options = parser.parse_args()
-    model, about = train(read_rows(options.rows), Settings(), _say)
-    _say(f"SHA-256 {export(model, options.out, about)}, answers from {model.threshold} on")
-    if options.joblib:
-        _say(f"joblib: SHA-256 {keep(model, options.joblib)}")
-    return 0
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -104,6 +104,8 @@ def test_whatever_is_printed_there_is_an_answer(text: str, version: str) -> None
         ("--dtype/-d", "int7", "", "--dtype <auto|bfloat16|float|float16|float32|half>"),
         ("--max-model-len", "8k", "", ""),
         ("Load format", "harbor", "", ""),
+        ("tool call", "hermes2", " deepseek_v3,hermes,mistral ", "--tool-call-parser hermes"),
+        ("Reasoning", "harbor", "granite, qwen3", "--reasoning-parser <granite|qwen3>"),
     ],
 )
 def test_a_value_that_is_accepted(option: str, given_: str, allowed: str, expected: str) -> None:
