@@ -13,10 +13,10 @@ from vllm_triage.service.http.app import create_app
 from vllm_triage.service.http.settings import Settings
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory, serve: Callable[[Any], str]) -> str:
-    """A service with history."""
-    database = tmp_path_factory.mktemp("history") / "incidents.db"
+@pytest.fixture
+def place(tmp_path: Path, serve: Callable[[Any], str]) -> str:
+    """A service with a history that is empty: tests count what is in it."""
+    database = tmp_path / "incidents.db"
     return serve(create_app(Settings(database=f"sqlite:///{database}", rate_limit=0)))
 
 
