@@ -7,7 +7,7 @@ SIGNS = (
     b"vllm", b"enginecore", b"engine core", b"apiserver", b"api_server", b"mqllmengine", b"llm", b"shm_broadcast", b"model_runner", b"max_model_len",
     b"schedulerstats", b"requestoutput", b"kv cache", b"kv_cache", b"tensor_parallel", b"tensor-parallel", b"lora", b"speculative",
     # what it is made of
-    b"torch", b"cuda", b"nccl", b"c10d", b"gpu", b"nvidia", b"rocm", b"amdgpu", b"hsa_", b"ascend", b"gaudi", b"habana", b"triton", b"inductor",
+    b"torch", b"cuda", b"nccl", b"c10d", b"gpu", b"nvidia", b"rocm", b"amdgpu", b"hsa_", b"ascend", b"gaudi", b"habana", b"neuron", b"_xla", b"triton", b"inductor",
     b"transformers", b"tokeniz", b"huggingface", b"hf_", b"safetensors", b"gguf", b"flashinfer", b"flash_attn", b"flash-attn", b"xformers",
     b"xgrammar", b"outlines", b"rayworker", b"ray::", b"raylet", b"/ray/", b"gloo", b"nixl", b"mooncake", b"lmcache", b"uvloop",
     # how it is called, and what its web server prints
