@@ -24,7 +24,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
-from serving import Connection, Server, closed_loop, counted, large, post_stream, samples, server
+from serving import Connection, Server, closed_loop, counted, large, machine_seconds, post_stream, samples, server
 
 from vllm_triage.classifier import triage
 
@@ -77,11 +77,12 @@ def progress(numbers: Iterable[Any], total: int, what: str) -> Iterable[Any]:
 def throughput(options: Any, database: str) -> Figures:
     """Requests a second of one worker and of two, and logs a second of the library in one process, in turns.
 
-    Also by processor time, which says the same on a machine that has other work.
+    Also by processor time, which says the same on a machine that has other work, and with the cores that such work took.
     """
     logs = samples()
     rates: dict[str, list[float]] = {"library": [], "one": [], "two": []}
     costs: dict[str, list[float]] = {name: [] for name in rates}
+    others: dict[str, list[float]] = {"one": [], "two": []}
     other = database.replace("history.sqlite", "two.sqlite")
     with server(database) as one, server(other, "--workers", "2") as two:
         servers = {"one": one, "two": two}
@@ -97,15 +98,18 @@ def throughput(options: Any, database: str) -> Figures:
             rates["library"].append(count / (options.seconds / 2))
             costs["library"].append((time.process_time() - began) / count)
             for name, served in servers.items():
-                before = served.seconds()
+                before, own, all_ = served.seconds(), time.process_time(), machine_seconds()
                 count = len(asyncio.run(closed_loop(served.port, logs, options.seconds)))
+                used, own, all_ = served.seconds() - before, time.process_time() - own, machine_seconds() - all_
                 rates[name].append(count / options.seconds)
-                costs[name].append((served.seconds() - before) / count)
+                costs[name].append(used / count)
+                others[name].append((all_ - used - own) / options.seconds)
     cost = {name: statistics.median(values) for name, values in costs.items()}
     return {
         "logs": len(logs),
         "kilobytes": round(statistics.mean(map(len, logs)) / 1000, 1),
         "per_second": {name: [round(value) for value in values] for name, values in rates.items()},
+        "cores_of_others": {name: [round(value, 2) for value in values] for name, values in others.items()},
         "milliseconds_of_processor": {name: round(1000 * value, 2) for name, value in cost.items()},
         "one_by_library": ratio(rates["one"], rates["library"]),
         "two_by_one": ratio(rates["two"], rates["one"]),

@@ -71,9 +71,14 @@ async def arriving(request: Request, settings: Settings, most: int = 0, patience
         patience: Seconds that it may pause; 0 for ``idle_seconds``.
 
     Raises:
-        Problem: It is larger than allowed, or stops coming.
+        Problem: It is larger than allowed, stops coming, or cannot be read.
         ClientDisconnect: The client is gone.
     """
+    if "upgrade" in request.headers and "upgrade" in request.headers.get("connection", "").lower():
+        # What reads HTTP for us stops at the head of such a request: the body would seem empty.
+        raise Problem(
+            "bad-request", "Ask again without Upgrade: this is HTTP/1.1, and nothing else is spoken here.", CLOSE
+        )
     most, patience = most or settings.max_body, patience or settings.idle_seconds
     told = request.headers.get("content-length", "")
     if told.isdigit() and int(told) > most:

@@ -46,6 +46,14 @@ def _fields(record: logging.LogRecord) -> Mapping[str, Any]:
     return {name: value for name, value in vars(record).items() if name not in _OWN}
 
 
+class NoUpgrades(logging.Filter):
+    """Leaves out uvicorn's advice to install a WebSocket library: there are none here, and the request is answered."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether a record is anything else."""
+        return not str(record.msg).startswith(("Unsupported upgrade request", "No supported WebSocket library"))
+
+
 def log_config(settings: Settings) -> dict[str, Any]:
     """Return the configuration for uvicorn and for us."""
     level = settings.log_level.upper()
@@ -55,10 +63,12 @@ def log_config(settings: Settings) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"line": {"()": f"{form.__module__}.{form.__qualname__}"}},
+        "filters": {"no-upgrades": {"()": f"{NoUpgrades.__module__}.{NoUpgrades.__qualname__}"}},
         "handlers": {"out": {"class": "logging.StreamHandler", "formatter": "line", "stream": "ext://sys.stderr"}},
         "loggers": {
             "vllm_triage": {"handlers": ["out"], "level": level, "propagate": False},
             "uvicorn": {"handlers": ["out"], "level": level, "propagate": False},
+            "uvicorn.error": {"filters": ["no-upgrades"]},
             # Ours says the same with the request's id, and without its query.
             "uvicorn.access": {"handlers": [], "level": "CRITICAL", "propagate": False},
             # It quotes what it does not understand.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 import socket
 
 import uvicorn
@@ -15,6 +16,7 @@ from .logs import log_config
 from .settings import Settings
 
 FACTORY = f"{__package__}.server:worker"
+SHARING = f"{__package__}.listening:SharingLoop"
 KEEP_ALIVE = 75
 """Seconds that an idle connection stays open: longer than proxies keep theirs, so that they never meet a closed one."""
 UNHEALTHY = 30
@@ -56,6 +58,7 @@ def serve(settings: Settings) -> int:
             forwarded_allow_ips=settings.forwarded_allow_ips, log_config=log_config(settings), access_log=False,
             server_header=False, timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=settings.shutdown_seconds,
             ws="none", lifespan="on", timeout_worker_healthcheck=UNHEALTHY,
+            loop=SHARING if settings.workers > 1 and os.name == "posix" else "auto",
         )  # fmt: skip
         for one in sockets:
             _log.info("running on %s", _address(one), extra={"workers": settings.workers})

@@ -259,6 +259,17 @@ def test_pods_have_no_rights():
     )
 
 
+def test_a_service_of_our_name_changes_no_setting(monkeypatch):
+    """Kubernetes would set VLLM_TRIAGE_PORT to tcp://…, which is no port: it is told not to, by manifests and chart."""
+    monkeypatch.setenv("VLLM_TRIAGE_PORT", "tcp://10.0.0.1:80")
+    with pytest.raises(ValueError, match="port"):
+        Settings()
+    pod = (CHART / "templates" / "deployment.yaml").read_text()
+
+    assert manifests()["Deployment"]["spec"]["template"]["spec"]["enableServiceLinks"] is False
+    assert [" " * 6] == re.findall(r"^( *)enableServiceLinks: false$", pod, re.MULTILINE)
+
+
 def test_the_settings_of_the_manifests_are_taken(monkeypatch):
     """What the ConfigMap holds is what the service reads, with a key from the secret."""
     from vllm_triage.service.http.keys import make_key

@@ -96,6 +96,22 @@ def test_our_log_holds_no_text_of_a_log(serve, form):
         )
 
 
+def test_a_request_to_upgrade_is_answered_and_nobody_is_told_to_install_anything(serve):
+    """As HTTP/1.1, or refused where it has a body, which could not be read."""
+    server = serve()
+    wanted = {"Connection": "Upgrade", "Upgrade": "websocket"}
+    answers = [
+        server.get("/healthz", headers=wanted),
+        server.post("/v1/triage", content=LOG, headers=wanted),
+        server.post("/v1/triage", content=LOG, headers={**wanted, "Upgrade": "h2c"}),
+    ]
+    server.stop()
+
+    assert [200, 400, 400] == [answer.status_code for answer in answers]
+    assert "urn:vllm-triage:problem:bad-request" == answers[1].json()["type"]
+    assert [] == [line for line in server.lines if "upgrade" in line.lower() or "websocket" in line.lower()]
+
+
 def test_an_error_of_ours_is_a_problem_and_its_message_is_not_logged(service, caplog):
     """An exception's text may be a line of a log: its kind and place are enough."""
     client = service()
