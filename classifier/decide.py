@@ -149,8 +149,10 @@ def _without_cause(
             f"the log stops in distributed start-up (last mark on line {seen[-1].line if seen else '?'}), nothing follows"
         )
         return _with_alternatives(answer, candidates)
-    if fatal and not incident.stages and not stopped:
-        return _with_alternatives(_unknown(known, incident, fatal, tail, 0.45), candidates, "engine_bug")
+    # An excerpt may be the last line of a traceback and no more.
+    raised = fatal or [trace for trace in early if trace.level in ("", "ERROR", "CRITICAL") and trace.kind]
+    if raised and not incident.stages and not stopped:
+        return _with_alternatives(_unknown(known, incident, raised, tail, 0.45), candidates, "engine_bug")
     return _healthy(incident, tail, known, candidates, fatal, stopped, ready)
 
 

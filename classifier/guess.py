@@ -126,7 +126,10 @@ class Guesser:
         if not parts:
             return None
         model = self._whole or text_model._load()[0]  # noqa: SLF001 (the same package)
-        ranked, threshold = (model.together(parts), model.threshold) if model is not None else ([], 2.0)
+        ranked: list[tuple[str, float]] = []
+        threshold = 2.0
+        if model is not None:
+            ranked, threshold = model.together(parts), model.threshold if self.alone else model.after_rules
         own, root = False, 0
         if self._own is not None:
             mine, left, root = self._own.ask([part.terms for part in parts])

@@ -26,6 +26,10 @@ REWORDED = (
     "Traceback (most recent call last):\n" + FRAME + "    check(rank)\n"
     "ValueError: adapter harbor asks for LoRA rank 512, which is more than max_lora_rank allows here\n"
 )
+UNRULED = (
+    'Traceback (most recent call last):\n  File "/opt/venv/lib/python3.12/site-packages/vllm/lora/harbor.py", line 90, in moor\n'
+    "    moor(adapter)\nValueError: adapter harbor cannot be moored beside that LoRA adapter\n"
+)
 FOREIGN = (
     'Traceback (most recent call last):\n  File "/srv/shop/cart.py", line 9, in total\n    return a / b\n'
     "ZeroDivisionError: division by zero\n"
@@ -73,6 +77,28 @@ def test_the_model_alone_answers_what_rules_know_too(model: Triage) -> None:
     assert answer.evidence
     assert 0 < len(answer.fixes)
     assert answer.symptoms == []
+
+
+def test_rules_first_want_a_surer_model(tmp_path: Path) -> None:
+    """What rules leave is harder than what they decide: between both thresholds only the model alone answers."""
+    for file in Path(text_model.FOLDER).iterdir():
+        shutil.copy(file, tmp_path)
+    about = json.loads((tmp_path / "text.json").read_text())
+    (tmp_path / "text.json").write_text(json.dumps({**about, "threshold": 0.0, "after_rules": 1.1}))
+    hidden = {rule.id for rule in load().rules if rule.bucket == "lora"}
+    answers = {
+        engine: Triage(ignore=hidden, engine=engine, model=tmp_path).diagnose(UNRULED) for engine in ("auto", "model")
+    }
+    assert {engine: (answer.bucket, answer.decided_by) for engine, answer in answers.items()} == {
+        "auto": ("unknown", "none"),
+        "model": ("lora", "model"),
+    }
+
+
+@pytest.mark.parametrize("text", ["ValueError: the harbor has no window for that", "harbor.errors.TideError: too low"])
+def test_an_exception_alone_is_a_failure(text: str) -> None:
+    """An excerpt that is the last line of a traceback and no more shows no healthy server."""
+    assert Triage(engine="rules").diagnose(f"{text}\n").bucket == "unknown"
 
 
 def test_an_answer_of_the_model_says_so(model: Triage) -> None:

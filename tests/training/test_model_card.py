@@ -13,7 +13,7 @@ from vllm_triage.training.model.labelled import Case
 ABOUT = {
     "training": {"rows": 7, "groups": 3, "sha256": "ab12", "releases": ["0.9.2"], "origins": {"rule": 4, "other": 3}},
     "versions": {"scikit-learn": "1.7", "numpy": "2.2"},
-    "terms": 99, "buckets": ["lora", "no_gpu"], "sha256": "cd34", "threshold": 0.6,
+    "terms": 99, "buckets": ["lora", "no_gpu"], "sha256": "cd34", "threshold": 0.6, "after_rules": 0.7,
     "held_out": {"faults left out": {"rows": 5, "accuracy": 0.8, "coverage": 0.5, "precision": 0.9, "silent": 0.4}},
     "chosen_by": {"outer": [0.7, 0.71], "candidates": [
         {"strength": 3.0, "steps": 120, "new_faults": 0.5, "later_releases": 0.6, "won": 2},
@@ -25,7 +25,8 @@ ABOUT = {
 def test_a_card_has_figures_intervals_and_pictures(tmp_path: Path) -> None:
     """And is the same each time."""
     pytest.importorskip("matplotlib")
-    from vllm_triage.training.model.card import Table, write_card
+    from vllm_triage.training.model.card import Card, write_card
+    from vllm_triage.training.model.comparisons import Table
 
     cases = [Case(str(n), "lora", f"x:{n}") for n in range(4)]
     ways = {
@@ -38,11 +39,17 @@ def test_a_card_has_figures_intervals_and_pictures(tmp_path: Path) -> None:
         for name, buckets in ways.items()
     }
     table = Table("some-logs", list(scores.values()), compare(scores["rules, then model"], scores["rules alone"]))
+    later = Table("later-logs", [scores["text model"]])
+    hidden = Table("half of the rules hidden", table.scores, table.against_rules)
+    told = Card(ABOUT, scores["text model"], [table], [later], [hidden])
     for name in "ab":
         (tmp_path / name).mkdir()
-        write_card(tmp_path / name / "card.md", ABOUT, [table], scores["text model"])
+        write_card(tmp_path / name / "card.md", told)
     text = (tmp_path / "a" / "card.md").read_text()
-    assert "### some-logs" in text
+    assert "### some-logs\n" in text
+    assert "### Half of the rules hidden\n" in text
+    assert "| threshold | 0.6; where rules went first 0.7 |" in text
+    assert text.count("| text model | 0.500 (2/4) |") == 2
     assert "| text model | 0.500 (2/4) | 0.15–0.85 | 1 | 1 |" in text
     assert "rules, then model has 1 fewer misses" in text
     assert "| faults left out | 5 | 0.800 | 0.500 | 0.900 | 0.400 | – | – |" in text

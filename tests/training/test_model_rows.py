@@ -18,7 +18,7 @@ from vllm_triage.training.model.expand import draw
 from vllm_triage.training.model.knowledge import rule_rows
 from vllm_triage.training.model.label import _table, by_place
 from vllm_triage.training.model.others import other_rows
-from vllm_triage.training.model.rows import Row, digest_of, read_rows, through, write_rows
+from vllm_triage.training.model.rows import Row, digest_of, later, read_rows, through, write_rows
 
 ROW = Row("ValueError: max_num_seqs (4) must be greater than 0", "invalid_argument", "g", "rule")
 
@@ -99,6 +99,22 @@ def test_an_earlier_person_knew_no_later_release() -> None:
         Row("c", "lora", "c", "rule"),
     ]
     assert [row.text for row in through(rows, "0.19.99")] == ["a", "c"]
+
+
+def test_rules_of_today_may_be_known_earlier() -> None:
+    """Rules name causes, not releases: what they say may stay while later messages and recordings go."""
+    rows = [Row(origin, "lora", origin, origin, "0.23.0") for origin in ("release", "rule", "reject", "recorded")]
+    assert [row.text for row in through(rows, "0.19.99", all_rules=True)] == ["rule", "reject"]
+
+
+@pytest.mark.parametrize(
+    ("release", "newest", "expected"),
+    [("0.23.0", "0.19.1", True), ("0.19.1", "0.19.1", False), ("0.9.2", "0.10.2", False), ("", "0.19.1", False)],
+)
+def test_what_belongs_to_no_release_is_later_than_none(release: str, newest: str, expected: bool) -> None:
+    """And nothing is later where no release is the newest."""
+    assert later(release, newest) is expected
+    assert later(release, "") is False
 
 
 def test_rules_give_rows_of_their_bucket_and_healthy_ones() -> None:

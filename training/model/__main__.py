@@ -14,10 +14,10 @@ from typing import Any
 
 from ...classifier.api import Triage
 from ...classifier.text_model import FOLDER
+from .choose import EARLIER
 from .progress import steps
-from .rows import digest_of, read_rows, through, write_rows
-
-DOCS = Path(__file__).parents[2] / "docs"
+from .rows import digest_of, later, read_rows, through, write_rows
+from .train import LATER
 
 
 def main() -> int:
@@ -34,17 +34,26 @@ def main() -> int:
     step.add_argument("rows", type=Path, metavar="ROWS.jsonl")
     step.add_argument("--out", type=Path, default=Path(FOLDER), help="folder of the exported model")
     step.add_argument("--through", default="", metavar="RELEASE", help="leave out what came after this release")
-    step.add_argument("--without-rules", action="store_true", help="leave out what rule files say: sources alone")
+    step.add_argument("--all-rules", action="store_true", help="of what came later, keep what rule files say")
+    step.add_argument(
+        "--folds", type=Path, metavar="FOLDER", help="keep the models of the folds here (evaluate --folds)"
+    )
     step.add_argument("--joblib", type=Path, metavar="FILE", help="keep scikit-learn's model here, too")
     step.set_defaults(run=_train)
     step = names.add_parser("evaluate", help="score a model on labelled logs, beside other ways; write the card")
     step.add_argument("cases", nargs="+", type=Path, metavar="CASES", help="as vllm-triage evaluate takes them")
     step.add_argument("--model", type=Path, default=Path(FOLDER))
-    step.add_argument("--beside", nargs="*", default=[], metavar="NAME=FOLDER", help="other models to score beside it")
+    step.add_argument(
+        "--later", nargs="*", default=[], type=Path, metavar="CASES", help=f"of these, score {LATER} and later"
+    )
+    step.add_argument("--through", nargs="*", default=[], metavar="NAME=FOLDER", help="models to score them by")
+    step.add_argument(
+        "--folds", type=Path, metavar="FOLDER", help="models of train --folds: asked with half the rules hidden"
+    )
     step.add_argument("--rows", type=Path, metavar="ROWS.jsonl", help="training set, for the baselines")
     step.add_argument("--misses", type=int, default=0, metavar="N", help="misses to list")
     step.add_argument(
-        "--card", type=Path, help=f"write the model card (say {DOCS / 'model-card.md'}), with its pictures"
+        "--card", type=Path, metavar="FILE", help="write the model card (docs/model-card.md), with its pictures"
     )
     step.set_defaults(run=_evaluate)
     options = parser.parse_args()
@@ -61,62 +70,66 @@ def _build(options: argparse.Namespace) -> None:
 
 
 def _train(options: argparse.Namespace) -> None:
-    from .export import export
+    from .export import export, keep
     from .fit import Settings
     from .train import train
 
     rows = read_rows(options.rows)
     if options.through:
-        rows = list(through(rows, options.through))
-    if options.without_rules:
-        rows = [row for row in rows if row.origin not in ("rule", "reject")]
+        rows = list(through(rows, options.through, options.all_rules))
     with steps() as say:
-        model, about = train(rows, Settings(), say)
+        model, about = train(rows, Settings(), say, options.through, options.folds)
         digest = export(model, options.out, about)
         for name, figures in about["held_out"].items():
             say(f"{name}: {figures}")
         say(f"{len(model.keys)} terms, {len(model.buckets)} buckets, threshold {model.threshold}, SHA-256 {digest}")
-    if options.joblib:
-        import joblib
-
-        joblib.dump(model, options.joblib)
+        if options.joblib:
+            say(f"joblib: SHA-256 {keep(model, options.joblib)}")
 
 
 def _evaluate(options: argparse.Namespace) -> None:
     from .baselines import baselines
-    from .card import Table, write_card
-    from .evaluate import Score, by_engine, compare, score
+    from .card import Card, write_card
+    from .comparisons import BOTH, hidden, table
+    from .evaluate import Score, by_engine
     from .labelled import read_cases
     from .tables import beside, misses, versus
 
     folder = str(options.model)
-    ways = {
-        "text model": by_engine(Triage(engine="model", model=folder)),
-        **{name: by_engine(Triage(engine="model", model=other)) for name, other in _named(options.beside)},
-        "rules alone": by_engine(Triage(engine="rules")),
-        "rules, then model": by_engine(Triage(engine="auto", model=folder)),
-    }
+    about: dict[str, Any] = json.loads((options.model / "text.json").read_text(encoding="utf-8"))
+    card = Card(about, Score("text model"))
     with steps() as say:
-        if options.rows:
+        ways = {
+            "text model": by_engine(Triage(engine="model", model=folder)),
+            BOTH[1]: by_engine(Triage(engine="rules")),
+            BOTH[0]: by_engine(Triage(engine="auto", model=folder)),
+        }
+        rows = read_rows(options.rows) if options.rows else []
+        if rows and options.cases:
             say("baselines")
-            ways.update(baselines(read_rows(options.rows)))
-        tables: list[Table] = []
-        every = Score("text model")
+            ways.update(baselines(rows))
         for path in options.cases:
-            cases = read_cases([path])
-            scores = {}
-            for name, way in ways.items():
-                say(f"{path.stem}: {name}")
-                scores[name] = score(name, cases, way)
-            both, alone = scores["rules, then model"], scores["rules alone"]
-            tables.append(Table(path.stem, list(scores.values()), compare(both, alone)))
-            every.pairs += scores["text model"].pairs
-            print(f"\n{path.stem}\n{beside(list(scores.values()))}\n{versus(both, alone, tables[-1].against_rules)}")
-            if options.misses:
-                print(misses(scores["text model"], options.misses))
+            say(path.stem)
+            card.sets.append(table(path.stem, read_cases([path]), ways))
+            card.every.pairs += card.sets[-1].scores[0].pairs
+        if options.later:
+            say(f"{LATER} and later")
+            ways = {name: by_engine(Triage(engine="model", model=other)) for name, other in _named(options.through)}
+            ways.update(baselines(list(through(rows, EARLIER, all_rules=True))) if rows else {})
+            cases = [case for case in read_cases(options.later) if case.release and not later(LATER, case.release)]
+            card.later.append(table(f"recorded, {LATER} and later", cases, ways))
+        cases = read_cases(options.cases) if options.folds else []
+        if cases:
+            card.hidden.append(hidden("half of the rules hidden", cases, options.folds, say))
+            card.hidden.append(hidden("whole causes hidden", cases, options.folds, say, whole_causes=True))
+    for item in (*card.sets, *card.later, *card.hidden):
+        print(f"\n{item.name}\n{beside(item.scores)}")
+        if item.against_rules:
+            print(versus(*item.pair(), item.against_rules))
+    if options.misses:
+        print(misses(card.every, options.misses))
     if options.card:
-        about: dict[str, Any] = json.loads((options.model / "text.json").read_text(encoding="utf-8"))
-        write_card(options.card, about, tables, every)
+        write_card(options.card, card)
 
 
 def _named(items: Iterable[str]) -> Iterable[tuple[str, str]]:

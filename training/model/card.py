@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from . import plots
-from .evaluate import Comparison, Score, interval
+from .comparisons import Table, together
+from .evaluate import Score, interval
 from .tables import beside, versus
 
 CONFUSION, RELIABILITY = "model-confusion.png", "model-reliability.png"
@@ -23,14 +24,20 @@ one on logs of one's own, and how this one is built anew.
 """
 _LIMITS = """## What to know before trusting it
 
+- What is like no failure that it knows it can only guess at: of faults that were left out as a whole, barely more than half of
+  the answers at the threshold are right («faults not trained on»), however sure they sound. The threshold keeps its precision
+  for new words of known faults, which is what it is for.
 - Rows are messages and places from vLLM's sources, this project's rules and its own recorded logs, and written lines of
   other software; never logs of users. Labels come from the rules where one speaks surely, else from the module that raises
   the message: figures on held-out messages measure agreement with those labels, not with a person.
 - A rule's own examples are in the training set. «Rules silent» means that no rule is asked, not that the model has never
-  seen a rule's words. Labelled logs were read while rules were written; only their labels are used here, and logs that the
-  model was trained on (the recorded ones) are tested with their fault left out, under «not trained on».
+  seen a rule's words. The labelled logs were read while rules were written, so rules answer nearly all of them; the model was
+  trained on none, but its features and signs were looked at beside them. Recorded logs, which it was trained on, are tested
+  with their fault left out («not trained on») or by models of earlier releases.
+- Below the threshold it says `unknown` and names the nearest buckets: «first choice» is how often the nearest is right.
 - Silence, time and what follows after (hangs, slowness, recovered errors, a stop from outside) cannot be seen by it.
-  It is to be asked only where the rules and the stages leave an unexplained failure.
+  It is to be asked only where the rules and the stages leave an unexplained failure. With rules silent it calls some healthy
+  logs with errors in them `unknown`, which counts as an alarm above.
 """
 _COLUMNS = {
     "accuracy": "right at first", "coverage": "answered", "precision": "precision", "silent": "silent", "alarms": "alarms",
@@ -39,45 +46,77 @@ _COLUMNS = {
 
 
 @dataclass(slots=True)
-class Table:
-    """One set of labelled logs, as all ways answered it."""
+class Card:
+    """What a card tells."""
 
-    name: str
-    scores: list[Score]
-    against_rules: Comparison
-    """Rules with the model, against rules alone."""
+    about: Mapping[str, Any]
+    """The model's description, ``text.json``."""
+    every: Score
+    """The model's answers to all labelled logs."""
+    sets: list[Table] = field(default_factory=list)
+    later: list[Table] = field(default_factory=list)
+    """Recorded logs of later releases, by models that had not seen them."""
+    hidden: list[Table] = field(default_factory=list)
+    """Labelled logs with half of the rules hidden."""
 
 
-def write_card(path: Path, about: Mapping[str, Any], tables: Sequence[Table], every: Score) -> None:
-    """Write the card, and the pictures of ``every`` into the folder ``images`` beside it."""
+def write_card(path: Path, told: Card) -> None:
+    """Write the card, and its pictures into the folder ``images`` beside it."""
     images = path.parent / "images"
     images.mkdir(parents=True, exist_ok=True)
-    plots.confusion(every, images / CONFUSION)
-    plots.reliability(every, images / RELIABILITY)
-    path.write_text(card(about, tables, every), encoding="utf-8")
+    plots.confusion(told.every, images / CONFUSION)
+    plots.reliability(told.every, images / RELIABILITY)
+    path.write_text(card(told), encoding="utf-8")
 
 
-def card(about: Mapping[str, Any], tables: Sequence[Table], every: Score) -> str:
+def card(told: Card) -> str:
     """Return the card's text."""
+    about, every = told.about, told.every
     parts = [_HEAD.rstrip(), _facts(about), "## Not trained on", _HELD, _held_out(about["held_out"])]
     if chosen := about.get("chosen_by"):
         parts += ["## What chose the settings", _chosen(chosen)]
     parts += ["## Labelled logs", _TERMS]
-    for table in tables:
-        both, alone = (next(item for item in table.scores if item.name == name) for name in BOTH)
-        compared = versus(both, alone, table.against_rules).replace("\n  ", "\n- ")
-        parts += [f"### {table.name}", beside(table.scores), compared.replace("\n- ", "\n\n- ", 1)]
-    parts += ["## By bucket, rules silent, all logs above", _buckets(every)]
+    for item in _with_all(told.sets):
+        parts += [f"### {item.name}", beside(item.scores), _versus(item)]
+    if told.later:
+        parts += [
+            "## Releases later than all that was trained on",
+            _LATER,
+            *(beside(item.scores) for item in told.later),
+        ]
+    if told.hidden:
+        parts += ["## What the model adds to rules", _HIDDEN]
+        parts += [f"### {item.name[:1].upper()}{item.name[1:]}\n\n{_versus(item)}" for item in told.hidden]
+    parts += ["## By bucket, rules silent, all labelled logs", _buckets(every)]
     parts += [f"![Confusion matrix](images/{CONFUSION})", f"![Reliability diagram](images/{RELIABILITY})"]
-    return "\n\n".join(parts) + "\n\n" + _LIMITS + _causes(every)
+    return "\n\n".join(part for part in parts if part) + "\n\n" + _LIMITS + _causes(every)
 
 
-BOTH = ("rules, then model", "rules alone")
+def _with_all(tables: Sequence[Table]) -> list[Table]:
+    return [*tables, together("all of these", tables)] if len(tables) > 1 else list(tables)
+
+
+def _versus(item: Table) -> str:
+    if item.against_rules is None:
+        return ""
+    return versus(*item.pair(), item.against_rules).replace("\n  ", "\n- ").replace("\n- ", "\n\n- ", 1)
+
+
 _HELD = """«Right at first»: the likeliest bucket is right, whatever its probability; «answered» of the failures, at the threshold;
 «alarms»: answers on what shows no failure that could be named."""
 _TERMS = """«Accepted»: failures answered with the label or with what is as fair, interval by Wilson, 95 %. «Wrong»: answered with
 another failure. «First choice»: accepted if the model had to answer always. «Alarms»: healthy logs answered with a
 failure, and logs of other software answered with a failure of vLLM's. ECE over the answers that name a failure."""
+
+
+_LATER = """Recorded logs of releases from 0.23.0 on, rules silent, by models and baselines that were trained on nothing later than
+0.19: neither messages nor recordings. Rules name causes, not releases, and many were written later: one model has all of
+them, the other only those whose words a release through 0.19 has. The baselines have all rules."""
+_HIDDEN = """Rules answer nearly all logs that their authors have seen, so little is left for the model there. Here half of the rules are
+hidden from both, in turn the one and the other half, and the model is one that was trained without the hidden half and
+without half of all messages: what it adds where a rule is missing. Each log is answered twice, once for each half. Where
+whole causes are hidden, these are the rules of causes that have no rule in the other half. The threshold was chosen on
+recorded logs and messages, on none of these."""
 
 
 def _causes(every: Score) -> str:
@@ -99,7 +138,7 @@ def _facts(about: Mapping[str, Any]) -> str:
         "rows by origin": ", ".join(f"{name} {count}" for name, count in sorted(training["origins"].items())),
         "made with": ", ".join(f"{name} {number}" for name, number in sorted(about["versions"].items())),
         "file": f"{about['terms']} terms × {len(about['buckets'])} buckets, SHA-256 `{about['sha256']}`",
-        "threshold": str(about["threshold"]),
+        "threshold": f"{about['threshold']}; where rules went first {about.get('after_rules', about['threshold'])}",
     }
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in facts.items())])
 

@@ -23,6 +23,8 @@ class Confidence:
     threshold: float = 0.0
     weights: list[float] = field(default_factory=lambda: [0.0, 1.0, *(0.0 for _ in SIGNS[1:])])
     """The bias, then one of each sign; before anything is learnt the odds stand as they come."""
+    after_rules: float | None = None
+    """Threshold where rules went first; None is the same."""
 
 
 @dataclass(slots=True, frozen=True)

@@ -8,14 +8,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from ...classifier.versions import version_key
-from . import confidence
+from . import after_rules, confidence
 from .cases import compose, of_logs, verdicts
 from .choose import CHOICE, EARLIER
 from .confidence import ABSTAINS, Verdict
 from .dataset import CORPUS, SEED, Grown, with_terms
+from .export import export
 from .fit import Fitted, Settings, around, fit_grown, fold_of
 from .others import other_logs
 from .recorded import LabelledLog, recorded_logs
@@ -40,6 +42,8 @@ class Book:
     """Verdicts of models on logs that they were not trained on, by fold and by kind of log."""
 
     folds: list[dict[str, list[Verdict]]] = field(default_factory=list)
+    models: list[Fitted] = field(default_factory=list)
+    """The models of the folds of messages."""
 
     def all(self, without: int = -1) -> list[Verdict]:
         """Return the verdicts of all folds, or of all but one."""
@@ -63,7 +67,7 @@ class Book:
 
 
 def train(
-    rows: Sequence[Row], settings: Settings, progress: Progress, newest: str = ""
+    rows: Sequence[Row], settings: Settings, progress: Progress, newest: str = "", folds: Path | None = None
 ) -> tuple[Fitted, dict[str, Any]]:
     """Train on rows.
 
@@ -72,6 +76,7 @@ def train(
         settings: What validation chose.
         progress: Told about each step.
         newest: Recorded logs of later releases teach no confidence either; "" takes all.
+        folds: Folder to export the models of the folds into, which have not seen half of the messages and rules.
 
     Returns:
         The model, and its description: training set, versions, figures on what was held out, what chose the settings.
@@ -89,6 +94,12 @@ def train(
         held_out[f"recorded, {LATER} and later: {name}"] = confidence.figures(
             learnt, verdicts(before, of_logs(later_logs(logs)))
         )
+    found = asked_after_rules(book, rows, logs, progress)
+    learnt.after_rules = after_rules.threshold(found, learnt.threshold)
+    held_out["after rules, half of them hidden"] = after_rules.figures(found, learnt.after_rules)
+    for part, other in enumerate(book.models if folds is not None else ()):
+        other.confidence.after_rules = learnt.after_rules
+        export(other, (folds or Path()) / str(part), {})
     progress("final fit")
     model = fit_grown(grown, settings)
     model.confidence = learnt
@@ -108,6 +119,7 @@ def cross_judged(
         inside = [item for item in grown if fold_of(item[0].group, FOLDS) != part]
         outside = [item for item in grown if fold_of(item[0].group, FOLDS) == part]
         model = fit_grown(inside, settings)
+        book.models.append(model)
         seed = random.Random(f"{SEED}:{part}")  # noqa: S311 (nothing is secret here)
         seen = [row for row in rows if fold_of(row.group, FOLDS) != part and (row.cause or row.bucket in ABSTAINS)]
         again = with_terms(_drawn(seen, KNOWN // 4, seed), salt="again")
@@ -135,6 +147,20 @@ def cross_judged(
             }
         )
     return book
+
+
+def asked_after_rules(
+    book: Book, rows: Sequence[Row], logs: Sequence[LabelledLog], progress: Progress
+) -> list[after_rules.Asked]:
+    """Return what the folds' models answer to what the other half of the rules leaves open."""
+    found: list[after_rules.Asked] = []
+    for part, model in enumerate(book.models):
+        progress(f"rules hidden: part {part + 1} of {FOLDS}")
+        model.confidence = confidence.learn(book.all(without=part))
+        out = [log for log in logs if fold_of(log.group, FOLDS) == part]
+        held = [row for row in rows if row.origin in ("release", "rule") and fold_of(row.group, FOLDS) == part]
+        found += after_rules.asked(model, after_rules.hidden_rules(part, FOLDS), out, held)
+    return found
 
 
 def later_logs(logs: Iterable[LabelledLog]) -> list[LabelledLog]:
