@@ -20,6 +20,7 @@ from .read import Block
 from .scan import Scanner, SteadyScanner
 from .servers import Servers
 from .stages import begins, engine_of_traces, reached, time_stages
+from .tail import LINE, Tail
 from .traces import TraceReader
 from .versions import version_key
 
@@ -33,14 +34,10 @@ FACT_TRIES = 60
 """The same for facts: they are told at start-up, by a few processes."""
 TRIES = 400
 """Matches of one rule in one incident after which it is only counted by its literal."""
-LINE = 16384
-"""Bytes of one line that are looked at; beyond, windows around the literals."""
 MISSES = 8000
 """Lines with a rule's literal that it did not match, in one start, after which it is given up: millions of them are no log."""
 SLOW = 0.05
 """Seconds that one try takes on hostile text only."""
-TAIL = 1 << 16
-"""Bytes kept of the end of the log."""
 LAST = 8
 """Last lines of a frequent kind on which a rule that judges them is tried."""
 AHEAD = 24
@@ -106,8 +103,7 @@ class Analysis:
         self._here = (b"", 0, 0)
         self._prefixed = False
         self._owner: dict[int, int] = {}
-        self._tail = b""
-        self._tail_number = 1
+        self._tail = Tail()
         self._errors = 0
         self._sample = b""
         self._servers = Servers()
@@ -156,9 +152,7 @@ class Analysis:
         count = data.count(b"\n")
         self.lines = block.number + count - (1 if data.endswith(b"\n") else 0)
         self.bytes += block.size
-        keep = data[-TAIL:] if len(data) >= TAIL else (self._tail + data)[-TAIL:]
-        self._tail = keep
-        self._tail_number = block.number + count - keep.count(b"\n")
+        self._tail.extend(data, block.number + count)
 
     def _mute(self, found: list[tuple[int, int, int]]) -> None:
         """Stop looking for literals that stand everywhere in this log: their rules have had their chance."""
@@ -235,7 +229,7 @@ class Analysis:
             self._keep_context(line)
 
     def _keep_context(self, line: Line) -> None:
-        self.incident.contexts.keep(line.number, self._here, self._tail)
+        self.incident.contexts.keep(line.number, self._here, self._tail.data)
 
     @staticmethod
     def _windows(data: bytes, start: int, end: int, rules: dict[int, str]) -> bytes:
@@ -422,28 +416,23 @@ class Analysis:
             self._book.note(rule, line, captures)
         self._close_incident(self.lines)
         if len(self._incidents) == 1 and not self.incident.stages:
-            self.incident.foreign = is_foreign(self._sample, self._tail, self.lines)
+            self.incident.foreign = is_foreign(self._sample, self._tail.data, self.lines)
         return self._incidents
 
     def _last_of_frequent(self) -> None:
         """Note the last line of the kinds that are too frequent to be read each time (throughput)."""
         for literal, index in self._engine.frequent:
             rule = self._engine.line_rules[index]
-            at = len(self._tail)
+            at = len(self._tail.data)
             for _ in range(1 if rule.role == "fact" else LAST):
-                at = self._tail.rfind(literal, 0, at)
+                at = self._tail.data.rfind(literal, 0, at)
                 if at < 0 or self._read_last(rule, literal, at):
                     break
 
     def _read_last(self, rule: Any, literal: bytes, at: int) -> bool:
         """Try a rule on the line of the log's end that holds its literal at ``at``; tell whether it matched."""
-        start = max(self._tail.rfind(b"\n", 0, at), self._tail.rfind(b"\r", 0, at)) + 1
-        end = self._tail.find(b"\n", at)
-        end = len(self._tail) if end < 0 else end
-        line = split_line(
-            self._tail_number + self._tail.count(b"\n", 0, start), self._tail[start:end].decode("utf-8", "replace")
-        )
-        self._here = (self._tail, start, end)
+        line, start, end = self._tail.line_at(at)
+        self._here = (self._tail.data, start, end)
         captures = match_line(rule, line, literal.decode())
         if captures is None:
             return False
@@ -466,16 +455,7 @@ class Analysis:
 
     def tail(self, count: int = 60) -> list[Line]:
         """Return the last lines of the log that are not empty, peeled."""
-        number = self._tail_number
-        lines: list[Line] = []
-        for piece in self._tail.split(b"\n"):
-            lines += [
-                split_line(number, part[:LINE].decode("utf-8", "replace"))
-                for part in piece.split(b"\r")
-                if part.strip()
-            ]
-            number += 1
-        return lines[-count:]
+        return self._tail.lines(count)
 
 
 _CONTROL = bytes(byte for byte in range(32) if byte not in b"\t\n\v\f\r\x1b")
