@@ -50,7 +50,7 @@ def compile_into(target: Path) -> None:
     parent.__path__ = [str(ROOT)]
     sys.modules[parent.__name__] = parent
     import_module(f"{parent.__name__}.corpus.compiler").compile_corpus(ROOT / "corpus", target)
-    import_module(f"{parent.__name__}.classifier.stored").write(
+    import_module(f"{parent.__name__}.classifier.patterns.precompiled").write(
         target / "patterns.marshal", expressions(parent.__name__)
     )
 
@@ -58,7 +58,7 @@ def compile_into(target: Path) -> None:
 def expressions(package: str) -> list[tuple[str | bytes, int]]:
     """Return source and flags of every lazy expression of the classifier, by importing all of its modules."""
     found: dict[tuple[str | bytes, int], None] = {}
-    lazy = import_module(f"{package}.classifier.lazy").LazyPattern
+    lazy = import_module(f"{package}.classifier.patterns.lazy").LazyPattern
     make = lazy.__init__
 
     def note(self: object, source: str | bytes, flags: int = 0) -> None:

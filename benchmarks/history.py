@@ -21,7 +21,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from vllm_triage.service.history import Filter, History, recording
+from vllm_triage.service.history import Filter, History
+from vllm_triage.service.history import writes as recording
 
 WORKERS = 4
 """Processes that are killed together."""

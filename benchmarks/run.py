@@ -62,7 +62,7 @@ def warm(options: Any) -> None:
     import regex
 
     from vllm_triage.classifier.api import Triage
-    from vllm_triage.classifier.prefix import split_line
+    from vllm_triage.classifier.lines.prefix import split_line
 
     engine = Triage()
     text = (options.log or sample()).read_text(encoding="utf-8", errors="replace")
@@ -115,8 +115,8 @@ def scan(options: Any) -> None:
 
 def rules(options: Any) -> None:
     """Twice the rules on one log."""
-    from vllm_triage.classifier.analyze import Engine
     from vllm_triage.classifier.api import Triage
+    from vllm_triage.classifier.incidents.session import Engine
 
     with tempfile.TemporaryDirectory() as folder:
         log = generate(Path(folder, "log"), 64)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .api import Triage
     from .errors import InputError, RuleError, TriageError
-    from .report import Report, triage
+    from .report.model import Report, triage
 
 __all__ = ["InputError", "Report", "RuleError", "Triage", "TriageError", "triage"]
 
 _HOMES = {
-    "triage": "report",
-    "Report": "report",
+    "triage": "report.model",
+    "Report": "report.model",
     "Triage": "api",
     "InputError": "errors",
     "TriageError": "errors",

@@ -8,15 +8,15 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..corpus.store import Corpus, load, plugin_folders
-from .analyze import Analysis, Engine
-from .answer import Known
-from .decide import decide
 from .errors import InputError
-from .model import Diagnosis
-from .read import read_blocks
+from .incidents.session import Analysis, Engine
+from .input.read import read_blocks
+from .report.types import Diagnosis
+from .verdict.answer import Known
+from .verdict.decide import decide
 
 if TYPE_CHECKING:
-    from .guess import Guesser
+    from .text_model.guess import Guesser
 
 ENGINES = ("auto", "rules", "model")
 """What decides: rules first and the text model where none does; rules alone; the model alone."""
@@ -118,7 +118,7 @@ class Triage:
     def _guesser(self) -> Guesser:
         """Return the text model; reading it waits until a log asks for it."""
         if self._model is None:
-            from .guess import Guesser
+            from .text_model.guess import Guesser
 
             self._model = Guesser(self._folder, self._known.alone)
         return self._model

@@ -22,11 +22,12 @@ from ..corpus.check import check_bucket
 from ..corpus.compiler import read_bucket
 from ..corpus.schema import Bucket, CorpusError, Rule
 from .api import Triage, shared
-from .diagnose import _Context
 from .errors import RuleError
-from .match import match_frames
-from .model import Diagnosis, Incident
-from .read import read_blocks
+from .incidents.types import Incident
+from .input.read import read_blocks
+from .matching.match import match_frames
+from .report.types import Diagnosis
+from .verdict.weigh import _Context
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 

@@ -6,12 +6,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from .stages import STAGES
+
 ROLES = ("cause", "symptom", "teardown", "advice", "fact", "benign")
 STRENGTHS = ("guess", "weak", "strong", "certain")
-STAGES = (
-    "launch", "config", "engine_init", "distributed_init", "weights", "compile",
-    "profile", "kv_cache", "graph_capture", "api_ready", "serving", "shutdown",
-)  # fmt: skip
 LEVELS = ("", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 KINDS = ("flag", "env", "command", "step")
 SAFETY = ("safe", "quality", "destructive")

@@ -1,5 +1,5 @@
 """``python -m vllm_triage.service``: the command without its script."""
 
-from .cli import run
+from .cli.main import run
 
 run()

@@ -10,7 +10,7 @@ from tests.fixtures.marked import FOLDER, Marked, bless, complaints, read_marked
 from tests.fixtures.servers import healthy_server
 from tests.fixtures.wrappers import WRAPPERS, after_another_start
 from vllm_triage.classifier.api import Triage, shared
-from vllm_triage.classifier.prefix import split_line
+from vllm_triage.classifier.lines.prefix import split_line
 from vllm_triage.classifier.testing import CORPUS
 
 PATHS = sorted(FOLDER.glob("*.log"))

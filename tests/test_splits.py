@@ -6,7 +6,7 @@ import pytest
 
 from tests.fixtures.wrappers import WRAPPERS
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.model import Diagnosis
+from vllm_triage.classifier.report.types import Diagnosis
 
 STAMP = "11-04 10:00"
 START = [

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .background import Background
+from .deduplicate import Once
 from .interface import Adapter, ChatContext, Event, Outgoing, adapters, event_of
 from .notify import Notifier
-from .once import Once
 from .settings import ChatSettings
+from .work_queue import Background
 
 if TYPE_CHECKING:
     from fastapi import APIRouter

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...classifier.mask import mask
+from ...classifier.report.mask import mask
 from .readers import Readable
 from .settings import ChatSettings, Selection
 

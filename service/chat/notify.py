@@ -11,10 +11,10 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from .background import Background
+from .deduplicate import Once
 from .interface import BusyError, Event, Outgoing, RetryError, UndeliverableError
-from .once import Once
 from .settings import NotifySettings
+from .work_queue import Background
 
 log = logging.getLogger("vllm_triage.chat")
 

@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ...classifier.errors import InputError
+from .http_out import connect, target
 from .interface import RetryError
-from .post import connect, target
 from .readers import Limited, Readable, TooLargeError
 from .settings import SlackSettings
 

@@ -15,8 +15,8 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web import WebClient
 from slack_sdk.webhook import WebhookClient
 
+from .http_out import retry_after
 from .interface import Event, RetryError, UndeliverableError, selects
-from .post import retry_after
 from .settings import SlackSettings
 from .slack_blocks import message
 

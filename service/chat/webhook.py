@@ -13,8 +13,8 @@ from typing import Any
 
 from fastapi import APIRouter
 
+from .http_out import checked, post
 from .interface import ChatContext, Event, Outgoing, selects
-from .post import checked, post
 from .settings import WebhookSettings, webhook_key
 
 VERSION = "1"

@@ -29,9 +29,9 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...classifier.frames import short_path
-from ...classifier.lazy import LazyPattern
-from ...classifier.prefix import split_line
+from ...classifier.lines.prefix import split_line
+from ...classifier.lines.traceback_patterns import short_path
+from ...classifier.patterns.lazy import LazyPattern
 
 RULES = 1
 WORDS = 16

@@ -12,12 +12,14 @@ from typing import Any
 from sqlalchemy import case, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from . import reading, upgrade, voices
+from . import feedback as voices
+from . import queries as reading
+from . import upgrade
 from .database import Database
 from .pruning import Retention, prune
-from .recording import Recorder, entry
 from .tables import claims, incidents
 from .types import Counts, Feedback, Filter, HistoryError, Incident, Page, Step, Stored
+from .writes import Recorder, entry
 
 PRUNED_EVERY = 3600.0
 """Seconds between two looks for what is too old, of all processes together."""

@@ -16,21 +16,21 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from ...corpus.store import regex_build
-from ..cli import version
+from ..cli.main import version
 from . import openapi, problems
-from .answers import FORMS
 from .chats import open_chat
-from .envelope import ID, Envelope
 from .examples import example_log
 from .limits import Places, Rate
 from .metrics import Metrics
+from .middleware import ID, Envelope
+from .respond import FORMS
 from .routes import feedback, incidents, knowledge, operations, plan, reference, stream, triage
 from .settings import Settings
 from .state import State
 from .tracing import tracing
-from .work.children import Children
-from .work.desk import Desk
+from .work.dispatcher import Desk
 from .work.jobs import Engines, Job, Limits
+from .work.worker_pool import Children
 
 if TYPE_CHECKING:
     from ..history import History
@@ -107,7 +107,7 @@ def _model_stamp() -> str:
     """Return what tells one text model from another."""
     import hashlib
 
-    from ...classifier.text_model import FOLDER
+    from ...classifier.text_model.ask import FOLDER
 
     files = sorted(path for path in Path(FOLDER).glob("*") if path.is_file())
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12] if files else "none"

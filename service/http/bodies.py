@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect
 
 from ...classifier.errors import InputError
-from ...classifier.unpack import gunzip, unzstd
+from ...classifier.input.unpack import gunzip, unzstd
 from .problems import Problem
 from .settings import Settings
 

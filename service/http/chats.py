@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 from typing import IO, TYPE_CHECKING, Any
 
 from ...classifier.errors import InputError
-from .answers import keep
-from .asked import file_name, label
 from .problems import Problem
+from .request import file_name, label
+from .respond import keep
 from .state import State
 from .work.jobs import Job
 

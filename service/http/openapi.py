@@ -10,8 +10,8 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from ...classifier.contract import SCHEMA_VERSION
-from .asked import Batch, Log
+from ...classifier.report.contract import SCHEMA_VERSION
+from .request import Batch, Log
 from .schemas import Event, ProblemDetails, TriageAnswer
 
 NDJSON, SSE = "application/x-ndjson", "text/event-stream"

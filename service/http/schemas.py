@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...classifier.report import Report
+from ...classifier.report.model import Report
 
 
 class ProblemDetails(BaseModel):

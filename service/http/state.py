@@ -13,7 +13,7 @@ from .keys import Key
 from .limits import Places, Rate
 from .metrics import Metrics
 from .settings import Settings
-from .work.desk import Desk
+from .work.dispatcher import Desk
 
 if TYPE_CHECKING:
     from ..chat import Chat

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from ...classifier.contract import as_dict
+from ...classifier.report.contract import as_dict
 from .interface import Options, Result
 
 

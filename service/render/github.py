@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...classifier.contract import shown, without_secrets
+from ...classifier.report.contract import shown, without_secrets
 from .interface import Options, Result
 from .words import percent
 

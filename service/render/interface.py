@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
-from ...classifier.model import Diagnosis
+from ...classifier.report.types import Diagnosis
 
 FORMATS = {
     "text": "text",

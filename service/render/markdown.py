@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...classifier.contract import shown, without_secrets
-from ...classifier.model import Advice, Evidence
+from ...classifier.report.contract import shown, without_secrets
+from ...classifier.report.types import Advice, Evidence
 from .interface import Options, Result
 from .words import headline, percent, timeline, verdict_mark
 

@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote
 
-from ...classifier.contract import as_dict, shown, without_secrets
-from ...classifier.model import Diagnosis, Evidence
+from ...classifier.report.contract import as_dict, shown, without_secrets
+from ...classifier.report.types import Diagnosis, Evidence
 from . import markdown
 from .interface import Options, Result
 
@@ -21,7 +21,7 @@ STDIN = "standard-input.log"
 
 def render(results: Sequence[Result], options: Options) -> str:
     """Return one SARIF log with one run for all results."""
-    from ..cli import version
+    from ..cli.main import version
 
     failures = [result for result in results if result.diagnosis.failed]
     rules = {result.diagnosis.cause: _rule(result.diagnosis) for result in failures}
@@ -40,7 +40,7 @@ def render(results: Sequence[Result], options: Options) -> str:
 
 def _rule(answer: Diagnosis) -> dict[str, Any]:
     """Return what SARIF calls a rule: the cause, whatever log it was found in."""
-    from ...classifier.advise import fill, sentences
+    from ...classifier.advice.fixes import fill, sentences
 
     name = answer.cause.partition("/")[2]
     corpus = _corpus()

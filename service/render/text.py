@@ -12,8 +12,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ...classifier.contract import shown, without_secrets
-from ...classifier.model import Advice, Diagnosis, Evidence
+from ...classifier.report.contract import shown, without_secrets
+from ...classifier.report.types import Advice, Diagnosis, Evidence
 from .interface import Options, Result
 from .words import headline, percent, seconds_between, timeline, verdict_mark
 
@@ -292,6 +292,6 @@ def _pasted(fix: Advice) -> bool:
 
 def _without_prefix(text: str) -> str:
     """Return the line without the prefix that is shown beside it."""
-    from ...classifier.prefix import split_line
+    from ...classifier.lines.prefix import split_line
 
     return split_line(0, text).text.strip() or text

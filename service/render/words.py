@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...classifier.model import STAGES, Diagnosis
+from ...classifier.report.types import Diagnosis
+from ...corpus.stages import STAGES
 
 STAGE_NAMES = {
     "launch": "launch", "config": "config", "engine_init": "engine", "distributed_init": "distributed",

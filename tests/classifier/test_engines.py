@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from vllm_triage.classifier import text_model
-from vllm_triage.classifier.answer import GENERIC
+from vllm_triage.classifier.advice.cause_of_guess import MOST_FIXES, generic_entry, likely_cause
 from vllm_triage.classifier.api import Triage
-from vllm_triage.classifier.contract import as_dict
 from vllm_triage.classifier.errors import InputError
-from vllm_triage.classifier.guess import mixed, spoken
-from vllm_triage.classifier.likely import MOST_FIXES, generic_entry, likely_cause
+from vllm_triage.classifier.report.contract import as_dict
+from vllm_triage.classifier.text_model import ask as text_model
+from vllm_triage.classifier.text_model.guess import mixed, spoken
+from vllm_triage.classifier.verdict.answer import GENERIC
 from vllm_triage.corpus.store import load
 
 RULED = "ValueError: No available memory for the cache blocks.\n"
@@ -50,7 +50,7 @@ def test_rules_decide_first() -> None:
     code = (
         "import sys; from vllm_triage.classifier.api import Triage; "
         f"print(Triage().diagnose({RULED!r}).decided_by); "
-        "names = ('numpy', 'sklearn', 'scipy', 'pydantic', 'vllm_triage.classifier.guess', 'vllm_triage.classifier.likely'); "
+        "names = ('numpy', 'sklearn', 'scipy', 'pydantic', 'vllm_triage.classifier.text_model.guess', 'vllm_triage.classifier.advice.cause_of_guess'); "
         "print([name for name in names if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -62,7 +62,7 @@ def test_rules_alone_never_ask_the_model() -> None:
     assert Triage(engine="rules").diagnose(FOREIGN).bucket == "unknown"
     code = (
         "import sys; from vllm_triage.classifier.api import Triage; "
-        f"Triage(engine='rules').diagnose({FOREIGN!r}); print('vllm_triage.classifier.text_model' in sys.modules)"
+        f"Triage(engine='rules').diagnose({FOREIGN!r}); print('vllm_triage.classifier.text_model.ask' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
@@ -239,7 +239,7 @@ def test_terms_are_spoken_as_people_read_them() -> None:
 
 def test_a_model_answer_is_whole_in_json(model: Triage) -> None:
     """Also by the typed contract."""
-    from vllm_triage.classifier.report import Report
+    from vllm_triage.classifier.report.model import Report
 
     report = Report.of(model.diagnose(REWORDED))
     assert report.decided_by == "model"

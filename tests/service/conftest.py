@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from vllm_triage.service.cli import main
+from vllm_triage.service.cli.main import main
 
 FAILED = "INFO: start\nValueError: No available memory for the cache blocks.\n"
 HEALTHY = (

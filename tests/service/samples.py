@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from vllm_triage.classifier.model import Advice, Diagnosis, Evidence, StageSpan
+from vllm_triage.classifier.incidents.types import StageSpan
+from vllm_triage.classifier.report.types import Advice, Diagnosis, Evidence
 from vllm_triage.service.render.interface import Result
 
 LINE = (

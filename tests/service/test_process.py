@@ -23,7 +23,7 @@ POSIX = pytest.mark.skipif(sys.platform == "win32", reason="terminals and signal
 def test_the_json_path_imports_nothing_heavy(failed):
     """An answer for a program takes some fifty milliseconds: none of them for modules that it does not need."""
     ask = (
-        "import sys; from vllm_triage.service.cli import main; "
+        "import sys; from vllm_triage.service.cli.main import main; "
         f"main([{str(failed)!r}, '-f', 'json']); "
         f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
     )

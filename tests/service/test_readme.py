@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.read import LogFile
-from vllm_triage.service.arguments import COMMANDS, parser
+from vllm_triage.classifier.input.read import LogFile
+from vllm_triage.service.cli.arguments import COMMANDS, parser
 from vllm_triage.service.render.interface import Options, Result, render
 
 ROOT = Path(__file__).parent.parent.parent

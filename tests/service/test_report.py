@@ -11,8 +11,8 @@ import pytest
 
 from tests.fixtures.marked import FOLDER, read_marked
 from tests.service.samples import failure, healthy, unknown
-from vllm_triage.classifier.contract import FIX, SCHEMA_VERSION, as_dict, shown
-from vllm_triage.classifier.report import Report, triage
+from vllm_triage.classifier.report.contract import FIX, SCHEMA_VERSION, as_dict, shown
+from vllm_triage.classifier.report.model import Report, triage
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 SCHEMA = DOCS / "report.schema.json"

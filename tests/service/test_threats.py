@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("fastapi")
 from fastapi.testclient import TestClient
 
-from tests.classifier.planted import SECRETS
+from tests.classifier.report.planted import SECRETS
 from tests.service.http.conftest import BASE, LOG
 from vllm_triage.classifier import triage
 from vllm_triage.service.http import keys
@@ -218,7 +218,9 @@ def test_secrets_leave_neither_by_http_nor_by_the_page(kept):
     """Each kind, in an exception and around the cause: in no answer, no stored incident, and no format."""
     texts = [pair for pairs in SECRETS.values() for pair in pairs]
     log = LOG.decode()
-    for text, secret in texts[::3]:  # the rest goes the same way; every kind by itself: tests/classifier/test_mask.py
+    for text, secret in texts[
+        ::3
+    ]:  # the rest goes the same way; every kind by itself: tests/classifier/report/test_mask.py
         planted = f"{log}\nINFO: {text}\nacme.FlangeError: no way on: {text}\n"
         stored = kept.post(
             "/v1/triage", content=planted, params={"service": text if len(text) <= 100 else "", "name": text}

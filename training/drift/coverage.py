@@ -70,9 +70,9 @@ def measure(release: str, templates: Iterable[Template], engine: Triage) -> Cove
 
 def answer(engine: Triage, log: str) -> Any:
     """Return the best cause candidate for a piece of log, or None."""
-    from ...classifier.decide import ACCEPT
-    from ...classifier.diagnose import weigh
-    from ...classifier.read import read_blocks
+    from ...classifier.input.read import read_blocks
+    from ...classifier.verdict.decide import ACCEPT
+    from ...classifier.verdict.weigh import weigh
 
     analysis = engine.start()
     for block in read_blocks(log):

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ahocorasick_rs import BytesAhoCorasick, MatchKind
 
-from ...classifier.versions import in_range, version_key
+from ...classifier.facts.versions import in_range, version_key
 from ...corpus.store import load
 
 _SEAM = re.compile(rb"([\"'])\s*\n\s*[rfbRFB]{0,2}\1")

@@ -11,12 +11,12 @@ from starlette.responses import StreamingResponse
 
 from ....corpus.store import Corpus
 from .. import problems
-from ..answers import dumps, history_of, in_store
 from ..auth import Allowed, Caller
 from ..bodies import JSON, media_type, parse, unsupported, whole
 from ..keys import Scope
 from ..openapi import NDJSON
 from ..problems import Problem, refuse_strange
+from ..respond import dumps, history_of, in_store
 from ..schemas import FeedbackItem
 from ..state import state_of
 

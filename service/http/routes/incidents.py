@@ -10,10 +10,10 @@ from fastapi import APIRouter, Path, Request, Response, Security
 from pydantic import AfterValidator, AwareDatetime, BaseModel, Field
 
 from .. import problems
-from ..answers import history_of, in_store
 from ..auth import Allowed, Caller
 from ..keys import Scope
 from ..problems import Problem
+from ..respond import history_of, in_store
 from ..schemas import IncidentDetails, Incidents, Stats
 from ..state import state_of
 

@@ -8,8 +8,8 @@ import fastapi
 from fastapi import APIRouter, Path, Request, Security
 
 from ....corpus.schema import ROLES
-from ...commands.explain import KEYS as RULE_KEYS
-from ...commands.rules import KEYS as LIST_KEYS
+from ...cli.commands.explain import KEYS as RULE_KEYS
+from ...cli.commands.rules import KEYS as LIST_KEYS
 from .. import problems
 from ..auth import Allowed, Caller
 from ..keys import Scope

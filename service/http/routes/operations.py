@@ -7,9 +7,9 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from .. import problems
-from ..answers import dumps, in_store
 from ..metrics import CONTENT_TYPE
 from ..problems import Problem
+from ..respond import dumps, in_store
 from ..schemas import Health
 from ..settings import Settings
 from ..state import State, state_of

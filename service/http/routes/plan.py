@@ -9,18 +9,18 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Request, Security
 from pydantic import BaseModel, ConfigDict, Field
 
-from ....classifier.values.architecture import ConfigError
-from ....classifier.values.kv_cache import UnknownDtypeError
-from ....classifier.values.placement import Setup
-from ....classifier.values.planning import make_plan
-from ....classifier.values.worked import parse_bytes
-from ...commands.plan import _as_json as as_json
+from ....classifier.advice.values.architecture import ConfigError
+from ....classifier.advice.values.kv_cache import UnknownDtypeError
+from ....classifier.advice.values.placement import Setup
+from ....classifier.advice.values.planning import make_plan
+from ....classifier.advice.values.worked import parse_bytes
+from ...cli.commands.plan import _as_json as as_json
 from .. import problems
-from ..asked import Release
 from ..auth import Allowed, Caller
 from ..bodies import JSON, media_type, parse, unsupported, whole
 from ..keys import Scope
 from ..problems import Problem
+from ..request import Release
 from ..state import state_of
 
 Size = Annotated[str, Field(max_length=40, pattern=r"^\s*\d[\d.,_]{0,20}\s*[A-Za-z]{0,5}\s*$", examples=["24GiB"])]

@@ -13,13 +13,13 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from .. import problems
-from ..answers import dumps, finish, note
-from ..asked import Asked, Query
 from ..auth import Allowed, Caller
 from ..keys import Scope as KeyScope
 from ..negotiation import choose
 from ..openapi import EVENTS, NDJSON, RAW_BODY, SSE
 from ..problems import Problem
+from ..request import Asked, Query
+from ..respond import dumps, finish, note
 from ..state import State, state_of
 from .triage import POSTING, log_of
 

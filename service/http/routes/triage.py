@@ -9,8 +9,6 @@ import fastapi
 from fastapi import APIRouter, Request, Response, Security
 
 from .. import problems
-from ..answers import FORMS, dumps, finish, note, respond
-from ..asked import Asked, Batch, Log, LogFields, Query, fields_of
 from ..auth import Allowed, Caller
 from ..bodies import CLOSE, JSON, MULTIPART, RAW, arriving, media_type, parse, raw, unsupported, whole
 from ..keys import Scope
@@ -18,6 +16,8 @@ from ..multipart import Form
 from ..negotiation import choose
 from ..openapi import ANSWERS, body
 from ..problems import Problem
+from ..request import Asked, Batch, Log, LogFields, Query, fields_of
+from ..respond import FORMS, dumps, finish, note, respond
 from ..schemas import BatchAnswer
 from ..state import State, state_of
 

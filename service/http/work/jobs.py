@@ -9,15 +9,15 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....classifier.analyze import Analysis
+from ....classifier.advice.start_command import given_command
 from ....classifier.api import Triage
-from ....classifier.command import given_command
-from ....classifier.contract import as_dict
 from ....classifier.errors import InputError
-from ....classifier.model import Diagnosis
-from ....classifier.read import read_blocks
-from ...cli import _names as known_names
-from ...cli import _withhold as withhold
+from ....classifier.incidents.session import Analysis
+from ....classifier.input.read import read_blocks
+from ....classifier.report.contract import as_dict
+from ....classifier.report.types import Diagnosis
+from ...cli.main import _names as known_names
+from ...cli.main import _withhold as withhold
 from ...render.interface import Options, Result, render
 
 VARIANTS = 8

@@ -22,7 +22,7 @@ from fastapi.testclient import TestClient
 from tests.service.chat.loopback import Loopback, wait_until
 from tests.service.chat.slack_server import SECRET, TOKEN, FakeSlack, sign
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.contract import as_dict
+from vllm_triage.classifier.report.contract import as_dict
 from vllm_triage.service.chat import Chat
 from vllm_triage.service.chat.settings import ChatSettings, NotifySettings, SlackSettings
 from vllm_triage.service.history import History

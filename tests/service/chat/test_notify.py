@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from tests.service.chat.loopback import wait_until
 from tests.service.samples import failure
-from vllm_triage.classifier.contract import as_dict
-from vllm_triage.service.chat.background import Background
+from vllm_triage.classifier.report.contract import as_dict
+from vllm_triage.service.chat.deduplicate import LocalOnce, Once
 from vllm_triage.service.chat.interface import BusyError, Event, RetryError, UndeliverableError, selects
 from vllm_triage.service.chat.notify import Notifier, backoff
-from vllm_triage.service.chat.once import LocalOnce, Once
 from vllm_triage.service.chat.settings import NotifySettings, Selection
+from vllm_triage.service.chat.work_queue import Background
 from vllm_triage.service.history import History
 
 REPORT = as_dict(failure().diagnosis)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.service.chat.slack_server import problem_of, texts, walk
 from tests.service.samples import failure, healthy, unknown
-from vllm_triage.classifier.contract import as_dict
+from vllm_triage.classifier.report.contract import as_dict
 from vllm_triage.service.chat.interface import Event
 from vllm_triage.service.chat.slack_blocks import clip, code, escape, message, pasted, unescape
 from vllm_triage.service.history import Incident

@@ -18,9 +18,9 @@ from pydantic import ValidationError
 
 from tests.service.chat.loopback import Loopback, Reply
 from tests.service.samples import failure
-from vllm_triage.classifier.contract import as_dict
+from vllm_triage.classifier.report.contract import as_dict
+from vllm_triage.service.chat.http_out import is_public, retry_after
 from vllm_triage.service.chat.interface import Event, RetryError, UndeliverableError
-from vllm_triage.service.chat.post import is_public, retry_after
 from vllm_triage.service.chat.settings import WebhookSettings
 from vllm_triage.service.chat.webhook import WebhookTarget
 

@@ -11,7 +11,7 @@ from sqlalchemy import create_engine, text
 
 from tests.service.history.reports import report
 from vllm_triage.service.history import Filter, History, HistoryError
-from vllm_triage.service.history.recording import Recorder, entry
+from vllm_triage.service.history.writes import Recorder, entry
 
 
 @pytest.fixture

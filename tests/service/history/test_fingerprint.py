@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.fixtures.wrappers import WRAPPERS, after_another_start
 from tests.service.history.reports import PREFIX, report
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.contract import as_dict
+from vllm_triage.classifier.report.contract import as_dict
 from vllm_triage.service.history import fingerprint
 from vllm_triage.service.history.fingerprint import template
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from tests.service.history.reports import report
 from vllm_triage.service.history import Count, Counts, Filter, History, HistoryError, Page, fingerprint
-from vllm_triage.service.history.recording import KEPT
 from vllm_triage.service.history.types import timestamp
+from vllm_triage.service.history.writes import KEPT
 
 
 def walk(history: History, **asked) -> list[str]:

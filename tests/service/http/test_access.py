@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tests.service.http.conftest import LOG
-from vllm_triage.service.cli import main
+from vllm_triage.service.cli.main import main
 from vllm_triage.service.http.keys import Scope, find_key, make_key, read_key
 from vllm_triage.service.http.settings import Settings
 

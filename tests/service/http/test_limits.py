@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests.service.http.conftest import LOG, PATIENCE
 from vllm_triage.service.http.limits import Places, Rate
 from vllm_triage.service.http.problems import Problem
-from vllm_triage.service.http.work.children import Children
-from vllm_triage.service.http.work.desk import Desk
+from vllm_triage.service.http.work.dispatcher import Desk
 from vllm_triage.service.http.work.jobs import Engines, Job, Limits
+from vllm_triage.service.http.work.worker_pool import Children
 
 MIB = 1 << 20
 

@@ -26,8 +26,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.service.http.conftest import PATIENCE
-from vllm_triage.classifier.report import Report
-from vllm_triage.service.cli import version
+from vllm_triage.classifier.report.model import Report
+from vllm_triage.service.cli.main import version
 from vllm_triage.service.http.app import create_app
 from vllm_triage.service.http.openapi import document
 from vllm_triage.service.http.settings import Settings

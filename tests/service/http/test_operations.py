@@ -138,7 +138,7 @@ def test_traces_are_sent_where_they_are_wanted():
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
     from starlette.middleware import Middleware
 
-    from vllm_triage.service.http.envelope import Envelope
+    from vllm_triage.service.http.middleware import Envelope
     from vllm_triage.service.http.tracing import OpenTelemetry
 
     exporter = InMemorySpanExporter()

@@ -7,7 +7,7 @@ import socket
 import pytest
 from pydantic import ValidationError
 
-from vllm_triage.service.cli import main
+from vllm_triage.service.cli.main import main
 from vllm_triage.service.http.app import open_history
 from vllm_triage.service.http.settings import Settings, state_folder
 

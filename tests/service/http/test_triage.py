@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.service.http.conftest import LOG
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.contract import as_dict
+from vllm_triage.classifier.report.contract import as_dict
 
 zstandard = pytest.importorskip("zstandard")
 

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from tests.fixtures.marked import FOLDER, read_marked
 from tests.service.samples import failure, healthy, unknown
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.model import Diagnosis, Evidence
+from vllm_triage.classifier.report.types import Diagnosis, Evidence
 from vllm_triage.service.render.interface import FORMATS, Options, Result, render
 from vllm_triage.service.render.text import SCREEN, use_color
 

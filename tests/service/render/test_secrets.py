@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.classifier.planted import SECRETS, A
+from tests.classifier.report.planted import SECRETS, A
 from tests.service.conftest import Ran
-from vllm_triage.classifier.command import FORMS
+from vllm_triage.classifier.advice.start_command import FORMS
 from vllm_triage.service.render.interface import FORMATS
 
 ARGS = "INFO 10-25 13:08:41 [utils.py:233] non-default args: {'model': 'acme/harbor', 'api_key': ['{}'], 'hf_token': '{}'}\n"

@@ -16,7 +16,7 @@ import uvicorn
 from tests.service.web.helpers import FAILURE, LOGS
 from tests.service.web.server import Memory, fill, make_app
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.contract import as_dict
+from vllm_triage.classifier.report.contract import as_dict
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 ARGUMENTS = [

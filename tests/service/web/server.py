@@ -12,8 +12,8 @@ from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.contract import as_dict
 from vllm_triage.classifier.errors import InputError
+from vllm_triage.classifier.report.contract import as_dict
 from vllm_triage.service.web import page_router
 
 SUMMARY = ("bucket", "cause", "title", "confidence", "decided_by")

@@ -1,0 +1,1 @@
+"""Fixes with this log's values, and the start command that applies them."""

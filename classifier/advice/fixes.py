@@ -1,0 +1,144 @@
+"""Fixes for a cause, in order, with this log's values in them and only with options that its vLLM version has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..facts.versions import in_range
+from ..patterns.lazy import LazyPattern
+from ..report.mask import mask
+from ..report.types import Advice
+from .values import COMPUTED, WORKED
+
+_SLOT = LazyPattern(r"\{(?P<name>[a-z_][a-z0-9_]*)(?:\|(?P<other>[^{}]*))?\}")
+_UPGRADE = LazyPattern(r"(?:-U|--upgrade) '?vllm\b|^(?:Upgrade|Update) (?:vLLM|to)")
+_SENTENCE = LazyPattern(r"(?<=[.;!?])\s+(?=[A-Z{])")
+
+
+def fill(template: str, values: Mapping[str, Any]) -> tuple[str, bool]:
+    """Return ``template`` with its slots filled, and whether all of them could be.
+
+    ``{name|text}`` stands for ``text`` where the value is unknown (that counts as filled).
+    """
+    whole = True
+
+    def put(found: re.Match[str]) -> str:
+        nonlocal whole
+        value = lookup(found["name"], values)
+        if value is None:
+            if found["other"] is not None:
+                return found["other"]
+            whole = False
+            return "…"
+        return value
+
+    return _SLOT.sub(put, template), whole
+
+
+def lookup(name: str, values: Mapping[str, Any]) -> str | None:
+    """Return a capture, a fact or a computed value as text; None where unknown."""
+    if name in COMPUTED:
+        return COMPUTED[name](values) or None
+    value = values.get(name)
+    if value is None or value == "" or isinstance(value, (dict, list)):
+        return None
+    return f"{value:g}" if isinstance(value, float) else mask(str(value))
+
+
+def sentences(template: str, values: Mapping[str, Any]) -> str:
+    """Return the sentences of ``template`` whose values are all known."""
+    parts = [fill(sentence, values) for sentence in _SENTENCE.made.split(template.strip())]
+    return " ".join(text for text, whole in parts if whole)
+
+
+def holds(condition: str, facts: Mapping[str, Any]) -> bool:
+    """Evaluate a ``when`` condition; a comparison with an unknown fact holds."""
+    name, _, rest = condition.partition(" ")
+    if name.startswith("arg:"):
+        arguments = facts.get("arguments") or {}
+        value = arguments.get(name[4:].lstrip("-").replace("-", "_")) if isinstance(arguments, dict) else None
+    else:
+        value = facts.get(name)
+        if value is None and name in COMPUTED:
+            value = COMPUTED[name](facts) or None
+    if rest == "present":
+        return value is not None
+    if rest == "absent":
+        return value is None
+    if value is None:
+        return True
+    sign, _, wanted = rest.partition(" ")
+    if sign == "in":
+        return str(value) in [item.strip() for item in wanted.split(",")]
+    left: Any = value
+    right: Any = wanted.strip()
+    try:
+        left, right = float(value), float(wanted)
+    except (TypeError, ValueError):
+        left = str(value)
+    return bool({
+        "==": left == right, "!=": left != right,
+        "<": _ordered(left, right, -1), ">": _ordered(left, right, 1),
+        "<=": left == right or _ordered(left, right, -1), ">=": left == right or _ordered(left, right, 1),
+    }[sign])  # fmt: skip
+
+
+def _ordered(left: Any, right: Any, way: int) -> bool:
+    if isinstance(left, float) and isinstance(right, float):
+        return left < right if way < 0 else left > right
+    return False
+
+
+def advise(
+    cause: Mapping[str, Any], facts: Mapping[str, Any], captures: Mapping[str, Any], release: str = "", gone: str = ""
+) -> list[Advice]:
+    """Return the fixes of ``cause`` that hold for this log, ranked.
+
+    A fix whose option the vLLM ``release`` does not have is left out; its successor stands in the same list.
+    From the release ``gone`` on, vLLM no longer has the words that decided (upgrades say so).
+    """
+    values = {**captures, **facts}
+    known = []
+    for fix in cause.get("fix", ()):
+        if fix["versions"] and release and in_range(release, fix["versions"]) is False:
+            continue
+        if not all(holds(condition, values) for condition in fix["when"]):
+            continue
+        value, complete = fill(fix["value"], values) if fix["value"] else ("", True)
+        change = fill(fix["change"], values)[0]
+        exact = (
+            all(lookup(found["name"], values) is not None for found in _SLOT.finditer(fix["change"]))
+            and "…" not in change
+            and "<" not in change
+        )
+        fixed, why = fix["fixed_in"], _reason(fix, values)
+        if gone and not fixed and _UPGRADE.search(change):
+            fixed, why = gone, f"{why} vLLM no longer says this from {gone} on."
+        known.append(Advice(
+            0, sentences(fix["title"], values) or fix["title"], fix["kind"], change, why, sentences(fix["cost"], values) or "none",
+            sentences(fix["verify"], values), fill(fix["option"], values)[0], value if complete else "", fix["safety"], fix["versions"], fixed,
+            bool(fix["restart"]), bool(fix["root"]), fix["source"], exact,
+        ))  # fmt: skip
+    for rank, advice in enumerate(known, 1):
+        advice.rank = rank
+    return known
+
+
+def _reason(fix: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    """Return why a fix helps, with the arithmetic behind the values that were worked out for it."""
+    names = dict.fromkeys(found["name"] for found in _SLOT.finditer(f"{fix['value']} {fix['change']}"))
+    worked = [WORKED[name](values) for name in names if name in WORKED]
+    parts = [
+        sentences(fix["why"], values),
+        *(f"{_sentence(item.formula)}." for item in worked if item and item.formula),
+    ]
+    if asked := list(dict.fromkeys(name for item in worked if not item for name in item.missing)):
+        told = asked[0] if len(asked) == 1 else f"{', '.join(asked[:-1])} and {asked[-1]}"
+        parts.append(f"To work the value out takes {told}, which the log does not tell (vllm-triage plan).")
+    return " ".join(part for part in parts if part)
+
+
+def _sentence(text: str) -> str:
+    return text if text.startswith("vLLM") else text[:1].upper() + text[1:]

@@ -1,0 +1,1 @@
+"""What a log tells of its server: versions, arguments, memory figures."""

@@ -1,0 +1,277 @@
+"""Reads how a server was started: printed tables of arguments, command lines, lists of words in YAML or JSON.
+
+Everything here takes text from a log, never raises, and looks at a bounded piece of it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from ..patterns.lazy import LazyPattern
+
+TABLE = 20000
+"""Characters of a printed table that are read."""
+COMMAND = 4000
+"""Characters of a command line that are read."""
+VALUE = 600
+"""Characters kept of a value that is no literal (a nested object)."""
+
+SECRETS = frozenset({"api_key", "hf_token", "api_keys", "token", "password"})
+"""Arguments that are never kept."""
+
+_SHORT = {
+    "-tp": "tensor_parallel_size",
+    "-pp": "pipeline_parallel_size",
+    "-dp": "data_parallel_size",
+    "-q": "quantization",
+    "-n": "nnodes",
+}
+_PLACES = {"model_tag": "model", "dp_size": "data_parallel_size", "tp_size": "tensor_parallel_size"}
+_OPERATORS = frozenset({"&&", "||", "|", "&", ";", ">", ">>", "<", "2>&1", "2>", "1>", "&>", "|&", "\\"})
+_PAIR = LazyPattern(r"(?P<name>[a-z_]\w*)=(?P<value>'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\{[^{}]*\}|[^,\s()]+)")
+_NUMBER = LazyPattern(r"-?\d+(?:\.\d+)?$")
+_NAME = LazyPattern(r"[a-z][a-z0-9_]{0,60}$")
+_CALL = LazyPattern(
+    r"(?P<name>[a-z_]\w{1,40})\s*=\s*(?P<value>'[^'\n]{0,300}'|\"[^\"\n]{0,300}\"|-?\d[\d_]*(?:\.\d+)?(?=[\s,)]|$)|True|False)"
+)
+_PROSE = frozenset(
+    [
+        "on",
+        "in",
+        "with",
+        "and",
+        "or",
+        "command",
+        "is",
+        "to",
+        "the",
+        "a",
+        "an",
+        "for",
+        "using",
+        "as",
+        "from",
+        "by",
+        "via",
+        "at",
+        "server",
+        "process",
+        "api",
+        "it",
+    ]
+)
+_CLOSERS = {"{": "}", "[": "]", "(": ")"}
+
+
+def pairs(text: str) -> list[tuple[str, str]]:
+    """Return the ``name=value`` pairs of a printed configuration (engine banner, ``Namespace``)."""
+    return [(found["name"], found["value"].strip("'\"")) for found in _PAIR.finditer(text[:TABLE])]
+
+
+def table(text: str) -> dict[str, Any]:
+    """Return a printed dictionary, as far as it can be read: cut short, or with objects among its values."""
+    text = text[:TABLE]
+    try:
+        whole = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        whole = None
+    if isinstance(whole, dict):
+        return {_place(str(name)): value for name, value in whole.items()}
+    found: dict[str, Any] = {}
+    for item, ended in _items(text.partition("{")[2]):
+        name, colon, value = item.partition(":")
+        name = name.strip().strip("'\"")
+        # The last item of a table that is cut short may be half a value.
+        if colon and ended and _NAME.match(name) and name not in found:
+            found[name] = literal(value.strip())
+    return {_place(name): value for name, value in found.items()}
+
+
+def call(text: str) -> dict[str, Any]:
+    """Return the plain values among the arguments of a printed Python call, ``LLM(model="x", max_model_len=4096)``."""
+    found: dict[str, Any] = {}
+    for match in _CALL.finditer(text[:COMMAND]):
+        found.setdefault(match["name"], literal(match["value"]))
+    first = re.match(r"\s*(['\"])([^'\"\n]{2,300})\1", text[:400])
+    if first:
+        found.setdefault("model", first[2])
+    return found
+
+
+def unfinished(rule: str, text: str) -> bool:
+    """Tell whether a table or command that the fact rule ``rule`` found goes on after ``text``."""
+    if rule == "facts/arguments":
+        return text.count("{") > text.count("}")
+    if rule == "facts/namespace":
+        return text.count("(") >= text.count(")")
+    if rule in ("facts/engine-config", "facts/engine-dump"):
+        return "kv_cache_dtype=" not in text or "device_config=" not in text
+    if rule == "facts/listed-command":
+        return text.count("[") > text.count("]")
+    return text.rstrip().endswith("\\")
+
+
+def literal(text: str) -> Any:
+    """Return a Python literal, or the text itself where it is none."""
+    try:
+        return ast.literal_eval(text[:TABLE])
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        return text[:VALUE]
+
+
+def command_arguments(command: str) -> list[tuple[str, Any]]:
+    """Return (name, value) for what a command line gives to vLLM; nothing where it is prose about a command."""
+    return word_arguments(_words(command[:COMMAND]))
+
+
+def cut_command(command: str) -> str:
+    """Return a command line without what a shell does with its output."""
+    found = re.search(r"\s(?:&&|\|\|?|&|;|[12&]?>{1,2}|<)(?=[\s&/\w.]|$)|;\s|;$", command[:COMMAND])
+    command = command[: found.start()] if found else command[:COMMAND]
+    command = command.strip()
+    if command.count('"') % 2 or command.count("'") % 2:
+        command = command.rstrip("\"'`])}., ")
+    return command.rstrip("`\\ ")
+
+
+def front_of(before: str) -> str:
+    """Return what belongs to a command of the text in front of it: variables, and a container engine's ``run``."""
+    before = before[-COMMAND:]
+    at = max(before.rfind(f"{engine} run ") for engine in ("docker", "podman", "nerdctl"))
+    run = before[at:] if at >= 0 else ""
+    words = (before[:at] if run else before).split(" ")
+    if words and not words[-1]:
+        words.pop()
+    front: list[str] = []
+    while words and (words[-1] in ("sudo", "env") or re.fullmatch(r"[A-Za-z_]\w*=[^\s\"'`$(]*", words[-1])):
+        front.insert(0, words.pop())
+    return "".join(f"{word} " for word in front) + run
+
+
+def listed_words(text: str) -> list[str]:
+    """Return the words of a printed list, ``['vllm', 'serve', 'x']`` or its JSON or YAML form; [] where it is none."""
+    text = text[:COMMAND]
+    for found in re.finditer(r"\[", text):
+        end = _closing(text, found.start())
+        if end < 0:
+            continue
+        whole = literal(text[found.start() : end + 1])
+        if isinstance(whole, list) and len(whole) > 1 and all(isinstance(word, (str, int, float)) for word in whole):
+            return [str(word) for word in whole]
+    return []
+
+
+def word_arguments(words: list[str]) -> list[tuple[str, Any]]:
+    """Return (name, value) for the words of a command."""
+    found: list[tuple[str, Any]] = []
+    index = 0
+    while index < len(words):
+        word = words[index]
+        index += 1
+        if word in _OPERATORS or word.startswith((">", "2>", "#")):
+            break
+        if word == "serve" and index < len(words) and _is_model(words, index):
+            found.append(("model", words[index]))
+            index += 1
+        elif word.startswith("--") and len(word) > 2:
+            name, equals, value = word[2:].partition("=")
+            given: Any = value
+            if not equals:
+                given = True
+                if (
+                    index < len(words)
+                    and not words[index].startswith("--")
+                    and words[index] not in _OPERATORS
+                    and words[index] not in _SHORT
+                ):
+                    given = words[index]
+                    index += 1
+            key = _place(name.replace("-", "_"))
+            if _NAME.match(key):
+                found.append((key, _typed(given)))
+        elif word.partition("=")[0] in _SHORT:
+            short, equals, value = word.partition("=")
+            if not equals and index < len(words):
+                value = words[index]
+                index += 1
+            if value:
+                found.append((_SHORT[short], _typed(value)))
+    # A shell's variable says nothing about its value.
+    return [
+        (name, value)
+        for name, value in found
+        if not (isinstance(value, str) and ("$" in value or value.startswith(("<", "{{")))) and name not in SECRETS
+    ]
+
+
+def _words(command: str) -> list[str]:
+    import shlex
+
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()
+
+
+def _is_model(words: list[str], index: int) -> bool:
+    word = words[index]
+    if word.startswith(("-", "<", "[", "(", "$", "`")) or word.lower() in _PROSE or word[-1:] in ",:;":
+        return False
+    return any(sign in word for sign in "/-_.0123456789") or index + 1 == len(words) or words[index + 1].startswith("-")
+
+
+def _place(name: str) -> str:
+    return _PLACES.get(name, name)
+
+
+def _typed(value: Any) -> Any:
+    if isinstance(value, str) and len(value) < 20 and _NUMBER.match(value):
+        return float(value) if "." in value else int(value)
+    return value
+
+
+def _items(text: str) -> list[tuple[str, bool]]:
+    """Split at the commas of the outermost level; tell of each item whether its end was seen."""
+    items: list[tuple[str, bool]] = []
+    depth, quote, start, position = 0, "", 0, 0
+    while position < len(text):
+        sign = text[position]
+        if quote:
+            if sign == "\\":
+                position += 1
+            elif sign == quote:
+                quote = ""
+        elif sign in "'\"":
+            quote = sign
+        elif sign in "{[(":
+            depth += 1
+        elif sign in "}])":
+            depth -= 1
+            if depth < 0:
+                items.append((text[start:position], True))
+                return items
+        elif sign == "," and depth == 0:
+            items.append((text[start:position], True))
+            start = position + 1
+        position += 1
+    items.append((text[start:], False))
+    return items
+
+
+def _closing(text: str, start: int) -> int:
+    depth, quote = 0, ""
+    for position in range(start, len(text)):
+        sign = text[position]
+        if quote:
+            quote = "" if sign == quote else quote
+        elif sign in "'\"":
+            quote = sign
+        elif sign == text[start]:
+            depth += 1
+        elif sign == _CLOSERS[text[start]]:
+            depth -= 1
+            if depth == 0:
+                return position
+    return -1

@@ -1,0 +1,1 @@
+"""Server starts, from their first line to their end, with all that was read of them."""

@@ -1,0 +1,49 @@
+"""One server start with all that was read of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..lines.context import Contexts
+from ..lines.types import Line, Trace
+from ..matching.types import Hit
+
+# Compared by identity and never matched on: what dataclass need not generate makes the command start faster.
+
+
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
+class StageSpan:
+    """A start-up stage that the log shows."""
+
+    stage: str
+    line: int
+    time: str = ""
+    seconds: float | None = None
+
+
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
+class Incident:
+    """One server start to its end."""
+
+    index: int
+    first: int
+    """First line."""
+    hits: list[Hit] = field(default_factory=list)
+    traces: list[Trace] = field(default_factory=list)
+    stages: list[StageSpan] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+    reached: str = ""
+    last: int = 0
+    """Last line."""
+    fired: set[str] = field(default_factory=set)
+    """Fact rules that fired, by full id."""
+    errors: list[Line] = field(default_factory=list)
+    """First lines logged at ERROR or above, whatever they say."""
+    contexts: Contexts = field(default_factory=Contexts)
+    server: str = ""
+    """The container that printed it, where a log shows several servers."""
+    foreign: bool = False
+    """Whether nothing in the log is vLLM's, of its parts or of its clients."""
+    tail: list[Line] = field(default_factory=list)
+    """The server's last lines, where it is not the first one of its log."""

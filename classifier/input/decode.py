@@ -1,0 +1,208 @@
+"""Turns raw bytes into plain UTF-8 text lines without changing the number of newlines.
+
+What one raw line holds of several messages is split by carriage returns. Every step looks at one line at a time, so
+that the result does not depend on how the input was cut into blocks.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..patterns.lazy import LazyPattern
+
+# Terminal sequences: CSI (colours, cursor), strings that run to their terminator (titles, links, Buildkite's times),
+# all other ones.
+ANSI = LazyPattern(
+    rb"\x1b(?:\[[0-?]*+[!-/]*+ ?[@-~]?"
+    rb"|[\]_PX^][^\x07\x1b\r\n]{0,4096}+(?:\x07|\x1b\\)"
+    rb"|[ -/]*+[0-~])?"
+)
+# Colours whose escape character got lost on the way through a clipboard, or was written out.
+_ORPHANS = LazyPattern(
+    rb"(?:\\x1b|\\u001b|\\033|\^\[|\xe2\x90\x9b)?\[(?:0;0|0|1;3\d|0;3\d|3\d|1|01;3\d|22|39|9\d|1;9\d)m"
+)
+_ORPHAN_SIGNS = (b"[0;0m", b"[0m", b"[39m", b"[1;36m", b"[36m")
+_CARRIAGE = LazyPattern(rb"\r+\n")
+# A progress bar that was still being drawn when another process wrote its record. Each begins with a literal, which
+# makes it fast.
+_GLUED = (
+    rb"(?:, [^\]\r\n]{0,80})?\]) *"
+    rb"(?=\(\w[\w =]{0,40} pid=\d|(?:INFO|WARNING|ERROR|DEBUG|CRITICAL)[ :]|Traceback |\[rank\d)"
+)
+_BARS = tuple((sign, LazyPattern(rb"(" + sign + _GLUED)) for sign in (b"it/s", b"s/it"))
+_FLAT_TRACE = LazyPattern(rb'^[^\n]*\\n\s*File \\*"[^\n]*', re.MULTILINE)
+_FLAT_STARTS = LazyPattern(
+    rb" (?=(?:\(\w[\w =.]{0,40} pid=\d+\) )?(?:INFO|WARNING|ERROR|DEBUG|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d )"
+    rb'|\s(?=Traceback \(most recent call last\))|(?<!\s)\s(?=\s{0,3}File "[^"\n]{1,200}", line \d+, in )'
+    rb"|(?<=[)\w'\"\]])(?<!\d\]) (?=(?:\w+\.){0,4}[A-Z]\w*(?:Error|Exception): )"
+)
+_FLAT_SIGNS = (b' File "', b" INFO ", b" ERROR ", b" WARNING ", b"Error: ")
+_REQUEST = b" Received request "
+FLAT_LINE = 300
+"""A line longer than this with several log prefixes in it has lost its newlines."""
+FLAT_PART = 1 << 20
+"""Bytes of the start in which such lines are looked for: they come from clipboards and forms, not from servers."""
+HEAD = 1 << 16
+"""Bytes of the start that tell whether the log is wrapped in JSON, and whether colours lost their escape character."""
+
+_BOMS = (
+    (b"\xff\xfe\0\0", "utf-32"),
+    (b"\0\0\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
+
+
+class Cleaner:
+    """Cleans block after block; keeps what the first bytes told (encoding, JSON lines)."""
+
+    def __init__(self) -> None:
+        self._decoder: Any = None
+        self._started = False
+        self._json = self._orphans = False
+        self._seen = 0
+
+    def decode(self, chunk: bytes) -> bytes:
+        """Return ``chunk`` as UTF-8 without NULs.
+
+        UTF-16 and UTF-32 are told by their byte order mark or their zero bytes. The first chunk must be long enough to
+        tell (some hundred bytes, or the whole input).
+        """
+        if not self._started:
+            self._started = True
+            name = _wide_encoding(chunk)
+            if name:
+                import codecs
+
+                self._decoder = codecs.getincrementaldecoder(name)("replace")
+            elif chunk.startswith(b"\xef\xbb\xbf"):
+                chunk = chunk[3:]
+        if self._decoder is not None:
+            chunk = self._decoder.decode(chunk).encode("utf-8", "surrogatepass")
+        # Holes of NULs, as a truncated file has under its writer, go before lines are looked for: they may be
+        # gigabytes.
+        return chunk.translate(None, b"\0") if b"\0" in chunk else chunk
+
+    def finish(self) -> bytes:
+        """Return what the decoder still held."""
+        if self._decoder is None:
+            return b""
+        return self._decoder.decode(b"", True).encode("utf-8", "surrogatepass")  # type: ignore[no-any-return]
+
+    def look(self, head: bytes) -> None:
+        """Note what the first decoded bytes (``HEAD`` of them, or all) tell about the whole."""
+        from .json_lines import looks_like_json
+
+        head = head[:HEAD]
+        self._json = looks_like_json(head)
+        plain = ANSI.sub(b"", head) if b"\x1b" in head else head
+        self._orphans = any(sign in plain for sign in _ORPHAN_SIGNS)
+
+    def clean(self, data: bytes) -> bytes:
+        """Return ``data`` (whole lines) without colours, wrapped records unwrapped; as many newlines as before."""
+        seen, self._seen = self._seen, self._seen + len(data)
+        # The order is that of speed: prompts, most of a busy server's log, go first; one byte is looked for before two.
+        if self._json:
+            from .json_lines import unwrap_json
+
+            data = unwrap_json(data)
+        if _REQUEST in data:
+            data = _drop_prompts(data)
+        if not self._json and b'{"' in data:
+            from .json_lines import unwrap_json
+
+            data = unwrap_json(data, strict=True)
+        if b"\r" in data and b"\r\n" in data:
+            data = data.replace(b"\r\n", b"\n")
+            if b"\r\n" in data:
+                data = _CARRIAGE.sub(b"\n", data)
+        if b"\x1b" in data:
+            data = _drop_colours(data)
+        if self._orphans:
+            data = _ORPHANS.sub(b"", data)
+        if b"\\" in data and (b'\\n  File "' in data or b'\\n  File \\"' in data):
+            data = _FLAT_TRACE.sub(_unflatten, data)
+        for sign, bar in _BARS:
+            if sign in data:
+                data = bar.sub(rb"\1\r", data)
+        return _split_flat(data, FLAT_PART - seen) if seen < FLAT_PART else data
+
+
+def _drop_colours(data: bytes) -> bytes:
+    """Remove escape sequences, line by line: to find the next one is cheap, an expression over all of it is not."""
+    parts = []
+    position = 0
+    while (at := data.find(b"\x1b", position)) >= 0:
+        end = data.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        parts.append(data[position:at])
+        parts.append(ANSI.sub(b"", data[at:end]))
+        position = end
+    parts.append(data[position:])
+    return b"".join(parts)
+
+
+def _drop_prompts(data: bytes) -> bytes:
+    """Cut the lines on which vLLM logs requests after the request's id.
+
+    What users wrote is no evidence, holds all the words that rules look for, and is most of a busy server's log.
+    """
+    parts = []
+    position = 0
+    while (at := data.find(_REQUEST, position)) >= 0:
+        end = data.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        split = data.find(b"\r", at, end)
+        if split >= 0:
+            end = split
+        parts.append(data[position : min(end, at + 64)])
+        position = end
+    parts.append(data[position:])
+    return b"".join(parts)
+
+
+def _wide_encoding(chunk: bytes) -> str:
+    """Return the name of the encoding of several bytes a character in which a log begins, or an empty string."""
+    for mark, name in _BOMS:
+        if chunk.startswith(mark):
+            return name
+    head = chunk[:2000]
+    if len(head) < 8:
+        return ""
+    odd, even = head[1::2].count(0), head[0::2].count(0)
+    half = len(head) // 2
+    if odd > 0.6 * half and even < 0.1 * half:
+        return "utf-16-le"
+    if even > 0.6 * half and odd < 0.1 * half:
+        return "utf-16-be"
+    return ""
+
+
+def _unflatten(found: re.Match[bytes]) -> bytes:
+    return found.group().replace(b"\\r\\n", b"\r").replace(b"\\n", b"\r").replace(b'\\"', b'"')
+
+
+def _split_flat(data: bytes, limit: int) -> bytes:
+    """Split the lines before ``limit`` that have lost their newlines: records one after the other, spaces between."""
+    parts: list[bytes] = []
+    done = position = 0
+    size = len(data)
+    while size - position > FLAT_LINE and position < limit:
+        # Hop over what has a newline at least every so many bytes.
+        end = data.rfind(b"\n", position, position + FLAT_LINE + 1)
+        if end >= 0:
+            position = end + 1
+            continue
+        end = data.find(b"\n", position + FLAT_LINE)
+        end = size if end < 0 else end
+        if end - position < 1 << 20 and sum(data.count(sign, position, end) for sign in _FLAT_SIGNS) >= 2:
+            line = data[position:end]
+            if len(_FLAT_STARTS.findall(line)) >= 3:
+                parts += (data[done:position], _FLAT_STARTS.sub(b"\r", line))
+                done = end
+        position = end + 1
+    if not parts:
+        return data
+    parts.append(data[done:])
+    return b"".join(parts)

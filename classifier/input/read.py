@@ -1,0 +1,296 @@
+"""Any input to blocks of bytes that end at a line end, in bounded memory.
+
+A block holds whole lines, cleaned so that the scanner meets plain text: no colours, no NULs, UTF-8, one message a line.
+Cleaning never changes the number of newlines, so line numbers are those of the raw input; what must be split within one
+raw line is split with a carriage return.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from ..errors import InputError
+from .decode import Cleaner
+
+BLOCK = 1 << 20
+"""Bytes read at a time; a line longer than this is handed on in pieces."""
+MINIMUM = 1 << 18
+"""Pipes hand out 64 KiB: gather this much before scanning."""
+HEAD = 4096
+"""Bytes that tell what the input is."""
+
+_FOREIGN = (
+    (b"PK\x03\x04", "a zip archive: unpack it first (gzip and zstd are read as they are)"),
+    (b"BZh", "bzip2: unpack it first (gzip and zstd are read as they are)"),
+    (b"\xfd7zXZ", "xz: unpack it first (gzip and zstd are read as they are)"),
+    (b"7z\xbc\xaf", "a 7z archive: unpack it first (gzip and zstd are read as they are)"),
+    (b"\x04\x22\x4d\x18", "lz4: unpack it first (gzip and zstd are read as they are)"),
+    (b"\x89PNG\r\n", "a picture: give the log as text"),
+    (b"\xff\xd8\xff", "a picture: give the log as text"),
+    (b"GIF8", "a picture: give the log as text"),
+    (b"%PDF-", "a PDF: give the log as text"),
+    (b"\x7fELF", "a program, not a log: give what it prints (vllm serve … 2>&1 | vllm-triage -)"),
+    (b"SQLite format 3", "a database, not a log: give the server's output as text"),
+)
+"""What people take for a log, by its first bytes, and what to do about it."""
+_CONTROL = bytes(set(range(1, 32)) - set(b"\t\n\r\b\a\f\v\x1b")) + b"\x7f"
+
+
+class Block(NamedTuple):
+    """A run of whole lines (or a piece of one endless line)."""
+
+    data: bytes
+    number: int
+    """1-based number of the first line in the raw input."""
+    size: int
+    """Raw bytes that it stands for."""
+
+
+class LogFile:
+    """A path as text, where plain text would be taken for the log itself."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __fspath__(self) -> str:
+        return self._path
+
+
+class Chunks:
+    """Bytes as they arrive, in pieces that need not end at line ends.
+
+    An empty piece asks for what was gathered to be handed on: the rest may be long in coming.
+    """
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self.pieces = pieces
+
+
+class Joined:
+    """Several sources as one log: each is decompressed and cleaned for itself, lines are counted on."""
+
+    def __init__(self, sources: Iterable[Any]) -> None:
+        self.sources = sources
+
+
+def join_sources(sources: Iterable[Any]) -> Joined:
+    """Return several sources as one log, a line end between them where the one before has none."""
+    return Joined(sources)
+
+
+def read_blocks(source: Any) -> Iterator[Block]:
+    """Yield the blocks of ``source``.
+
+    Args:
+        source: A path, ``bytes``, ``str`` (the log itself), a binary or text file, or an iterable of lines (``str`` or
+        ``bytes``). A file
+            is read from where it stands, and not closed.
+
+    Raises:
+        InputError: It cannot be opened, is no log, or cannot be decompressed. Where compressed data are cut or damaged
+        further on, what could
+            be read is used.
+    """
+    if isinstance(source, Joined):
+        yield from _joined_blocks(source.sources)
+        return
+    head, chunks = _peek(_chunks(source))
+    # Once more for a file that was compressed twice, by the program and by who sent it.
+    for _ in range(2):
+        if (unpack := _unpacker(head)) is None:
+            break
+        head, chunks = _peek(unpack(_chain(head, chunks)))
+    _refuse_foreign(head)
+    yield from _blocks(_chain(head, chunks))
+
+
+def _joined_blocks(sources: Iterable[Any]) -> Iterator[Block]:
+    before, unfinished = 0, False
+    for source in sources:
+        lines = 0
+        for block in read_blocks(source):
+            if not block.data:
+                continue
+            if unfinished and not lines:
+                yield Block(b"\n", before, 0)
+            yield Block(block.data, before + block.number, block.size)
+            unfinished = not block.data.endswith(b"\n")
+            lines = block.number - 1 + block.data.count(b"\n") + unfinished
+        before += lines
+
+
+def _peek(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """Return enough of the start to tell what it is, and the rest."""
+    head = b""
+    while len(head) < HEAD:
+        chunk = next(chunks, None)
+        if chunk is None or (head and not chunk):
+            break
+        head += chunk
+    return head, chunks
+
+
+def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from rest
+
+
+def _refuse_foreign(head: bytes) -> None:
+    for magic, advice in _FOREIGN:
+        if head.startswith(magic):
+            raise InputError(f"the input is {advice}")
+    if len(head) >= 512 and not head.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" * 8 not in head:
+        control = len(head) - len(head.translate(None, _CONTROL))
+        if control > len(head) // 20:
+            raise InputError("the input is binary data, not a log: give the server's output as text")
+
+
+def _chunks(source: Any) -> Iterator[bytes]:
+    """Return the bytes of any source, in pieces of at most a block."""
+    if isinstance(source, str):
+        source = source.encode("utf-8", "surrogateescape")
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return _sliced([source])
+    if isinstance(source, Chunks):
+        return _sliced(source.pieces)
+    if isinstance(source, os.PathLike):
+        return _opened_chunks(source)
+    if hasattr(source, "read"):
+        return _sliced(_file_chunks(source))
+    if isinstance(source, Iterable):
+        return _sliced(_line_chunks(source))
+    raise InputError(f"cannot read a log from {type(source).__name__}: give a path, text, bytes, a file or lines")
+
+
+def _sliced(pieces: Iterable[Any]) -> Iterator[bytes]:
+    for piece in pieces:
+        data = _as_bytes(piece)
+        if len(data) <= BLOCK:
+            yield bytes(data)
+            continue
+        for start in range(0, len(data), BLOCK):
+            yield bytes(data[start : start + BLOCK])
+
+
+def _as_bytes(piece: Any) -> bytes | bytearray | memoryview:
+    if isinstance(piece, (bytes, bytearray)):
+        return piece
+    if isinstance(piece, str):
+        return piece.encode("utf-8", "surrogateescape")
+    if isinstance(piece, memoryview):
+        return piece.cast("B") if piece.contiguous else piece.tobytes()
+    raise InputError(f"cannot read a log from pieces of type {type(piece).__name__}: give text or bytes")
+
+
+def _opened_chunks(source: os.PathLike[str]) -> Iterator[bytes]:
+    path = os.fspath(source)
+    try:
+        if stat.S_ISDIR(os.stat(path).st_mode):  # noqa: PTH116 - pathlib would slow the start down
+            raise InputError(f"{path} is a folder: name the log file in it")
+        file = open(path, "rb", buffering=0)  # noqa: PTH123, SIM115 - closed below
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file (check the name; - reads standard input)") from None
+    except PermissionError:
+        raise InputError(
+            f"{path}: not permitted to read it (run as its owner, or pipe it in: sudo cat FILE | vllm-triage -)"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error}); copy it to a plain file first"
+        ) from None
+    with file:
+        yield from _file_chunks(file)
+
+
+def _file_chunks(file: Any) -> Iterator[bytes]:
+    if isinstance(file, io.TextIOWrapper):
+        # Text mode would turn the carriage returns of progress bars into lines.
+        file = file.buffer
+    read = getattr(file, "read1", file.read)
+    while True:
+        try:
+            chunk = read(BLOCK)
+        except (OSError, ValueError) as error:
+            raise InputError(f"reading stopped: {getattr(error, 'strerror', None) or error}") from None
+        if not chunk:
+            return
+        yield chunk
+
+
+def _line_chunks(lines: Iterable[Any]) -> Iterator[bytes]:
+    gathered: list[bytes] = []
+    size = 0
+    for line in lines:
+        data = bytes(_as_bytes(line))
+        gathered.append(data if data.endswith(b"\n") else data + b"\n")
+        size += len(data) + 1
+        if size >= MINIMUM:
+            yield b"".join(gathered)
+            gathered, size = [], 0
+    if gathered:
+        yield b"".join(gathered)
+
+
+def _unpacker(head: bytes) -> Any:
+    """Return the function that decompresses what begins like ``head``, or None."""
+    if head.startswith(b"\x1f\x8b\x08"):
+        from .unpack import gunzip
+
+        return gunzip
+    if head.startswith(b"\x28\xb5\x2f\xfd") or (head[1:4] == b"\x2a\x4d\x18" and head[0] & 0xF0 == 0x50):
+        from .unpack import unzstd
+
+        return unzstd
+    return None
+
+
+def _blocks(chunks: Iterator[bytes]) -> Iterator[Block]:
+    cleaner = Cleaner()
+    number = 1
+    rest = b""
+    gathered: list[bytes] = []
+    size = raw = 0
+    looked = False
+    for chunk in chunks:
+        raw += len(chunk)
+        text = cleaner.decode(chunk)
+        gathered.append(text)
+        size += len(text)
+        if size < MINIMUM and (chunk or not size):
+            continue
+        rest += b"".join(gathered)
+        gathered, size = [], 0
+        if not looked:
+            cleaner.look(rest)
+            looked = True
+        while end := _end_of_block(rest):
+            data, rest = rest[:end], rest[end:]
+            clean = cleaner.clean(data)
+            yield Block(clean, number, raw)
+            # Cleaning keeps the newlines, and there is less left to count.
+            number += clean.count(b"\n")
+            raw = 0
+    data = rest + b"".join(gathered) + cleaner.finish()
+    if not looked:
+        cleaner.look(data)
+    if data or raw:
+        yield Block(cleaner.clean(data), number, raw)
+
+
+def _end_of_block(data: bytes) -> int:
+    """Return where to cut (0: not yet): after the last newline; in an endless line, after a carriage return or space."""
+    end = data.rfind(b"\n") + 1
+    if end or len(data) <= BLOCK:
+        return end
+    end = data.rfind(b"\r", 0, BLOCK) + 1 or data.rfind(b" ", BLOCK - HEAD, BLOCK) + 1
+    if end:
+        return end
+    end = BLOCK
+    while end > BLOCK - 4 and data[end] & 0xC0 == 0x80:
+        # Not within a character.
+        end -= 1
+    return end

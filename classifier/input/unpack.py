@@ -1,0 +1,148 @@
+"""Decompresses gzip and zstd in bounded memory; what comes before the data are cut or damaged is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..errors import InputError
+
+PIECE = 1 << 14
+"""Compressed bytes taken at a time: what is lost where the data are damaged."""
+OUTPUT = 1 << 20
+"""Bytes handed on at a time, however much a piece of a bomb would become."""
+GZIP = b"\x1f\x8b"
+
+
+def gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield what gzip data hold: any number of members one after the other, as concatenated rotated logs are.
+
+    Raises:
+        InputError: Nothing at all could be read.
+    """
+    import zlib
+
+    engine = zlib.decompressobj(wbits=31)
+    fresh, some = False, False
+    pending = b""
+    for chunk in chunks:
+        for start in range(0, len(chunk), PIECE):
+            pending += chunk[start : start + PIECE]
+            while pending:
+                if fresh:
+                    # Members may be padded with NULs; whatever else follows is no part of the log.
+                    pending = pending.lstrip(b"\0")
+                    if len(pending) < len(GZIP):
+                        break
+                    if not pending.startswith(GZIP):
+                        return
+                    engine, fresh = zlib.decompressobj(wbits=31), False
+                saved = engine.copy()
+                try:
+                    data = engine.decompress(pending, OUTPUT)
+                except zlib.error as error:
+                    data = _salvage(saved, pending)
+                    if not (data or some):
+                        raise InputError(
+                            f"the gzip data are damaged from the start ({error}): fetch the file again"
+                        ) from None
+                    yield data
+                    return
+                some = some or bool(data)
+                yield data
+                pending = engine.unconsumed_tail
+                if engine.eof:
+                    pending, fresh = engine.unused_data, True
+    if not fresh:
+        yield engine.flush()
+
+
+def _salvage(engine: Any, data: bytes) -> bytes:
+    """Return what can be read of a piece before the place where it is damaged."""
+    import zlib
+
+    found = []
+    for start in range(len(data)):
+        try:
+            found.append(engine.decompress(data[start : start + 1], OUTPUT))
+        except zlib.error:
+            break
+    return b"".join(found)[:OUTPUT]
+
+
+def unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield what zstd frames hold.
+
+    Raises:
+        InputError: No decompressor is installed, or nothing at all could be read.
+    """
+    try:
+        from compression import zstd  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        try:
+            import zstandard
+        except ImportError:
+            raise InputError(
+                "the input is zstd: pip install 'vllm-triage[zstd]', or unpack it first (zstd -d)"
+            ) from None
+        broken: Any = zstandard.ZstdError
+        pieces = _by_package(zstandard, chunks)
+    else:
+        broken = zstd.ZstdError
+        pieces = _by_library(zstd, chunks)
+    some = False
+    while True:
+        try:
+            data = next(pieces, None)
+        except broken as error:
+            if some:
+                return
+            raise InputError(
+                f"the zstd data cannot be read ({error}): unpack it first (zstd -d --long=31), or fetch it again"
+            ) from None
+        if data is None:
+            return
+        some = True
+        yield data
+
+
+class _Source:
+    """Pieces as the file that zstandard wants to read from."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._rest = b""
+
+    def read(self, size: int = -1) -> bytes:
+        while not self._rest:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return b""
+            self._rest = chunk
+        data, self._rest = self._rest[:size], self._rest[size:]
+        return data
+
+
+def _by_package(zstandard: Any, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    reader = zstandard.ZstdDecompressor().stream_reader(_Source(chunks), read_size=PIECE, read_across_frames=True)
+    while data := reader.read1(OUTPUT):
+        yield data
+
+
+def _by_library(zstd: Any, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    engine = zstd.ZstdDecompressor()
+    for chunk in chunks:
+        for start in range(0, len(chunk), PIECE):
+            piece = chunk[start : start + PIECE]
+            while True:
+                data = engine.decompress(piece, max_length=OUTPUT)
+                if data:
+                    yield data
+                piece = b""
+                if engine.eof:
+                    piece = engine.unused_data
+                    engine = zstd.ZstdDecompressor()
+                    if not piece:
+                        break
+                elif engine.needs_input:
+                    break

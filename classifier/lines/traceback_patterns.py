@@ -1,0 +1,77 @@
+"""What the lines of a traceback look like: Python's own, IPython's, rich's, and C++ stacks."""
+
+from __future__ import annotations
+
+import re
+
+from ..patterns.lazy import LazyPattern
+
+CALLS = "(most recent call "
+FRAME = LazyPattern(
+    r'^[\s|+]*File "(?P<path>[^"\n]{1,400})", line (?P<number>\d{1,9})(?:,? in (?P<function>[^\n(]{1,200}))?'
+)
+# IPython: File /a/b.py:12, in f(x) … /a/b.py in f(x) … [/a/b.py](https://…) in f(x) … Input In [3], in <cell line: 1>()
+NOTEBOOK = LazyPattern(
+    r"^\s*(?:File |\[)?(?P<path>(?:[~/.]|[A-Za-z]:\\)[^\s:\]()]{1,300}\.pyx?|<ipython[^>]{1,80}>"
+    r"|(?:Cell|Input) In ?\[\d{1,6}\])"
+    r"\]?(?:\([^)\s]{0,300}\))?"
+    r"(?::(?P<number>\d{1,9}))?,?(?: line \d{1,9})?,? in (?P<function>[\w.<>]{1,120}|<cell line: \d{1,6}>)(?:\(|$)"
+)
+# The same outside a function, known as a frame only within a traceback.
+NOTEBOOK_PLACE = LazyPattern(
+    r"^(?:File )?(?P<path>(?<=File )(?:[A-Za-z]:)?[^\s:\"][^:\"]{0,300}(?=:\d)|(?:Cell|Input) In ?\[\d{1,6}\])"
+    r"(?::(?P<number>\d{1,9}))?(?:, line \d{1,9})?(?:,? in (?P<function>[^\n(]{1,200}).*)?$"
+)
+NOTEBOOK_CODE = LazyPattern(r"^\s*(?:-+>\s*)?\d{1,6}(?:\s|$)")
+ARROW = LazyPattern(r"^-+>\s*\d*\s*")
+# rich: │ /a/b.py:12 in f │ and │ ❱ 12 │   code │
+BOXED = LazyPattern(r"^\s*│\s+(?P<path>\S{1,400}\.py):(?P<number>\d{1,9}) in (?P<function>[\w.<>]{1,200})")
+BOXED_CODE = LazyPattern(r"^\s*│\s+❱\s*\d{1,7}\s*│?\s?(?P<code>[^│]{0,300})")
+NATIVE = LazyPattern(
+    r"^\s*frame #\d{1,4}: (?P<function>[^\n]{1,400}?)"
+    r"(?: \+ 0x[0-9a-f]{1,16})? \(0x[0-9a-f]{1,16} in (?P<path>[^)\n]{1,300})\)$"
+)
+THROWN = LazyPattern(r"terminate called after throwing an instance of '(?P<name>[^'\n]{1,200})'")
+FINAL = LazyPattern(
+    r"^(?:\[?(?:rank\d+|pid \d+)\]?:? )?(?P<name>(?:[A-Za-z_]\w*\.){0,8}[A-Za-z_]\w*)"
+    r"(?P<inner>\([\w.]{1,80}\))?(?::(?: |$)(?P<message>.*))?$",
+    re.DOTALL,
+)
+NAME = LazyPattern(
+    r"(?:Error|Exception|Exit|Interrupt|Warning|Failure|Fault|Failed|Timeout|Killed|NotFound|Unavailable|Died|"
+    r"OutOfResources|Dead|Full|Empty|Abort|Unsupported|BackendError|Iteration|"
+    r"Invalid|Mismatch|Disconnected|Closed|Cancelled|Terminated|Stop|Group)$"
+)
+LOOSE = LazyPattern(
+    r"(?:^|[\s'\"(:])(?P<name>(?:[a-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception))(?:\([\w.]{1,80}\))?: (?P<message>\S.*)$",
+    re.DOTALL,
+)
+LINKED = "above exception"
+DIRECT = "The above exception was the direct cause of the following exception"
+DURING = "During handling of the above exception, another exception occurred"
+MARGIN = LazyPattern(r"^[ ]{0,40}[|+] ?")
+PACKAGES = LazyPattern(r"^.*(?:site-packages|dist-packages)/|^.*/python3(?:\.\d+)?/(?:lib-dynload/)?")
+
+
+def short_path(path: str) -> str:
+    """Return a frame's path from the package's folder on: ``vllm/v1/engine/core.py``."""
+    path = path.replace("\\", "/")
+    found = PACKAGES.match(path)
+    if found and found.end() < len(path):
+        return path[found.end() :]
+    at = path.rfind("/vllm/")
+    return path[at + 1 :] if at >= 0 else path
+
+
+def looks_like_exception(text: str) -> bool:
+    """Tell whether a line without indentation can be an exception's own line."""
+    found = FINAL.match(text)
+    if not found:
+        return False
+    name = found.group("name").rpartition(".")[2]
+    if name[:1].islower() and not found.group("name").startswith(("torch.", "zmq.", "concurrent.", "asyncio.")):
+        return False
+    if NAME.search(name):
+        return True
+    # An exception of a package, whatever its name: dotted, or alone on its line.
+    return "." in found.group("name") and name[:1].isupper() and found.group("message") is not None

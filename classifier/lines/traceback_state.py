@@ -1,0 +1,90 @@
+"""What the traceback reader keeps: a state for each stream of lines, and the exceptions found, each once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .types import Trace
+
+TRACES = 2000
+"""Different exceptions kept of one server start."""
+PROCESSES = 64
+"""Processes noted of one exception."""
+
+
+class Stream:
+    """Where the reader stands in the lines of one process (of one logger, where vLLM's prefix names it)."""
+
+    __slots__ = (
+        "closed", "foreign", "fresh", "link", "logging_error", "mode",
+        "more", "outer", "previous", "seen", "state", "trace",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.trace: Any = None
+        """The exception being read; there is one wherever ``state`` is not empty."""
+        self.state = ""
+        """``stack`` within a traceback, ``message`` below the exception's own line, else empty."""
+        self.mode = ""
+        """What kind of stack, where not Python's own: ``fatal`` a crash before its stack, ``crash`` that stack (innermost
+        first), ``thread`` that of a bystander, ``thrown`` what C++ threw."""
+        self.link = ""
+        self.previous: Trace | None = None
+        self.outer: Trace | None = None
+        """An exception whose cause is printed below it."""
+        self.closed = self.seen = 0
+        self.more = self.foreign = 0
+        self.fresh = False
+        """Whether the message is that of an exception not seen before."""
+        self.logging_error = False
+
+
+def origin(raw: str) -> str:
+    """Return the container that printed a line, where several are shown together: their processes share names."""
+    if raw[:5] == "[pod/":
+        return raw[: raw.find("]") + 1]
+    name, bar, _ = raw[:80].partition("|")
+    return name.rstrip() if bar and name[:1].isalnum() and name[-1:] == " " and " " not in name.rstrip() else ""
+
+
+class Kept:
+    """The exceptions of one server start in the order in which they were first printed."""
+
+    def __init__(self) -> None:
+        self.traces: list[Trace] = []
+        self._known: dict[tuple[object, ...], Trace] = {}
+
+    def add(self, trace: Trace) -> Trace:
+        """Keep an exception, or count it where an equal one is known; return the one that is kept."""
+        if not trace.frames and not trace.kind:
+            return trace
+        key = trace.key()
+        known = self._known.get(key)
+        if known is not None:
+            known.count += 1
+            known.last = max(known.last, trace.last)
+            if trace.process and trace.process not in known.processes and len(known.processes) < PROCESSES:
+                known.processes.append(trace.process)
+            return known
+        if trace.raised_from is not None:
+            trace.raised_from.cause_of = trace
+        trace.processes = [trace.process]
+        trace.order = len(self.traces)
+        if len(self.traces) < TRACES:
+            self._known[key] = trace
+            self.traces.append(trace)
+        return trace
+
+
+def link(outer: Trace, cause: Trace) -> None:
+    """Note that ``cause`` is why ``outer`` was raised, unless that would make a ring."""
+    if outer.raised_from is not None:
+        return
+    step: Trace | None = cause
+    for _ in range(TRACES):
+        if step is None:
+            break
+        if step is outer:
+            return
+        step = step.raised_from
+    outer.raised_from, outer.direct, cause.cause_of = cause, True, outer

@@ -1,0 +1,428 @@
+"""Reads tracebacks out of interleaved processes: one small state machine for each stream of lines."""
+
+from __future__ import annotations
+
+import re
+
+from .traceback_patterns import (
+    ARROW,
+    BOXED,
+    BOXED_CODE,
+    CALLS,
+    DIRECT,
+    DURING,
+    FINAL,
+    FRAME,
+    LINKED,
+    LOOSE,
+    MARGIN,
+    NAME,
+    NATIVE,
+    NOTEBOOK,
+    NOTEBOOK_CODE,
+    NOTEBOOK_PLACE,
+    THROWN,
+    looks_like_exception,
+    short_path,
+)
+from .traceback_state import Kept, Stream, link, origin
+from .types import Frame, Line, Trace
+
+_MARKS = ("--- Logging error ---", "Fatal Python error: ", "terminate called after throwing")
+_MARK_STARTS = frozenset("-Ft")
+_PLACES = ("File ", "Cell In", "Input In", "<ipython")
+
+MESSAGE_LINES = 12
+"""Lines of a message that runs over several lines."""
+FRAMES = 200
+"""Frames kept of one stack."""
+GIVE_UP = 400
+"""Lines after which a traceback that nobody continues is closed."""
+NATIVE_FRAMES = 60
+"""Frames kept of a C++ stack."""
+STREAMS = 2000
+"""Streams kept; a log that has more of them starts anew."""
+FOREIGN = 25
+"""Lines of other text tolerated inside an open traceback of unprefixed lines."""
+
+
+class TraceReader:
+    """Feed it lines in order; it collects the exceptions that they print."""
+
+    def __init__(self) -> None:
+        self._streams: dict[tuple[str, str], Stream] = {}
+        self._kept = Kept()
+        self.open = 0
+        """Streams within a traceback: while there are any, every line must be fed."""
+
+    @property
+    def traces(self) -> list[Trace]:
+        """The exceptions found, in the order in which they were first printed."""
+        return self._kept.traces
+
+    def reset(self) -> None:
+        """Forget open tracebacks and what was seen: a new server start begins."""
+        self.close_all()
+        self._kept = Kept()
+
+    def close_all(self) -> None:
+        """Close what is open, at the end of the input."""
+        for stream in self._streams.values():
+            if stream.state == "stack":
+                self._finish(stream, None)
+            self._leave(stream)
+
+    def sweep(self, number: int) -> None:
+        """Close streams that have been silent for long before line ``number``."""
+        for stream in self._streams.values():
+            if stream.state and number - stream.seen > GIVE_UP:
+                if stream.state == "stack":
+                    self._finish(stream, None)
+                self._leave(stream)
+
+    def feed(self, line: Line) -> tuple[str, Trace | None]:  # noqa: C901, PLR0911, PLR0912 - flat, as it is the hot path
+        """Take the next line; tell what it is within a traceback.
+
+        Returns:
+            ``("head" | "frame" | "code" | "final" | "more" | "", trace)``.
+        """
+        text = line.text
+        kind = f"{line.level}{line.source}" if line.logged else ""
+        raw = line.raw
+        if len(raw) != len(text) and raw[0] not in "(IEW" and (container := origin(raw)):
+            kind += container
+        key = (line.process, kind)
+        stream = self._streams.get(key)
+        if stream is None:
+            if len(self._streams) >= STREAMS:
+                self.close_all()
+                self._streams.clear()
+            stream = self._streams[key] = Stream()
+        if text[:1] in _MARK_STARTS and text.startswith(_MARKS):
+            return self._mark(stream, line)
+        at = text.find(CALLS)
+        if at >= 0 and (part := self._calls(stream, line, at)):
+            return part
+        if LINKED in text:
+            if DIRECT in text:
+                return self._chain(stream, "direct")
+            if DURING in text:
+                return self._chain(stream, "during")
+        if 'File "' in text and (found := FRAME.match(text)):
+            return self._frame(stream, line, found)
+        if stream.state == "stack":
+            return self._special(stream, line) if stream.mode else self._inside(stream, line)
+        if stream.state == "message":
+            return self._message(stream, line)
+        if ".py" in text and (found := NOTEBOOK.match(text)):
+            return self._frame(stream, line, found)
+        if not stream.state and line.level in ("", "ERROR", "CRITICAL"):
+            return self._alone(stream, line)
+        return "", None
+
+    def _mark(self, stream: Stream, line: Line) -> tuple[str, Trace | None]:
+        """Take a line that announces something other than a plain traceback."""
+        text = line.text
+        if text.startswith("---"):
+            stream.logging_error = True
+            return "", None
+        if stream.state == "stack":
+            self._finish(stream, None)
+        self._leave(stream)
+        trace = self._start(stream, line)
+        trace.text, trace.raw, trace.last = text, line.raw, line.number
+        found = THROWN.match(text)
+        if found:
+            stream.mode = "thrown"
+            trace.kind = found.group("name").rpartition(":")[2]
+        else:
+            stream.mode = "fatal"
+            trace.kind, _, trace.message = text.partition(": ")
+        return "head", trace
+
+    def _calls(self, stream: Stream, line: Line, at: int) -> tuple[str, Trace | None] | None:
+        """Take a line that says in which order calls follow; None for one that belongs to a message."""
+        text = line.text
+        if text.startswith("last", at + len(CALLS)):
+            before = text[:at].rstrip()
+            if before.endswith("Traceback"):
+                return self._head(stream, line, before[:-9])
+            if not before.endswith("Stack"):
+                return None
+        elif "hread" not in text[:at] and not text.startswith("Stack"):
+            return None
+        if (
+            stream.mode in ("fatal", "crash", "thread")
+            and stream.state == "stack"
+            and stream.trace is not None
+            and stream.trace.kind
+        ):
+            stream.mode = "crash" if text.startswith("Current thread") and not stream.trace.frames else "fatal"
+            return "head", stream.trace
+        # A stack that nothing was raised from: another thread's, or one that a program printed for information.
+        if stream.state == "stack":
+            self._finish(stream, None)
+        trace = self._start(stream, line)
+        stream.mode = "thread"
+        return "head", trace
+
+    def _special(self, stream: Stream, line: Line) -> tuple[str, Trace | None]:
+        """Take a line within the dump of a crash, or after C++ threw."""
+        trace, text = stream.trace, line.text
+        stream.seen = line.number
+        stream.foreign += 1
+        if stream.mode == "thrown":
+            bare = text.strip()
+            if bare.startswith("what():"):
+                trace.message = bare[7:].strip()
+                trace.text, trace.raw, trace.number, trace.last = (
+                    f"{trace.kind}: {trace.message}",
+                    line.raw,
+                    line.number,
+                    line.number,
+                )
+                kept = self._kept.add(trace)
+                self._await_message(stream, line, kept, trace)
+                return "final", kept
+            if stream.foreign > 2:
+                self._finish(stream, None)
+            return "", None
+        if not text.strip():
+            if stream.mode == "crash" and trace.frames:
+                self._finish(stream, None)
+            return "code", trace
+        if stream.mode == "fatal" and stream.foreign <= MESSAGE_LINES:
+            return "code", trace
+        self._finish(stream, None)
+        return "", None
+
+    def _head(self, stream: Stream, line: Line, before: str) -> tuple[str, Trace | None]:
+        if stream.state == "stack" and stream.trace and (stream.trace.frames or stream.mode):
+            self._finish(stream, None)
+        if stream.outer is not None and not stream.outer.kind.endswith("Group"):
+            stream.outer = None
+        trace = self._start(stream, line)
+        before = before.strip(" |+")
+        if before and not before.endswith("Group") and looks_like_exception(before.split(" ")[0]):
+            trace.kind = before.split(" ")[0].rpartition(".")[2]
+        return "head", trace
+
+    def _chain(self, stream: Stream, link: str) -> tuple[str, Trace | None]:
+        if stream.state == "stack":
+            self._finish(stream, None)
+        self._leave(stream)
+        stream.link = link
+        return "head", None
+
+    def _start(self, stream: Stream, line: Line) -> Trace:
+        if not stream.state:
+            self.open += 1
+        trace = Trace(line.number, line.number, line.process, level=line.level)
+        trace.logging_error = stream.logging_error
+        if stream.link and stream.previous is not None:
+            trace.raised_from = stream.previous
+            trace.direct = stream.link == "direct"
+        stream.link = ""
+        stream.logging_error = False
+        stream.trace = trace
+        stream.state = "stack"
+        stream.mode = ""
+        stream.seen = line.number
+        stream.foreign = 0
+        return trace
+
+    def _frame(self, stream: Stream, line: Line, found: re.Match[str]) -> tuple[str, Trace | None]:
+        if stream.state == "message":
+            self._leave(stream)
+        if stream.mode == "thrown":
+            self._finish(stream, None)
+        if stream.state != "stack":
+            self._start(stream, line)
+        trace: Trace = stream.trace
+        stream.seen = line.number
+        stream.foreign = 0
+        if len(trace.frames) < FRAMES and stream.mode in ("", "crash"):
+            number = found.group("number")
+            trace.frames.append(
+                Frame(
+                    short_path(found.group("path")),
+                    (found.group("function") or "").strip(),
+                    "",
+                    int(number) if number else 0,
+                    line.number,
+                    line.raw,
+                )
+            )
+        return "frame", trace
+
+    def _inside(self, stream: Stream, line: Line) -> tuple[str, Trace | None]:  # noqa: PLR0911 - as above
+        trace: Trace = stream.trace
+        text = line.text
+        stream.seen = line.number
+        if "│" in text[:12] or text.lstrip()[:1] in ("╭", "╰"):
+            return self._boxed(stream, line)
+        if line.level and not line.logged and line.level not in ("ERROR", "CRITICAL"):
+            return self._foreign(stream)
+        bare = MARGIN.sub("", text) if text[:40].lstrip()[:1] in ("|", "+") else text
+        if not bare.strip("+- \t"):
+            return "code", trace
+        if ".py" in bare and (found := NOTEBOOK.match(bare)):
+            return self._frame(stream, line, found)
+        if bare.startswith(_PLACES) and (found := NOTEBOOK.match(bare) or NOTEBOOK_PLACE.match(bare)):
+            return self._frame(stream, line, found)
+        if bare[0] in " \t\xa0" or NOTEBOOK_CODE.match(bare) or bare.startswith(("^", "~", "---->")):
+            code = bare.strip()
+            if trace.frames and code.strip("^~ "):
+                frame = trace.frames[-1]
+                pointed = code.startswith("--")
+                if not frame.code or pointed:
+                    frame.code = ARROW.sub("", code)[:200]
+                    frame.code_line, frame.code_raw = line.number, line.raw
+            # An indented exception line: an issue's quoting may have moved the whole traceback to the right, never the
+            # code alone.
+            if not (
+                trace.frames
+                and looks_like_exception(code)
+                and trace.frames[-1].code
+                and trace.frames[-1].code != code
+                and NAME.search(code.partition(":")[0])
+                and " " not in code.partition(":")[0]
+            ):
+                return "code", trace
+            bare = code
+        if looks_like_exception(bare.strip()):
+            return self._finish(stream, line, bare.strip())
+        return self._foreign(stream)
+
+    def _foreign(self, stream: Stream) -> tuple[str, Trace | None]:
+        """Count a line of somebody else's within a traceback."""
+        trace: Trace = stream.trace
+        stream.foreign += 1
+        if stream.foreign > FOREIGN:
+            self._finish(stream, None)
+        return "", trace
+
+    def _boxed(self, stream: Stream, line: Line) -> tuple[str, Trace | None]:
+        """Take a line of a traceback that rich has drawn a box around."""
+        found = BOXED.match(line.text)
+        if found:
+            return self._frame(stream, line, found)
+        trace: Trace = stream.trace
+        found = BOXED_CODE.match(line.text)
+        if found and trace.frames:
+            frame = trace.frames[-1]
+            frame.code, frame.code_line, frame.code_raw = found.group("code").strip(), line.number, line.raw
+        return "code", trace
+
+    def _finish(self, stream: Stream, line: Line | None, text: str = "") -> tuple[str, Trace | None]:
+        trace: Trace = stream.trace
+        mode, stream.mode = stream.mode, ""
+        if mode == "thread":
+            self._leave(stream)
+            return "", None
+        if mode == "crash":
+            trace.frames.reverse()
+        if mode:
+            stream.previous = self._kept.add(trace)
+            self._leave(stream)
+            return "", stream.previous
+        stream.trace = None
+        if line is not None:
+            found = FINAL.match(text)
+            assert found is not None  # noqa: S101 - the caller asked looks_like_exception
+            trace.kind = found.group("name").rpartition(".")[2]
+            if found.group("inner"):
+                trace.kind = found.group("inner").strip("()").rpartition(".")[2]
+            trace.message = found.group("message") or ""
+            trace.text, trace.raw, trace.number, trace.last = text, line.raw, line.number, line.number
+            trace.level = line.level
+        else:
+            trace.number = trace.last = stream.seen or trace.first
+        kept = self._kept.add(trace)
+        if line is None:
+            stream.previous = kept
+            self._leave(stream)
+            return "", kept
+        self._await_message(stream, line, kept, trace)
+        return "final", kept
+
+    def _await_message(self, stream: Stream, line: Line, kept: Trace, trace: Trace) -> None:
+        """Note an exception whose message may go on over the next lines, and what it is linked with."""
+        if not stream.state:
+            self.open += 1
+        stream.state, stream.mode, stream.trace, stream.previous = "message", "", kept, kept
+        stream.more, stream.closed, stream.seen = MESSAGE_LINES, line.number, line.number
+        # A repetition adds nothing to the message of the first.
+        stream.fresh = kept is trace
+        if stream.outer is not None and stream.outer is not kept:
+            link(stream.outer, kept)
+            stream.outer = None
+        # What follows is the cause: Ray prints the remote stack, an exception group its members.
+        if kept.kind.endswith("Group") or "ray::" in kept.message:
+            stream.outer = kept
+
+    def _message(self, stream: Stream, line: Line) -> tuple[str, Trace | None]:
+        trace: Trace = stream.trace
+        text = line.text.strip()
+        stream.seen = line.number
+        stream.more -= 1
+        if text.startswith("frame #") and (found := NATIVE.match(text)):
+            if stream.fresh and len(trace.frames) < NATIVE_FRAMES and all(not frame.number for frame in trace.frames):
+                trace.frames.insert(
+                    0,
+                    Frame(
+                        found.group("path").rpartition("/")[2], found.group("function"), "", 0, line.number, line.raw
+                    ),
+                )
+            return "more", trace
+        if text[:1] in ("|", "+"):
+            # The rules between an exception group's members are numbered.
+            text = MARGIN.sub("", text).strip("+-0123456789. ")
+        if not text or stream.more <= 0 or line.number - stream.closed > MESSAGE_LINES + 2:
+            self._leave(stream)
+            return "", None
+        if line.level and not line.logged:
+            self._leave(stream)
+            return "", None
+        if looks_like_exception(text) and line.text[:1] not in " \t":
+            # Another exception line: printed bare by somebody else.
+            self._leave(stream)
+            return self._alone(stream, line)
+        if stream.fresh and len(trace.message) < 4000:
+            trace.message += "\n" + line.text[:500]
+        trace.last = max(trace.last, line.number)
+        return "more", trace
+
+    def _alone(self, stream: Stream, line: Line) -> tuple[str, Trace | None]:
+        """Keep an exception that stands on a line without its stack."""
+        text = line.text.strip()
+        found = FINAL.match(text) if looks_like_exception(text) else None
+        loose = None if found else LOOSE.search(text[:2000])
+        match = found or loose
+        if match is None or not match.group("message"):
+            return "", None
+        name = match.group("name").rpartition(".")[2]
+        trace = Trace(
+            line.number,
+            line.number,
+            line.process,
+            name,
+            match.group("message"),
+            level=line.level,
+            text=text,
+            raw=line.raw,
+            last=line.number,
+        )
+        if stream.link and stream.previous is not None:
+            trace.raised_from, trace.direct, stream.link = stream.previous, stream.link == "direct", ""
+        kept = self._kept.add(trace)
+        stream.previous = kept
+        if found:
+            self._await_message(stream, line, kept, trace)
+        return "final", kept
+
+    def _leave(self, stream: Stream) -> None:
+        if stream.state:
+            self.open -= 1
+        stream.state = stream.mode = ""
+        stream.trace = None

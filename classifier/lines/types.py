@@ -1,0 +1,92 @@
+"""What a log is made of once prefixes are peeled off: lines, stack frames, exceptions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+# Compared by identity and never matched on: what dataclass need not generate makes the command start faster.
+
+
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
+class Line:
+    """One line with everything that others put in front of it peeled off."""
+
+    number: int
+    """1-based number in the raw input."""
+    text: str
+    """The message alone."""
+    process: str = ""
+    """``EngineCore_DP0``, ``Worker_TP1`` …; empty where the log does not say."""
+    level: str = ""
+    """``INFO`` … ``CRITICAL``; empty for bare lines (prints, tracebacks, other libraries)."""
+    source: str = ""
+    """``core.py:708`` of vLLM's prefix."""
+    time: str = ""
+    """Time stamp as printed."""
+    raw: str = ""
+    """The line as it stands in the log, without colours."""
+    logged: bool = False
+    """Whether vLLM's own logger wrote the line."""
+
+
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
+class Frame:
+    """One stack frame."""
+
+    path: str
+    """From the package's folder: ``vllm/v1/engine/core.py``."""
+    function: str
+    code: str = ""
+    number: int = 0
+    line: int = 0
+    """Number of its line in the log, and that line."""
+    raw: str = ""
+    code_line: int = 0
+    code_raw: str = ""
+
+
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
+class Trace:
+    """One exception with its stack, as read from one process."""
+
+    number: int
+    """Line of the exception's own text (or of the last frame, where that is missing)."""
+    first: int
+    """Line on which the traceback starts."""
+    process: str
+    kind: str = ""
+    """Class name without module; empty where the log is cut before it."""
+    message: str = ""
+    frames: list[Frame] = field(default_factory=list)
+    level: str = ""
+    text: str = ""
+    """The exception's line as it stands in the log, without prefix."""
+    raw: str = ""
+    last: int = 0
+    """Last line that belongs to it (message continued)."""
+    cause_of: Trace | None = None
+    """The exception that was raised from, or while handling, this one."""
+    raised_from: Trace | None = None
+    direct: bool = False
+    """Whether the link to ``raised_from`` is «direct cause»."""
+    count: int = 1
+    """How often the same exception was printed."""
+    processes: list[str] = field(default_factory=list)
+    logging_error: bool = False
+    """Printed by the logging module about itself."""
+    order: int = 0
+    incident: int = 0
+
+    stack_text: str = ""
+
+    def stack(self) -> str:
+        """Return the frames as the text that rules search: one line a frame, outermost first."""
+        if not self.stack_text and self.frames:
+            shown = self.frames if len(self.frames) <= 80 else [*self.frames[:10], *self.frames[-70:]]
+            self.stack_text = "\n".join(f"{frame.path[-160:]}:{frame.function}: {frame.code}" for frame in shown)
+        return self.stack_text
+
+    def key(self) -> tuple[Any, ...]:
+        """Return what makes two printed exceptions the same fault."""
+        return (self.kind, self.message[:200], tuple((frame.path, frame.function) for frame in self.frames[-6:]))

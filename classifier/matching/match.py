@@ -1,0 +1,147 @@
+"""Tries rules on lines and on exceptions, in bounded time whatever the text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..lines.types import Line, Trace
+from ..matching.types import Hit
+
+WINDOW = 8192
+"""Characters of a long line that a rule is tried on, around its literal."""
+KINDS = 256
+"""Exception classes for which the rules that fit are kept."""
+TIMEOUT = 0.5
+"""Seconds of processor time for one try (regex counts those of the whole process)."""
+
+
+def search(expression: Any, text: str) -> Any:
+    """Search with a time-out; text that takes too long does not match."""
+    try:
+        return expression.search(text, timeout=TIMEOUT)
+    except TimeoutError:
+        return None
+
+
+def match_line(rule: Any, line: Line, literal: str) -> dict[str, str] | None:
+    """Try a line rule; return its captures, or None."""
+    text = line.text
+    if rule.levels and line.level not in rule.levels:
+        return None
+    if len(text) > WINDOW:
+        at = max(0, text.find(literal) - WINDOW // 2)
+        text = text[at : at + WINDOW]
+    found = search(rule.expression("pattern"), text)
+    if found is None:
+        return None
+    return _captures(found)
+
+
+def _captures(found: Any) -> dict[str, str]:
+    """Return the named groups that matched. ``name_2`` is ``name`` of another alternative: groups cannot share a name."""
+    captures = {name: value for name, value in found.groupdict().items() if value is not None}
+    for name in [name for name in captures if name[-1:].isdigit()]:
+        captures.setdefault(name.rstrip("0123456789").rstrip("_"), captures[name])
+    return captures
+
+
+def match_trace(rule: Any, trace: Trace) -> dict[str, str] | None:
+    """Try a traceback rule; return its captures, or None.
+
+    The cheap questions come first: an expression is compiled only when nothing else speaks against the rule.
+    """
+    if rule.exception and not _kind_fits(rule, trace.kind):
+        return None
+    if rule.message and not _has(rule, "message", trace.message):
+        return None
+    if not match_frames(rule, trace):
+        return None
+    if not rule.message:
+        return {}
+    found = search(rule.expression("message"), trace.message[:WINDOW])
+    return None if found is None else _captures(found)
+
+
+def _kind_fits(rule: Any, kind: str) -> bool:
+    if not kind:
+        # A log cut before the exception's own line: the place must speak alone.
+        return bool(rule.frames or rule.innermost) and "names" not in rule.needs
+    names = rule.needs.get("names")
+    if names is not None:
+        return kind in names
+    return _has(rule, "exception", kind) and rule.expression("exception").fullmatch(kind) is not None
+
+
+def _has(rule: Any, name: str, text: str) -> bool:
+    """Tell whether a text holds what an expression needs, before the expression is compiled."""
+    needed = rule.needs.get(name)
+    return not needed or any(literal in text for literal in needed)
+
+
+def match_frames(rule: Any, trace: Trace | None) -> bool:
+    """Tell whether a rule's conditions on the stack hold."""
+    if not (rule.frames or rule.innermost or rule.not_frames):
+        return True
+    stack = trace.stack() if trace is not None else ""
+    if (rule.frames or rule.innermost) and not stack:
+        return False
+    if not _has(rule, "frames", stack) or not _has(rule, "innermost", stack):
+        return False
+    if rule.frames and not search(rule.expression("frames"), stack):
+        return False
+    if rule.innermost and not search(rule.expression("innermost"), stack.rpartition("\n")[2]):
+        return False
+    return not (rule.not_frames and search(rule.expression("not_frames"), stack))
+
+
+def trace_line(trace: Trace) -> Line:
+    """Return the line that shows an exception: its own, or a made-up one where the log is cut."""
+    text = trace.text or (f"{trace.frames[-1].path} in {trace.frames[-1].function}" if trace.frames else "")
+    return Line(trace.number, text, trace.process, trace.level, "", "", trace.raw or text)
+
+
+class TraceRules:
+    """Rules on exceptions. Cheap questions, asked once for all of them, leave few to be tried on one exception."""
+
+    def __init__(self, rules: list[Any]) -> None:
+        self._rules = [
+            (rule, *(frozenset(rule.needs.get(name, ())) for name in ("frames", "innermost"))) for rule in rules
+        ]
+        self._words = sorted({word for _, *needs in self._rules for need in needs for word in need})
+        self._automaton: Any = None
+        self._fitting: dict[str, list[tuple[Any, frozenset[str], frozenset[str]]]] = {}
+
+    def hits(self, trace: Trace) -> list[Hit]:
+        """Return a hit for every rule that fits the exception."""
+        fitting = self._of_kind(trace.kind)
+        present = self._words_of(trace.stack())
+        hits = []
+        for rule, frames, innermost in fitting:
+            if (frames and frames.isdisjoint(present)) or (innermost and innermost.isdisjoint(present)):
+                continue
+            captures = match_trace(rule, trace)
+            if captures is not None:
+                line = trace_line(trace)
+                hits.append(
+                    Hit(rule, line, captures, trace, count=trace.count, incident=trace.incident, last=trace.last)
+                )
+        return hits
+
+    def _words_of(self, stack: str) -> set[str]:
+        """Return the words of all rules that stand in a stack."""
+        if not stack:
+            return set()
+        if self._automaton is None:
+            from ahocorasick_rs import AhoCorasick
+
+            self._automaton = AhoCorasick(self._words)
+        return {self._words[word] for word, _, _ in self._automaton.find_matches_as_indexes(stack, overlapping=True)}
+
+    def _of_kind(self, kind: str) -> list[tuple[Any, frozenset[str], frozenset[str]]]:
+        found = self._fitting.get(kind)
+        if found is None:
+            if len(self._fitting) >= KINDS:  # a log that makes up names
+                self._fitting.clear()
+            found = [item for item in self._rules if not item[0].exception or _kind_fits(item[0], kind)]
+            self._fitting[kind] = found
+        return found

@@ -1,0 +1,1 @@
+"""Regular expressions that are compiled when first used, or in the wheel."""

@@ -1,0 +1,40 @@
+"""Expressions that are compiled on first use: most logs need few of them, all would double the start-up time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .precompiled import compiled
+
+
+class LazyPattern:
+    """A ``re`` pattern that compiles itself when one of its methods is first asked for.
+
+    The methods are the compiled pattern's own from then on: a call costs no more than on the pattern itself.
+    """
+
+    __slots__ = ("_flags", "_source", "findall", "finditer", "fullmatch", "made", "match", "search", "sub")
+
+    made: Any
+    """The compiled pattern."""
+    match: Callable[..., Any]
+    search: Callable[..., Any]
+    fullmatch: Callable[..., Any]
+    sub: Callable[..., Any]
+    findall: Callable[..., list[Any]]
+    finditer: Callable[..., Iterator[Any]]
+
+    def __init__(self, source: str | bytes, flags: int = 0) -> None:
+        self._source = source
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        # Called only for what is not there yet: a slot that is still empty.
+        if name.startswith("_") or name not in self.__slots__:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        made = compiled(self._source, self._flags)
+        self.match, self.search, self.fullmatch = made.match, made.search, made.fullmatch
+        self.sub, self.findall, self.finditer = made.sub, made.findall, made.finditer
+        self.made = made
+        return object.__getattribute__(self, name)

@@ -1,0 +1,1 @@
+"""The answer as everything shows it, with its secrets masked."""

@@ -1,0 +1,83 @@
+"""The answer as it is put together, before it is masked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..incidents.types import StageSpan
+
+# Compared by identity and never matched on: what dataclass need not generate makes the command start faster.
+
+
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
+class Evidence:
+    """A line that proves something."""
+
+    line: int
+    text: str
+    process: str = ""
+    role: str = "cause"
+    count: int = 1
+
+
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
+class Advice:
+    """A fix with this log's values filled in; the fields of the output contract."""
+
+    rank: int
+    title: str
+    kind: str
+    change: str
+    why: str
+    cost: str
+    verify: str
+    option: str = ""
+    value: str = ""
+    safety: str = "safe"
+    versions: str = ""
+    fixed_in: str = ""
+    """For an upgrade: the release from which the fault, or the words that decided, are gone."""
+    restart: bool = False
+    root: bool = False
+    source: str = ""
+    exact: bool = False
+    """Whether every value in ``change`` is known: it can be pasted as it stands."""
+
+
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
+class Diagnosis:
+    """The whole answer; every output format is made from it."""
+
+    bucket: str
+    cause: str
+    confidence: float
+    decided_by: str
+    title: str
+    summary: str
+    evidence: list[Evidence] = field(default_factory=list)
+    symptoms: list[Evidence] = field(default_factory=list)
+    alternatives: list[tuple[str, float]] = field(default_factory=list)
+    also: list[str] = field(default_factory=list)
+    reached: str = ""
+    stages: list[StageSpan] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+    fixes: list[Advice] = field(default_factory=list)
+    corrected_command: str = ""
+    incidents: list[dict[str, Any]] = field(default_factory=list)
+    confirm: str = ""
+    refute: str = ""
+    notes: list[str] = field(default_factory=list)
+    chain: list[Evidence] = field(default_factory=list)
+    context: list[Evidence] = field(default_factory=list)
+    """Lines around the deciding one, that one included."""
+    explanation: list[str] = field(default_factory=list)
+    lines: int = 0
+    bytes: int = 0
+    tail: list[Evidence] = field(default_factory=list)
+    """For ``unknown``: the most telling lines."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether a failure was found."""
+        return self.bucket != "no_failure"

@@ -1,0 +1,193 @@
+"""Builds an answer: the words and fixes of a cause, the lines that prove it, and what to say where only a model guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..advice.fixes import advise, sentences
+from ..advice.start_command import corrected_command
+from ..facts.release import gone_from, release_for
+from ..incidents.types import Incident
+from ..lines.types import Line
+from ..matching.types import Hit
+from ..report.types import Diagnosis, Evidence
+from .types import Candidate
+
+if TYPE_CHECKING:
+    from ..text_model.guess import Guess, Guesser
+
+GENERIC = "unspecified"
+"""Cause of an answer that tells the bucket alone."""
+
+
+class Known:
+    """What decisions draw on: the texts of the buckets, and the text model where it may be asked."""
+
+    __slots__ = ("_guesser", "alone", "corpus", "ignore", "only")
+
+    def __init__(
+        self,
+        corpus: Any,
+        guesser: Callable[[], Guesser] | None,
+        alone: bool = False,
+        only: frozenset[str] = frozenset(),
+        ignore: frozenset[str] = frozenset(),
+    ) -> None:
+        self.corpus = corpus
+        self.only = frozenset(name.partition("/")[0] for name in only)
+        self.ignore = ignore
+        self.alone = alone
+        """Whether the rules that decide are silent."""
+        self._guesser = guesser
+
+    @property
+    def guesser(self) -> Guesser | None:
+        """The text model, read when first asked for; None where it must not be asked."""
+        return self._guesser() if self._guesser is not None else None
+
+    def answers(self, guess: Guess | None) -> bool:
+        """Tell whether a guess is sure enough to be the answer, and one that the caller wants to hear."""
+        if guess is None or not guess.sure or guess.bucket in self.ignore:
+            return False
+        return not self.only or guess.bucket in self.only
+
+    def texts(self, bucket: str) -> dict[str, Any]:
+        """Return title, meaning and causes of a bucket; a title made of its name where no rule file has it."""
+        try:
+            texts: dict[str, Any] = self.corpus.texts(bucket)
+        except KeyError:
+            name = bucket.replace("_", " ").replace("-", " ")
+            texts = {"title": name[:1].upper() + name[1:], "meaning": "", "causes": {}}
+        return texts
+
+
+def answer_for(  # noqa: PLR0913 - the parts of an answer
+    bucket: str, cause: str, confidence: float, decided_by: str, known: Known, incident: Incident, hit: Hit | None
+) -> Diagnosis:
+    """Return the answer that names a bucket and a cause, with the cause's words and fixes."""
+    texts = known.texts(bucket)
+    entry = texts["causes"].get(cause)
+    if entry is None:
+        from ..advice.cause_of_guess import generic_entry
+
+        entry = generic_entry(texts)
+    captures = dict(hit.captures) if hit is not None else {}
+    values = {**incident.facts, **captures}
+    facts = incident.facts
+    said = [hit.rule.versions] if hit is not None else []
+    said += [other.rule.versions for other in incident.hits if not other.quoted]
+    release, assumed = release_for(facts, filter(None, said), known.corpus.releases)
+    gone = gone_from(hit.rule.versions, release) if hit is not None and hit.rule.source == "vllm" else ""
+    fixes = advise(entry, facts, captures, release, gone)
+    return Diagnosis(
+        bucket=bucket,
+        cause=f"{bucket}/{cause}",
+        confidence=round(min(0.99, max(0.05, confidence)), 3),
+        decided_by=decided_by,
+        title=sentences(entry.get("title", ""), values) or texts["title"],
+        summary=sentences(entry.get("summary", ""), values),
+        fixes=fixes,
+        corrected_command=corrected_command(facts, fixes) if bucket != "no_failure" else "",
+        confirm=sentences(entry.get("confirm", ""), values),
+        refute=sentences(entry.get("refute", ""), values),
+        notes=[assumed] if assumed and any(fix["versions"] for fix in entry.get("fix", ())) else [],
+    )
+
+
+def evidence_for(best: Candidate, incident: Incident) -> list[Evidence]:
+    """Return the lines that prove a cause: the deciding one, its exception and place, and what says the same."""
+    evidence = [evidence_of(best.hit, "cause")]
+    taken = {best.hit.line.number}
+    trace = best.hit.trace
+    if trace is not None and trace.text and trace.number not in taken:
+        evidence.append(Evidence(trace.number, trace.raw or trace.text, trace.process, "cause", trace.count))
+        taken.add(trace.number)
+    for item in _place(best.hit):
+        if item.line not in taken:
+            evidence.append(item)
+            taken.add(item.line)
+    same = [
+        hit for hit in incident.hits if hit.rule.role == "cause" and hit.rule.bucket == best.bucket and not hit.quoted
+    ]
+    for hit in sorted(same, key=lambda item: (item.rule.cause != best.cause, item.line.number)):
+        if hit.line.number in taken:
+            continue
+        taken.add(hit.line.number)
+        told = next((item for item in evidence if item.text.endswith(hit.line.text)), None)
+        if told is not None:
+            # The same words from another process, or printed bare once more.
+            told.count += hit.count
+        elif len(evidence) < 4:
+            evidence.append(evidence_of(hit, "cause"))
+    return evidence
+
+
+def _place(hit: Hit) -> list[Evidence]:
+    """Return the frame that speaks for the cause: the one that the rule asks for, or where a wordless exception arose."""
+    trace, rule = hit.trace, hit.rule
+    if trace is None or not trace.frames:
+        return []
+    frames = trace.frames
+    if rule.frames:
+        expression = rule.expression("frames")
+        frames = [
+            frame for frame in frames if expression.search(f"{frame.path}:{frame.function}: {frame.code}")
+        ] or frames
+    elif trace.message.strip() and not rule.innermost:
+        return []
+    frame = frames[-1]
+    lines = [(frame.line, frame.raw), (frame.code_line, frame.code_raw)]
+    return [Evidence(number, text, trace.process, "place") for number, text in lines if number and text]
+
+
+def evidence_of(hit: Hit, role: str) -> Evidence:
+    """Return the line on which a rule matched."""
+    count = max(hit.count, hit.trace.count if hit.trace is not None and hit.trace.number == hit.line.number else 1)
+    return Evidence(hit.line.number, hit.line.raw or hit.line.text, hit.line.process, role, count)
+
+
+def line_evidence(line: Line) -> Evidence:
+    """Return a line that may tell something."""
+    return Evidence(line.number, line.raw or line.text, line.process, "telling")
+
+
+def chain_of(hit: Hit) -> list[Evidence]:
+    """Return the exceptions that were raised from the cause, in order."""
+    links: list[Evidence] = []
+    trace = hit.trace.cause_of if hit.trace is not None else None
+    while trace is not None and len(links) < 6:
+        if trace.text:
+            links.append(Evidence(trace.number, trace.raw or trace.text, trace.process, "chain", trace.count))
+        trace = trace.cause_of
+    return links
+
+
+def answer_of_guess(guess: Guess, known: Known, incident: Incident) -> Diagnosis:
+    """Return the answer that the text model gives: its bucket, what can be said of the cause, and that it is a guess."""
+    from ..advice.cause_of_guess import likely_cause
+
+    bucket, share = guess.bucket, guess.probability
+    titles = known.guesser.titles if known.guesser is not None else {}
+    written = bucket in known.corpus.buckets()
+    cause = likely_cause(bucket, guess.terms, known.corpus) if written else ""
+    answer = answer_for(bucket, cause or GENERIC, share, "model", known, incident, None)
+    if not written:
+        answer.title = titles.get(bucket, answer.title)
+    answer.title = f"Probably: {answer.title}"
+    whose = "A model trained on your own logs" if guess.own else "The text model"
+    told = f"{whose} takes it for {bucket}, with {round(100 * answer.confidence)} % confidence"
+    told += ": no rule was asked." if known.alone else ": no rule knows these words."
+    if cause:
+        told += f" The cause within the bucket is the one whose words are nearest ({cause})."
+    elif written:
+        told += " It does not tell the cause; the fixes are those that several causes share."
+    else:
+        told += " No rule file describes this bucket, so there are no fixes to offer."
+    answer.summary = f"{told} {answer.summary}".rstrip()
+    answer.evidence = guess.evidence
+    answer.alternatives = [(name, round(chance, 3)) for name, chance in guess.ranked[1:4]]
+    if written:
+        answer.notes.append(f"All causes of {bucket}, and their fixes: vllm-triage explain {bucket}")
+    answer.explanation.append(guess.told())
+    return answer

@@ -1,0 +1,105 @@
+"""What the main command takes: its argument parser, which help, completion scripts and docs are made from."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+COMMANDS = {
+    "explain": ("explain", "say what a bucket or a cause is, and how it is fixed"),
+    "rules": ("rules", "list the rules"),
+    "plan": ("plan", "work out whether a model fits some GPUs, and with which options"),
+    "serve": ("serve", "answer over HTTP, keep the history, show the web page"),
+    "history": ("history", "look into the incidents that serve keeps; export feedback"),
+    "train": ("train", "train the text model on logs of your own"),
+    "evaluate": ("evaluate", "score the answers on labelled logs"),
+    "completion": ("completion", "print a completion script for a shell"),
+}
+"""Sub-command to its module in service/commands and its help line."""
+
+EXAMPLES = """\
+examples:
+  vllm serve MODEL 2>&1 | vllm-triage -
+  vllm-triage server.log --format json
+  kubectl logs POD --previous | vllm-triage -
+"""
+EXIT_CODES = "exit codes: 0 no failure found, 1 a failure found, 2 usage or input error"
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the argument parser of the main command."""
+    commands = "\n".join(f"  vllm-triage {name:<12} {text}" for name, (_, text) in COMMANDS.items())
+    made = argparse.ArgumentParser(
+        prog="vllm-triage",
+        formatter_class=_formatter,
+        description="Read a vLLM log; name the root cause, the lines that prove it, and what to change.",
+        epilog=f"{EXAMPLES}\nfurther commands (-h after each):\n{commands}\n\n{EXIT_CODES}",
+    )
+    add = made.add_argument
+    add("files", nargs="*", metavar="FILE", help="log files, plain, gzip or zstd; - reads standard input")
+    formats = ("text", "json", "jsonl", "markdown", "sarif", "github")
+    add("-f", "--format", choices=formats, default="text", help="output format (default: text)")
+    add("-v", "--verbose", action="store_true", help="show all evidence, facts and fixes")
+    add("--explain", action="store_true", help="show which rules fired and what outranked what")
+    add(
+        "--join",
+        action="store_true",
+        help="read several files as one log, in the order given (stdout and stderr apart)",
+    )
+    only, ignore = "answer only with this bucket or bucket/cause", "never answer with this bucket, bucket/cause or rule"
+    add("--only", action="append", default=[], metavar="ID", help=f"{only} (repeatable)")
+    add("--ignore", action="append", default=[], metavar="ID", help=f"{ignore} (repeatable)")
+    below = "answer 'unknown' below this confidence (0 to 1)"
+    add("--min-confidence", type=_share, default=0.0, metavar="P", help=below)
+    add_rules(made)
+    add_engine(made)
+    start = "the start command, where the log does not tell it: vllm serve, docker run, a compose file or a manifest"
+    add("--command", default="", metavar="TEXT", help=start)
+    release = "the vLLM release to advise for (default: the log's; where it tells none, the newest known)"
+    add("--vllm-version", default="", type=_release, metavar="X.Y.Z", help=release)
+    forms = ("shell", "docker", "compose", "kubernetes", "helm", "python", "diff")
+    shape = "form of the corrected start command in the text (default: shell)"
+    add("--as", dest="form", choices=forms, default="shell", help=shape)
+    add("--exit-zero", action="store_true", help="exit with 0 when a failure was found, too")
+    colors = "colours (default: on a terminal; NO_COLOR, FORCE_COLOR)"
+    add("--color", choices=("auto", "always", "never"), default="auto", help=colors)
+    add("--version", action="store_true", help="print the version and exit")
+    return made
+
+
+def add_rules(made: argparse.ArgumentParser) -> None:
+    """Add ``--rules``, which several commands have."""
+    text = "add the rule files of a folder, or one rule file (repeatable)"
+    made.add_argument("--rules", action="append", default=[], metavar="PATH", help=text)
+
+
+def add_engine(made: argparse.ArgumentParser) -> None:
+    """Add ``--engine`` and ``--model``, which several commands have."""
+    decides = "what decides: rules, then the text model where none does (auto, default); rules alone; the model alone"
+    made.add_argument("--engine", choices=("auto", "rules", "model"), default="auto", help=decides)
+    folder = "a text model of your own, as vllm-triage train makes it (default: VLLM_TRIAGE_MODEL)"
+    made.add_argument("--model", default="", metavar="FOLDER", help=folder)
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    # argparse makes one for every argument; left to itself it asks for the terminal's width each time: 3 ms in all.
+    columns = os.environ.get("COLUMNS", "")
+    return argparse.RawDescriptionHelpFormatter(prog, width=int(columns) if columns.isdigit() else 100)
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to 1")
+    return value
+
+
+def _release(text: str) -> str:
+    from ...classifier.facts.versions import version_key
+
+    if text and version_key(text) is None:  # argparse sends the default through here as well
+        raise argparse.ArgumentTypeError(f"{text!r} is no vLLM release such as 0.19.1")
+    return text.removeprefix("v")

@@ -1,0 +1,181 @@
+"""``vllm-triage evaluate CASES``: score the answers on labelled logs; compare two ways to answer; for people and for CI."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..arguments import _share as share
+from ..arguments import add_engine, add_rules
+
+if TYPE_CHECKING:
+    from ....training.text_model.evaluate.evaluate import Score
+    from ....training.text_model.rows.labelled import Case
+
+ENGINES = ("auto", "rules", "model")
+EXIT_GOOD, EXIT_BELOW, EXIT_USAGE = 0, 1, 2
+CASES = """\
+CASES is one of
+  a file of JSON lines, each with text (or file), bucket, and where it applies also, evidence, id, url
+  a folder of logs with index.jsonl, labels.jsonl or labels.csv (columns file, bucket)
+  a folder with a sub-folder of logs for each bucket
+"""
+EXIT_CODES = "exit codes: 0 done, 1 below --at-least, 2 usage or input error"
+
+
+def run(words: Sequence[str]) -> int:
+    """Score the answers on all cases."""
+    try:
+        options = _parser().parse_args(list(words))
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    from ....classifier.errors import TriageError
+
+    try:
+        return _evaluate(options)
+    except TriageError as error:
+        return _complain(str(error))
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in ("sklearn", "matplotlib", "numpy", "scipy"):
+            raise
+        return _complain(f"this needs {package}: pip install 'vllm-triage[model]'")
+
+
+def _parser() -> argparse.ArgumentParser:
+    about = "Score the answers on labelled logs: what is accepted, wrong, unknown; per bucket; confusions; calibration."
+    parser = argparse.ArgumentParser(
+        prog="vllm-triage evaluate",
+        description=about,
+        epilog=f"{CASES}\n{EXIT_CODES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("cases", nargs="+", type=Path, metavar="CASES", help="labelled logs, see below")
+    add_engine(parser)
+    add_rules(parser)
+    against = "answer all again with auto, rules, model, or the model in a folder, and compare case by case"
+    add("--against", default="", metavar="OTHER", help=against)
+    add("--baselines", action="store_true", help="score simpler ways beside it (needs the extra `model`)")
+    add("--rows", type=Path, metavar="ROWS.jsonl", help="training set for the baselines (default: the rules' examples)")
+    add("--misses", type=int, default=30, metavar="N", help="misses to list (default: 30)")
+    add("--out", type=Path, metavar="FOLDER", help="write report.txt, report.json, confusion.png, reliability.png")
+    add("--json", type=Path, metavar="FILE", help="write all figures as JSON (- for standard output, instead of text)")
+    least = "exit with 1 where a smaller share of the logs is answered as it should be"
+    add("--at-least", type=share, default=0.0, metavar="P", help=least)
+    return parser
+
+
+def _evaluate(options: argparse.Namespace) -> int:
+    from ....training.progress import track
+    from ....training.text_model.evaluate import evaluate
+    from ....training.text_model.evaluate import report_text as tables
+    from ....training.text_model.rows.labelled import check_buckets, read_cases
+
+    if options.out is not None:
+        # Said before the work rather than after it.
+        from ....training.text_model.evaluate import plots
+
+        plots.check()
+    engine = _engine(options, options.engine, options.model)
+    other = _engine(options, *_other(options)) if options.against else None
+    cases = read_cases(options.cases)
+    known = {*engine.corpus.buckets(), *engine.own_buckets, *(other.own_buckets if other else ())}
+    check_buckets(cases, known)
+    name = _name(options.engine, options.model)
+    score = evaluate.score(name, track(cases, "answering"), evaluate.by_engine(engine))
+    parts = [tables.summary(score, options.misses)]
+    data: dict[str, Any] = {"result": tables.as_data(score)}
+    if other is not None:
+        second = evaluate.score(options.against, track(cases, "answering again"), evaluate.by_engine(other))
+        found = evaluate.compare(score, second)
+        parts.append(tables.versus(score, second, found))
+        data["against"] = {**tables.as_data(second), "comparison": tables.as_comparison(found)}
+    if options.baselines:
+        beside = _baselines(options, cases)
+        parts.append(tables.beside([score, *beside]))
+        data["baselines"] = [tables.as_data(item) for item in beside]
+    _tell(options, "\n\n".join(parts) + "\n", data, score)
+    total = len(score.pairs)
+    if options.at_least and score.right < options.at_least * total:
+        told = f"{score.right} of {total} logs are answered as they should be: {score.right / total:.3f}"
+        print(f"vllm-triage: {told}, below {options.at_least:g}", file=sys.stderr)
+        return EXIT_BELOW
+    return EXIT_GOOD
+
+
+def _engine(options: argparse.Namespace, engine: str, model: str) -> Any:
+    from ....classifier.api import Triage
+    from ....classifier.errors import InputError
+
+    for path in options.rules:
+        if not Path(path).exists():
+            raise InputError(f"--rules {path}: no such file or folder")
+    made = Triage(options.rules, engine=engine, model=model)
+    for problem in made.corpus.problems:
+        print(f"vllm-triage: rule file left out: {problem}", file=sys.stderr)
+    return made
+
+
+def _other(options: argparse.Namespace) -> tuple[str, str]:
+    """Return engine and model to compare with."""
+    if options.against in ENGINES:
+        return options.against, options.model
+    return options.engine, options.against
+
+
+def _name(engine: str, model: str) -> str:
+    return f"{engine} ({model})" if model else engine
+
+
+def _baselines(options: argparse.Namespace, cases: list[Case]) -> list[Score]:
+    from ....classifier.errors import InputError
+    from ....training.progress import track
+    from ....training.text_model.evaluate.baselines import baselines
+    from ....training.text_model.evaluate.evaluate import score
+    from ....training.text_model.rows.row import read_rows
+    from ....training.user_model.negatives import rows_of_rules
+
+    try:
+        rows = read_rows(options.rows) if options.rows else rows_of_rules()
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"--rows {options.rows}: {getattr(error, 'strerror', None) or 'no training set'}") from None
+    return [score(name, track(cases, name), way) for name, way in baselines(rows).items()]
+
+
+def _tell(options: argparse.Namespace, text: str, data: dict[str, Any], score: Score) -> None:
+    written = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+    if options.json is not None and str(options.json) == "-":
+        print(written, end="")
+    else:
+        print(text, end="")
+    if options.json is not None and str(options.json) != "-":
+        _write(options.json, written)
+    if options.out is None:
+        return
+    from ....training.text_model.evaluate import plots
+
+    options.out.mkdir(parents=True, exist_ok=True)
+    _write(options.out / "report.txt", text)
+    _write(options.out / "report.json", written)
+    plots.confusion(score, options.out / "confusion.png")
+    if score.named:
+        plots.reliability(score, options.out / "reliability.png")
+
+
+def _write(path: Path, text: str) -> None:
+    from ....classifier.errors import InputError
+
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _complain(message: str) -> int:
+    print(f"vllm-triage: {message}", file=sys.stderr)
+    return EXIT_USAGE

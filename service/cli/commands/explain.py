@@ -1,0 +1,102 @@
+"""``vllm-triage explain BUCKET|CAUSE``: what it is, what proves it, how it is fixed. Offline."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..arguments import add_rules
+
+KEYS = ("id", "role", "cause", "pattern", "versions")
+"""What the JSON page tells of a rule."""
+
+
+def run(words: Sequence[str]) -> int:
+    """Print the page of a bucket or a cause; exit code 2 where there is none."""
+    about = "Say what a bucket or a cause is, what proves it, and how it is fixed."
+    example = "for example kv_cache_oom or kv_cache_oom/context_exceeds_cache"
+    parser = argparse.ArgumentParser(prog="vllm-triage explain", description=about)
+    parser.add_argument("id", metavar="BUCKET|CAUSE|RULE", help=example)
+    parser.add_argument("-f", "--format", choices=("text", "json"), default="text")
+    add_rules(parser)
+    try:
+        options = parser.parse_args(list(words))
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    from ....corpus.store import load, plugin_folders
+
+    corpus = load([*options.rules, *plugin_folders()])
+    bucket, _, part = options.id.partition("/")
+    if bucket not in corpus.buckets():
+        near = difflib.get_close_matches(options.id, [*corpus.buckets(), *(rule.id for rule in corpus.rules)], 3, 0.5)
+        hint = f"near: {', '.join(near)}" if near else "vllm-triage rules lists them"
+        return _complain(f"no bucket {bucket!r}; {hint}")
+    texts = corpus.texts(bucket)
+    rules = [rule for rule in corpus.rules if rule.bucket == bucket]
+    causes = texts["causes"]
+    if part:
+        rules = [rule for rule in rules if part in (rule.cause, rule.id.partition("/")[2])]
+        named = {part, *(rule.cause for rule in rules)}
+        causes = {name: cause for name, cause in causes.items() if name in named}
+        if not causes and not rules:
+            return _complain(f"{bucket} has no cause or rule {part!r}; causes: {', '.join(texts['causes'])}")
+    if options.format == "json":
+        told = [{key: getattr(rule, key) for key in KEYS} for rule in rules]
+        print(json.dumps({**texts, "causes": causes, "rules": told}, ensure_ascii=False, indent=2))
+        return 0
+    _print(texts, causes, rules)
+    return 0
+
+
+def _print(texts: Mapping[str, Any], causes: Mapping[str, Any], rules: list[Any]) -> None:
+    from ....classifier.advice.fixes import sentences
+
+    print(f"{texts['id']}: {texts['title']}\n")
+    _wrap(texts["meaning"], "")
+    for key, cause in causes.items():
+        print(f"\n{texts['id']}/{key}")
+        _wrap(_plain(cause["title"]), "  ")
+        _wrap(sentences(cause["summary"], {}), "  ")
+        for label in ("confirm", "refute"):
+            if cause[label]:
+                _wrap(f"{label.capitalize()}: {_plain(cause[label])}", "  ")
+        for number, fix in enumerate(cause["fix"], 1):
+            _print_fix(number, fix)
+    print(f"\n{len(rules)} rules: " + ", ".join(rule.id.partition("/")[2] for rule in rules))
+
+
+def _print_fix(number: int, fix: Mapping[str, str]) -> None:
+    versions = f"   (vLLM {fix['versions']})" if fix["versions"] else ""
+    costs = "" if fix["cost"].lower().rstrip(".") == "none" else f"Costs: {fix['cost']}"
+    check = f"Check: {fix['verify']}" if fix["verify"] else ""
+    change = _plain(fix["change"])
+    print()
+    _wrap(f"{number}. {_plain(fix['title'])}{versions}", "    ")
+    for text in (change if change != fix["title"] else "", fix["why"], costs, check, fix["source"]):
+        _wrap(_plain(text), "       ")
+
+
+def _plain(template: str) -> str:
+    from ....classifier.advice.fixes import fill
+
+    return fill(template, {})[0]
+
+
+def _wrap(text: str, indent: str) -> None:
+    import shutil
+    import textwrap
+
+    if not text:
+        return
+    width = min(110, shutil.get_terminal_size((100, 24)).columns)
+    wrapper = textwrap.TextWrapper(width, indent, indent, break_long_words=False, break_on_hyphens=False)
+    print(wrapper.fill(text))
+
+
+def _complain(message: str) -> int:
+    print(f"vllm-triage: {message}", file=sys.stderr)
+    return 2

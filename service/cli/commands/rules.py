@@ -1,0 +1,56 @@
+"""``vllm-triage rules``: what is looked for, as a list or as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from ..arguments import add_rules
+
+KEYS = (
+    "id", "bucket", "role", "cause", "strength", "pattern", "exception", "message", "frames", "innermost", "levels",
+    "scope", "versions", "source",
+)  # fmt: skip
+"""What the JSON list tells of a rule."""
+
+
+def run(words: Sequence[str]) -> int:
+    """Print the rules, all or those of some buckets."""
+    about = "List the rules: id, role, cause, and the vLLM releases that print the text."
+    parser = argparse.ArgumentParser(prog="vllm-triage rules", description=about)
+    parser.add_argument("bucket", nargs="*", help="only these buckets")
+    parser.add_argument("-f", "--format", choices=("text", "json"), default="text")
+    add_rules(parser)
+    try:
+        options = parser.parse_args(list(words))
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    from ....corpus.store import load, plugin_folders
+
+    corpus = load([*options.rules, *plugin_folders()])
+    for problem in corpus.problems:
+        print(f"vllm-triage: rule file left out: {problem}", file=sys.stderr)
+    unknown = [name for name in options.bucket if name not in {*corpus.buckets(), "facts"}]
+    if unknown:
+        print(f"vllm-triage: no bucket {unknown[0]!r}; there are: {', '.join(corpus.buckets())}", file=sys.stderr)
+        return 2
+    chosen = [rule for rule in corpus.rules if not options.bucket or rule.bucket in options.bucket]
+    if options.format == "json":
+        told = [{key: getattr(rule, key) for key in KEYS if getattr(rule, key)} for rule in chosen]
+        print(json.dumps(told, ensure_ascii=False, indent=2))
+        return 0
+    _print(chosen)
+    return 0
+
+
+def _print(rules: list[Any]) -> None:
+    width = max((len(rule.id) for rule in rules), default=0)
+    for rule in rules:
+        strength = rule.strength if rule.role == "cause" else ""
+        cause = f"{rule.bucket}/{rule.cause}" if rule.cause else ""
+        versions = f"  vLLM {rule.versions}" if rule.versions else ""
+        print(f"{rule.id:<{width}}  {rule.role:<8}  {strength:<7}  {cause}{versions}".rstrip())
+    print(f"\n{len(rules)} rules in {len({rule.bucket for rule in rules})} files")

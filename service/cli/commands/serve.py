@@ -1,0 +1,113 @@
+"""``vllm-triage serve``: the HTTP service, or a new API key for it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ...http.settings import Settings
+
+SCOPES = ("triage", "read", "feedback", "admin")
+OPTIONS = ("host", "port", "workers", "root_path", "database", "log_level", "log_format", "require_key")
+"""Options that go before the variable of the same name."""
+
+
+def run(words: Sequence[str]) -> int:
+    """Serve until stopped; exit code 2 where the settings, or what is installed, do not let it."""
+    parser = _parser()
+    try:
+        options = parser.parse_args(list(words))
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    if options.make_key:
+        return _make_key(options.make_key, options.scope or ["triage"])
+    _set_variables(options)
+    try:
+        from pydantic import ValidationError
+
+        from ...http.settings import Settings
+    except ImportError as error:
+        return _complain(f"{error.name} is not installed: pip install 'vllm-triage[service]'")
+    try:
+        settings = Settings()
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        return _complain("; ".join(f"{'.'.join(map(str, item['loc'])) or 'settings'}: {item['msg']}" for item in found))
+    except ValueError as error:
+        return _complain(str(error))
+    return _serve(settings)
+
+
+def _parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="vllm-triage serve",
+        description="Answer over HTTP: POST a log to /v1/triage, or open the page in a browser.",
+        epilog="All settings, also as variables VLLM_TRIAGE_… and in a TOML file: docs/http.md.",
+    )
+    add = made.add_argument
+    add("--host", metavar="ADDRESS", help="address to listen on (default: 127.0.0.1)")
+    add("--port", metavar="N", help="port (default: 8501; 0 takes a free one)")
+    add("--workers", metavar="N", help="processes that serve (default: 1)")
+    add("--root-path", metavar="PATH", help="path under which a proxy shows the service")
+    add("--database", metavar="URL", help="of the history: sqlite:////path, postgresql://…, or none")
+    add("--config", metavar="FILE", help="settings as TOML")
+    add("--log-level", choices=("debug", "info", "warning", "error"))
+    add("--log-format", choices=("json", "text"))
+    add("--require-key", choices=("auto", "yes", "no"), help="whether requests must bring an API key")
+    add("--make-key", metavar="NAME", help="print a new API key and its line for the settings, and exit")
+    add("--scope", action="append", choices=SCOPES, help="what the new key allows (repeatable; default: triage)")
+    return made
+
+
+def _make_key(name: str, scopes: Sequence[str]) -> int:
+    from ...http.keys import make_key
+
+    try:
+        key, line = make_key(name, scopes)
+    except ValueError as error:
+        return _complain(str(error))
+    print(f"key, shown this once:                {key}")
+    print(f"line for api_keys or api_keys_file:  {line}")
+    return 0
+
+
+def _set_variables(options: argparse.Namespace) -> None:
+    """Hand options on as variables: workers are processes of their own, and read their settings themselves."""
+    for name in OPTIONS:
+        value = getattr(options, name)
+        if value is not None:
+            os.environ[f"VLLM_TRIAGE_{name.upper()}"] = value
+    if options.config is not None:
+        os.environ["VLLM_TRIAGE_CONFIG"] = options.config
+
+
+def _serve(settings: Settings) -> int:
+    folder = ""
+    if settings.workers > 1 and settings.metrics and not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+        # Read when prometheus_client is first imported: the figures of all workers come together there.
+        folder = os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="vllm-triage-metrics-")
+    try:
+        from ...http.server import serve
+    except ImportError as error:
+        return _complain(f"{error.name} is not installed: pip install 'vllm-triage[service]'")
+    from ....classifier.errors import TriageError
+
+    try:
+        return serve(settings)
+    except (TriageError, ValueError) as error:
+        return _complain(str(error))
+    finally:
+        if folder:
+            del os.environ["PROMETHEUS_MULTIPROC_DIR"]
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _complain(message: str) -> int:
+    print(f"vllm-triage: {message}", file=sys.stderr)
+    return 2

@@ -1,0 +1,145 @@
+"""``vllm-triage train LOGS --out FOLDER``: a text model of one's own labelled logs, on top of the shipped one. Offline."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..arguments import add_rules
+
+if TYPE_CHECKING:
+    from ....training.user_model.fit import Validation
+    from ....training.user_model.rows import OwnSet
+
+LOGS = """\
+LOGS is one of
+  a folder with a sub-folder of logs for each bucket
+  a folder of logs with labels.jsonl or labels.csv (columns file, bucket)
+  a file of JSON lines, each with text (or file) and bucket
+  what vllm-triage history export-feedback prints
+A bucket that does not exist yet is made: use the ids of vllm-triage rules where one fits.
+
+Secrets are masked before anything is read. The model holds checksums of words, no text of your logs; its buckets,
+titles and counts stand there as they are. Nothing is sent anywhere.
+"""
+EXIT_GOOD, EXIT_USAGE = 0, 2
+
+
+def run(words: Sequence[str]) -> int:
+    """Train, say how good it is, and write the model."""
+    try:
+        options = _parser().parse_args(list(words))
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    from ....classifier.errors import TriageError
+
+    try:
+        return _train(options)
+    except TriageError as error:
+        return _complain(str(error))
+    except OSError as error:
+        return _complain(f"{options.out}: {error.strerror}")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("sklearn", "numpy", "scipy"):
+            raise
+        return _complain("training needs scikit-learn: pip install 'vllm-triage[model]'")
+
+
+def _parser() -> argparse.ArgumentParser:
+    about = "Train a text model on logs of your own; it is asked where no rule decides, before the shipped model."
+    parser = argparse.ArgumentParser(
+        prog="vllm-triage train",
+        description=about,
+        epilog=f"{LOGS}\nexit codes: 0 done, 2 usage or input error",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("logs", nargs="+", type=Path, metavar="LOGS", help="labelled logs, see below")
+    add("--out", type=Path, required=True, metavar="FOLDER", help="where the model goes: what --model names afterwards")
+    add_rules(parser)
+    add("--json", type=Path, metavar="FILE", help="write the figures and warnings as JSON")
+    return parser
+
+
+def _train(options: argparse.Namespace) -> int:
+    from ....classifier.api import Triage
+    from ....classifier.errors import InputError
+    from ....training.text_model.rows.labelled import read_cases
+    from ....training.user_model.fit import beside_rows, fit_layer, validate
+    from ....training.user_model.negatives import background
+    from ....training.user_model.rows import own_set
+
+    import_needed()
+    for path in options.rules:
+        if not Path(path).exists():
+            raise InputError(f"--rules {path}: no such file or folder")
+    cases = read_cases(options.logs)
+    # The rules alone: what the model is not asked about.
+    rules = Triage(options.rules, engine="rules")
+    for problem in rules.corpus.problems:
+        print(f"vllm-triage: rule file left out: {problem}", file=sys.stderr)
+    made = own_set(cases, rules.corpus.buckets())
+    if not made.rows:
+        raise InputError("; ".join(["nothing to train on", *made.warnings]))
+    if not any(bucket not in ("no_failure", "unknown") for bucket in made.buckets):
+        raise InputError("nothing to train on: no log is labelled with a failure")
+    beside = beside_rows(background(), made.buckets)
+    checked, temperature, threshold = validate(made.rows, beside)
+    layer = fit_layer(made.rows, beside)
+    layer.temperature, layer.threshold = temperature, threshold
+    path = layer.write(options.out, made, checked)
+    decided = _decided(made, rules)
+    _tell(made, checked, decided, path, layer.threshold)
+    if options.json is not None:
+        data = {"logs": len(made.rows), "copies": made.copies, "warnings": made.warnings, "validation": checked.as_data(),
+                "threshold": threshold, "rules": {"right": decided[0], "otherwise": decided[1]}}  # fmt: skip
+        options.json.write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return EXIT_GOOD
+
+
+def import_needed() -> None:
+    """Fail before the work where scikit-learn is not installed."""
+    import sklearn.linear_model  # noqa: F401
+
+
+def _decided(made: OwnSet, rules: Any) -> tuple[int, int]:
+    """Return how many of the logs rules decide as labelled, and otherwise: there the model is never asked."""
+    from ....training.progress import track
+
+    right = otherwise = 0
+    for row in track(made.rows, "asking the rules"):
+        found = rules.diagnose(row.case.source)
+        if found.decided_by == "rule":
+            right += found.bucket in (row.bucket, *row.case.also)
+            otherwise += found.bucket not in (row.bucket, *row.case.also)
+    return right, otherwise
+
+
+def _tell(made: OwnSet, checked: Validation, decided: tuple[int, int], path: Path, threshold: float) -> None:
+    from ....training.text_model.evaluate.evaluate import interval
+
+    for warning in made.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    failures = len({row.group for row in made.rows})
+    print(f"{len(made.rows)} logs of {failures} different failures ({made.copies} are copies of another)")
+    right, otherwise = decided
+    if right or otherwise:
+        told = f"rules decide {right + otherwise} of them without asking a model, {otherwise} otherwise than labelled"
+        print(f"{told}{' (a rule of your own, or --ignore, changes that)' if otherwise else ''}")
+    print("\non failures that it was not trained on (copies of one failure stand on one side):")
+    width = max(len(bucket) for bucket in [*checked.per_bucket, "none of these"])
+    for bucket, (good, answered, logs) in checked.per_bucket.items():
+        low, high = interval(good, logs)
+        print(f"  {bucket:<{width}}  {good} of {logs} named ({low:.2f}–{high:.2f}), {answered - good} others named so")
+    print(f"  {'none of these':<{width}}  {checked.alarms} of {checked.beside} named as one of yours")
+    print(f"\n{path}: answers from {threshold:.2f} on, and leaves all else to the shipped model")
+    print(f"use it: vllm-triage --model {path.parent} LOG, or set VLLM_TRIAGE_MODEL={path.parent}")
+
+
+def _complain(message: str) -> int:
+    print(f"vllm-triage: {message}", file=sys.stderr)
+    return EXIT_USAGE

@@ -1,0 +1,208 @@
+"""Writes incidents: one statement that inserts or counts up, so that processes cannot get between."""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+import threading
+import zlib
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Connection, case
+from sqlalchemy.dialects import postgresql, sqlite
+
+from ...classifier.report.mask import mask
+from .database import Database, retriable
+from .fingerprint import fingerprint
+from .tables import HOUR, counts, incidents, microseconds, moment, occurrences
+from .types import HistoryError, Incident
+
+KEPT = 50
+"""Occurrences of an incident that are kept one by one."""
+LABEL = 200
+"""Characters of a label that are kept."""
+BATCH = 64
+"""Incidents of one transaction."""
+ATTEMPTS = 4
+
+
+@dataclass(slots=True)
+class Entry:
+    """One report on its way into the database, and what became of it."""
+
+    values: dict[str, Any]
+    done: Incident | None = None
+    failed: HistoryError | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether it was written, or failed for good."""
+        return self.done is not None or self.failed is not None
+
+
+class Recorder:
+    """Writes entries; what several threads bring while one of them commits goes into the next commit together."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: deque[Entry] = deque()
+        self._turn = threading.Lock()
+
+    def record(self, entry: Entry) -> Incident:
+        """Write one entry; it is durable when this returns.
+
+        Raises:
+            HistoryError: It could not be written.
+        """
+        self._waiting.append(entry)
+        # Whoever gets the turn writes for all who wait. (The queue may be longer than a batch: hence the loop.)
+        while not entry.settled:
+            with self._turn:
+                if not entry.settled:
+                    self._write([self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))])
+        if entry.done is None:
+            raise entry.failed or HistoryError("not written")
+        return entry.done
+
+    def _write(self, batch: list[Entry]) -> None:
+        try:
+            done = self._commit(batch)
+        except HistoryError as error:
+            if len(batch) > 1:
+                # One that the database does not take must not fail the others.
+                for entry in batch:
+                    self._write([entry])
+            else:
+                batch[0].failed = error
+            return
+        except BaseException as error:
+            for entry in batch:
+                entry.failed = HistoryError(f"history: {type(error).__name__} while it was written")
+            raise
+        for entry, incident in zip(batch, done, strict=True):
+            entry.done = incident
+
+    def _commit(self, batch: list[Entry]) -> list[Incident]:
+        # In one order everywhere: two processes that lock the same rows in different orders would wait for each other.
+        order = sorted(range(len(batch)), key=lambda at: (batch[at].values["fingerprint"], batch[at].values["service"]))
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                with self._database.writing() as connection:
+                    done = {at: _add(connection, batch[at].values) for at in order}
+                return [done[at] for at in range(len(batch))]
+            except HistoryError as error:
+                if attempt == ATTEMPTS or not retriable(error):
+                    raise
+        raise AssertionError("the last attempt returns or raises")
+
+
+def entry(report: Mapping[str, Any], service: str, name: str, at: datetime) -> Entry:
+    """Return what is to be written of a report."""
+    facts = report.get("facts") or {}
+    return Entry(
+        {
+            "id": new_id(),
+            "fingerprint": fingerprint(report),
+            "service": label(service),
+            "name": label(name),
+            "bucket": clean(report["bucket"]),
+            "cause": clean(report["cause"]),
+            "title": clean(report["title"]),
+            "confidence": float(report["confidence"]),
+            "decided_by": clean(report["decided_by"]),
+            "vllm_version": clean(facts.get("vllm_version", ""))[:LABEL],
+            "model": clean(facts.get("model", ""))[:LABEL],
+            "occurrences": 1,
+            "first_seen": at,
+            "last_seen": at,
+            "report": pack(report),
+        }
+    )
+
+
+def new_id() -> str:
+    """Return an id that nobody can guess (130 bits)."""
+    return "inc_" + base64.b32encode(secrets.token_bytes(17)).decode().lower()[:26]
+
+
+def pack(report: Mapping[str, Any]) -> bytes:
+    """Return a report as it is stored: a quarter of its size, and a fraction of a millisecond."""
+    return zlib.compress(json.dumps(report, separators=(",", ":")).encode(), 1)
+
+
+def unpack(data: bytes) -> dict[str, Any]:
+    """Return a stored report."""
+    report: dict[str, Any] = json.loads(zlib.decompress(data))
+    return report
+
+
+def label(text: str) -> str:
+    """Return a label of a caller's as it is stored: one line, no secrets, not endless."""
+    return mask(" ".join(clean(text[: 4 * LABEL]).split()))[:LABEL]
+
+
+def clean(text: object) -> str:
+    """Return a text that every database takes: no NUL, no half of a surrogate pair."""
+    return str(text).replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def _add(connection: Connection, values: dict[str, Any]) -> Incident:
+    incident_, occurrence, count = _statements(connection.dialect.name)
+    row = connection.execute(incident_, values).one()
+    at = values["last_seen"]
+    connection.execute(
+        occurrence,
+        {"incident": row.number, "slot": row.occurrences % KEPT, "ordinal": row.occurrences, "at": at, "name": values["name"]},
+    )  # fmt: skip
+    stamp = microseconds(at)
+    connection.execute(count, {"incident": row.number, "hour": moment(stamp - stamp % HOUR), "count": 1})
+    told = {
+        name: values[name]
+        for name in (
+            "fingerprint", "service", "name", "bucket", "cause", "title", "confidence", "decided_by", "vllm_version", "model",
+        )
+    }  # fmt: skip
+    return Incident(
+        id=row.id,
+        **told,
+        occurrences=row.occurrences,
+        first_seen=row.first_seen,
+        last_seen=row.last_seen,
+        new=row.occurrences == 1,
+        feedback=row.feedback,
+    )
+
+
+@cache
+def _statements(dialect: str) -> tuple[Any, Any, Any]:
+    """Return the three upserts: incident, occurrence, count. Made once; SQLAlchemy compiles each once."""
+    insert: Any = postgresql.insert if dialect == "postgresql" else sqlite.insert
+    new = insert(incidents)
+    given, kept = new.excluded, incidents.c
+    # Clocks of several machines differ, and a batch is not written in the order of its times.
+    later = given.last_seen > kept.last_seen
+    latest = {
+        name: case((later, given[name]), else_=kept[name])
+        for name in ("name", "title", "confidence", "decided_by", "vllm_version", "model", "last_seen", "report")
+    }
+    first = case((given.first_seen < kept.first_seen, given.first_seen), else_=kept.first_seen)
+    incident = new.on_conflict_do_update(
+        index_elements=["fingerprint", "service"],
+        set_={"occurrences": kept.occurrences + 1, "first_seen": first, **latest},
+    ).returning(kept.number, kept.id, kept.occurrences, kept.first_seen, kept.last_seen, kept.feedback)
+    place = insert(occurrences)
+    occurrence = place.on_conflict_do_update(
+        index_elements=["incident", "slot"],
+        set_={name: place.excluded[name] for name in ("ordinal", "at", "name")},
+    )
+    more = insert(counts)
+    count = more.on_conflict_do_update(
+        index_elements=["incident", "hour"], set_={"count": counts.c.count + more.excluded.count}
+    )
+    return incident, occurrence, count

@@ -1,0 +1,229 @@
+"""Where logs are handed in: decides which are small enough for a thread, and which get a process of their own.
+
+An analysis is plain Python and holds the interpreter's lock: two at a time in one process only slow each other down. So
+small logs go through one thread, first come, first served, and whatever may take long goes to another process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Self
+
+from ..problems import Problem
+from .jobs import Answer, Engines, Job, Limits, RefusedError, diagnose
+from .worker_pool import Child, Children, Event, LostError
+from .worker_protocol import ANSWER, PROGRESS, REFUSED, VERDICT
+
+FLUSH = 0.5
+"""Seconds after which a live log is looked at, however little has come."""
+GIVE_WAY = 0.02
+"""Seconds for which an upload waits, piece by piece, while small logs are worked on: both want the interpreter's lock."""
+PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+"""How gzip and zstd begin; what they unpack to may be large."""
+
+Pieces = AsyncIterator[bytes]
+Tell = Callable[[str, dict[str, Any]], Awaitable[None]]
+
+
+class Desk:
+    """Works out answers.
+
+    Args:
+        engines: The loaded corpus.
+        limits: What a log may be.
+        children: The worker processes.
+        small: Bytes up to which a log goes through the thread.
+        seconds: Wall-clock time that one log may take.
+    """
+
+    def __init__(self, engines: Engines, limits: Limits, children: Children, small: int, seconds: float) -> None:
+        self.engines = engines
+        self.children = children
+        self._limits = limits
+        self._small = small
+        self._seconds = seconds
+        self._thread = ThreadPoolExecutor(1, "triage")
+        self._small_ones = 0
+        self._none_small = asyncio.Event()
+        self._none_small.set()
+
+    async def triage(self, pieces: Pieces, asked: Callable[[], Job]) -> Answer:
+        """Return the answer for a log.
+
+        Args:
+            pieces: The log as it arrives.
+            asked: Returns what was asked about it, in full when the pieces have ended.
+
+        Raises:
+            Problem: There is none.
+        """
+        async with self._in_time():
+            head = bytearray()
+            async for piece in pieces:
+                head += piece
+                if len(head) > self._small:
+                    break
+            else:
+                if not head.startswith(PACKED):
+                    return await self._quickly(bytes(head), asked())
+            return await self._at_length(self._politely(_chain(bytes(head), pieces)), asked)
+
+    async def stream(self, pieces: Pieces, asked: Callable[[], Job], tell: Tell, enough: asyncio.Event) -> Answer:
+        """Return the answer for a log, after telling on the way how far it is and what it looks like.
+
+        Args:
+            pieces: The log as it arrives.
+            asked: As for ``triage``.
+            tell: Given ``progress`` or ``verdict`` (the report so far), and its content.
+            enough: When set, the log is taken to end there.
+
+        Raises:
+            Problem: There is no answer.
+        """
+        # The caller ends a log that goes on for too long: what is known by then is worth telling.
+        async with (
+            self._worker(asked(), live=True) as child,
+            _Feed(child, self._politely(_until(pieces, enough)), asked, live=True) as feed,
+        ):
+            while True:
+                kind, value = await feed.event()
+                if kind not in (PROGRESS, VERDICT):
+                    return _answer(child, kind, value)
+                await tell("progress" if kind == PROGRESS else "verdict", value)
+
+    async def quick(self, data: bytes, job: Job) -> Answer:
+        """Return the answer for a log that is there as a whole."""
+
+        async def one() -> Pieces:
+            yield data
+
+        return await self.triage(one(), lambda: job)
+
+    async def close(self) -> None:
+        """Stop working."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        await self.children.close()
+
+    async def _quickly(self, data: bytes, job: Job) -> Answer:
+        loop = asyncio.get_running_loop()
+        self._small_ones += 1
+        self._none_small.clear()
+        try:
+            return await loop.run_in_executor(self._thread, diagnose, self.engines, job, data, self._limits)
+        except RefusedError as refused:
+            raise Problem(refused.name, refused.detail) from None
+        finally:
+            self._small_ones -= 1
+            if not self._small_ones:
+                self._none_small.set()
+
+    async def _politely(self, pieces: Pieces) -> Pieces:
+        """Yield pieces of an upload, each when no small log is worked on, or after a moment."""
+        async for piece in pieces:
+            if not self._none_small.is_set():
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(GIVE_WAY):
+                        await self._none_small.wait()
+            yield piece
+
+    async def _at_length(self, pieces: Pieces, asked: Callable[[], Job]) -> Answer:
+        async with self._worker(asked(), live=False) as child, _Feed(child, pieces, asked, live=False) as feed:
+            return _answer(child, *await feed.event())
+
+    @contextlib.asynccontextmanager
+    async def _worker(self, job: Job, live: bool) -> AsyncIterator[Child]:
+        async with self.children.worker() as child:
+            try:
+                await child.begin(job, self._limits, live)
+                yield child
+            except LostError:
+                raise Problem("internal", "The process that read the log ended: try again.") from None
+
+    @contextlib.asynccontextmanager
+    async def _in_time(self) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(self._seconds):
+                yield
+        except TimeoutError:
+            text = f"A log may take {self._seconds:g} seconds, its upload included: send less of it, or only its end."
+            raise Problem("out-of-time", text, {"Retry-After": "60"}) from None
+
+
+class _Feed:
+    """Sends a log to a worker while its events are read. What goes wrong with the log is raised by ``event``."""
+
+    def __init__(self, child: Child, pieces: Pieces, asked: Callable[[], Job], live: bool) -> None:
+        self._child = child
+        self._pieces = pieces
+        self._asked = asked
+        self._live = live
+
+    async def __aenter__(self) -> Self:
+        self._sending = asyncio.create_task(self._send())
+        self._ticking = asyncio.create_task(self._tick()) if self._live else None
+        return self
+
+    async def __aexit__(self, *_details: object) -> None:
+        tasks = [task for task in (self._sending, self._ticking) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def event(self) -> Event:
+        """Return what the worker says next."""
+        coming = asyncio.ensure_future(self._child.event())
+        try:
+            if not self._sending.done():
+                await asyncio.wait([coming, self._sending], return_when=asyncio.FIRST_COMPLETED)
+            if self._sending.done() and not coming.done():
+                # Raises what went wrong.
+                self._sending.result()
+            return await coming
+        finally:
+            coming.cancel()
+
+    async def _send(self) -> None:
+        async for piece in self._pieces:
+            await self._child.send(piece)
+        await self._child.end(self._asked())
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(FLUSH)
+            await self._child.flush()
+
+
+def _answer(child: Child, kind: bytes, value: dict[str, Any]) -> Answer:
+    child.done()
+    if kind == REFUSED:
+        raise Problem(str(value["name"]), str(value["detail"]))
+    if kind != ANSWER:
+        raise LostError
+    return Answer(value["report"], value["text"])
+
+
+async def _chain(first: bytes, rest: Pieces) -> Pieces:
+    yield first
+    async for piece in rest:
+        yield piece
+
+
+async def _until(pieces: Pieces, enough: asyncio.Event) -> Pieces:
+    """Yield pieces until they end, or until it is enough."""
+    waiting = asyncio.ensure_future(enough.wait())
+    try:
+        while True:
+            coming = asyncio.ensure_future(anext(pieces, None))
+            await asyncio.wait([coming, waiting], return_when=asyncio.FIRST_COMPLETED)
+            if not coming.done():
+                coming.cancel()
+                return
+            piece = coming.result()
+            if piece is None:
+                return
+            yield piece
+    finally:
+        waiting.cancel()

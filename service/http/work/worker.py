@@ -1,0 +1,127 @@
+"""A worker process: reads one log after the other from standard input, as frames, and answers on standard output.
+
+It holds nothing but the engine, so that it is small, and can be killed at any time.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, BinaryIO
+
+from ....classifier.api import Triage
+from ....classifier.incidents.session import Analysis
+from ....classifier.input.read import Chunks
+from .jobs import Answer, Engines, Job, Limits, RefusedError, conclude, examine, peek
+from .worker_protocol import ANSWER, BEGIN, DATA, END, FLUSH, PROGRESS, REFUSED, VERDICT, message, read_frame
+
+NICE = 10
+"""Requests that are answered by the service itself go first."""
+PAUSE = 0.25
+"""Seconds between two events of progress, and two looks at the answer so far."""
+SHARE = 10
+"""A look at the answer so far takes at most one part in so many of the time."""
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    gc.set_threshold(200_000, 50, 50)
+    if hasattr(os, "nice"):
+        os.nice(NICE)
+    incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
+    # Nothing else may write between the frames.
+    sys.stdout = sys.stderr
+    model, *rules = sys.argv[1:]
+    engines = Engines(tuple(rules), model)
+    engines.plain.start()
+    while True:
+        kind, data = read_frame(incoming)
+        if kind == BEGIN:
+            _Task(engines, json.loads(data), incoming, outgoing).run()
+        elif kind == b"":
+            return
+        # What is left of a log that was refused early is passed over.
+
+
+class _Task:
+    """One log."""
+
+    def __init__(self, engines: Engines, begin: dict[str, Any], incoming: BinaryIO, outgoing: BinaryIO) -> None:
+        self._engines = engines
+        self._job = _job(begin["job"])
+        self._limits = Limits(**begin["limits"])
+        self._live = bool(begin["live"])
+        self._incoming, self._outgoing = incoming, outgoing
+        self._ended = False
+        self._unseen: Callable[[], None] | None = None
+        self._told: tuple[Any, ...] = ()
+        self._next_progress = self._next_look = 0.0
+
+    def run(self) -> None:
+        """Read the log and answer."""
+        try:
+            answer = self._work()
+        except RefusedError as refused:
+            self._send(REFUSED, {"name": refused.name, "detail": refused.detail})
+        else:
+            self._send(ANSWER, {"report": answer.report, "text": answer.text})
+
+    def _work(self) -> Answer:
+        triage = self._engines.get(self._job)
+
+        def seen(analysis: Analysis) -> None:
+            if self._live:
+                self._unseen = partial(self._look, triage, analysis)
+                self._unseen()
+
+        analysis = examine(triage, Chunks(self._pieces()), self._limits, seen)
+        return conclude(triage, analysis, self._job)
+
+    def _pieces(self) -> Iterator[bytes]:
+        while not self._ended:
+            kind, data = read_frame(self._incoming)
+            if kind == DATA:
+                yield data
+            elif kind == FLUSH:
+                yield b""
+                if self._unseen is not None:
+                    self._unseen()
+            elif kind == END:
+                self._ended = True
+                self._job = _job(json.loads(data))
+            else:
+                # The service is gone, or has given the log up.
+                sys.exit(0)
+
+    def _look(self, triage: Triage, analysis: Analysis) -> None:
+        now = time.monotonic()
+        if now >= self._next_progress:
+            self._next_progress = now + PAUSE
+            reached = analysis.incident.reached or "launch"
+            self._send(PROGRESS, {"lines": analysis.lines, "bytes": analysis.bytes, "reached": reached})
+        if now < self._next_look:
+            return
+        self._unseen = None
+        answer = peek(triage, analysis, self._job)
+        took = time.monotonic() - now
+        self._next_look = now + max(PAUSE, SHARE * took)
+        if answer is not None and (verdict := (answer.report["bucket"], answer.report["cause"])) != self._told:
+            self._told = verdict
+            self._send(VERDICT, answer.report)
+
+    def _send(self, kind: bytes, value: Any) -> None:
+        self._outgoing.write(message(kind, value))
+        self._outgoing.flush()
+
+
+def _job(values: dict[str, Any]) -> Job:
+    return Job(**{**values, "only": tuple(values["only"]), "ignore": tuple(values["ignore"])})
+
+
+if __name__ == "__main__":
+    main()

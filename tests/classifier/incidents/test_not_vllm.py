@@ -1,0 +1,64 @@
+"""Other software's failures are nobody's cause, and an excerpt is not held against what it leaves out."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from vllm_triage.classifier.api import Triage
+from vllm_triage.classifier.incidents.not_vllm import SHORT, is_foreign
+from vllm_triage.training.text_model.rows.other_software import other_logs
+
+TRIAGE = Triage()
+REDIS = "7:M 02 Nov 2026 10:00:{:02} * 100 changes in 300 seconds. Saving...\n"
+FORK = "7:M 02 Nov 2026 10:01:00.128 # Can't save in background: fork: Cannot allocate memory\n"
+TRACE = """Traceback (most recent call last):
+  File "/srv/shop/jobs.py", line 12, in <module>
+    main()
+  File "/srv/shop/jobs.py", line 8, in main
+    total(1, 2, 3)
+TypeError: total() takes 2 positional arguments but 3 were given
+"""
+
+
+@pytest.mark.parametrize("log", ["".join(map(REDIS.format, range(9))) + FORK, TRACE + TRACE])
+def test_a_failure_of_another_program_is_unknown(log: str) -> None:
+    """Its words are those of a rule; the rule's answer is named as an alternative only, and a note tells why."""
+    found = TRIAGE.diagnose(log.encode())
+    assert ("unknown", True) == (found.bucket, bool(found.alternatives))
+    assert any("Nothing in this log is vLLM's" in note for note in found.notes)
+
+
+def test_a_quiet_log_of_another_program_has_no_failure() -> None:
+    assert "no_failure" == TRIAGE.diagnose("".join(map(REDIS.format, range(20))).encode()).bucket
+
+
+def test_an_excerpt_is_answered() -> None:
+    """Somebody who pastes two lines has left out what would tell that they are vLLM's."""
+    found = TRIAGE.diagnose(b"ERROR: port\nOSError: [Errno 98] Address already in use\n")
+    assert "port_in_use" == found.bucket
+
+
+def test_words_that_only_vllm_says_are_enough() -> None:
+    """However much else there is that is not vLLM's."""
+    lines = [*(f"job {number}: done" for number in range(30)), "ValueError: No available memory for the cache blocks."]
+    assert "kv_cache_oom" == TRIAGE.diagnose("\n".join(lines).encode()).bucket
+
+
+@pytest.mark.parametrize("sign", ["[core.py:1] vLLM", "CUDA error", "torch/nn/modules", "POST /v1/completions"])
+def test_one_sign_in_a_thousand_lines_is_a_sign(sign: str) -> None:
+    """Upper or lower case, near the beginning or the end."""
+    quiet = b"all is well here\n" * 1000
+    assert is_foreign(quiet[:4096], quiet, 1000)
+    assert not is_foreign(sign.encode(), quiet, 1000)
+    assert not is_foreign(quiet[:4096], quiet + sign.encode(), 1000)
+    assert not is_foreign(quiet[:50], quiet[:50], SHORT - 1)
+
+
+def test_most_logs_of_other_programs_are_named_as_nothing() -> None:
+    """87 programs: 0.97 and more are unknown or without failure."""
+    answers = [TRIAGE.diagnose(log.text.encode()).bucket for log in other_logs(random.Random(11), count=4)]
+    silent = sum(answer in ("unknown", "no_failure") for answer in answers)
+    assert len(answers) > 300
+    assert silent >= 0.96 * len(answers), f"{silent} of {len(answers)}"

@@ -1,0 +1,74 @@
+"""The scan finds every literal where it stands, and says which rules wait for it."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vllm_triage.classifier.matching.scan import STRUCTURE, Scanner
+
+WORDS = ["out of memory", "memory", "NCCL ", "é", "emo"]
+SCANNER = Scanner((word, index) for index, word in enumerate(WORDS))
+
+
+def naive(data: bytes) -> set[tuple[bytes, int]]:
+    """Return every literal with every place where it starts, the slow way."""
+    return {(word, start) for word in SCANNER.words for start in range(len(data)) if data.startswith(word, start)}
+
+
+@given(st.lists(st.sampled_from([*WORDS, *STRUCTURE, "x", "\n", "mem", " "]), max_size=40))
+def test_scan_finds_what_a_naive_search_finds(pieces: list[str]) -> None:
+    """All occurrences are found, those within one another too, in order of their ends."""
+    data = "".join(pieces).encode()
+    found = SCANNER.find(data)
+    assert naive(data) == {(SCANNER.words[word], start) for word, start, _ in found}
+    assert [end for _, _, end in found] == sorted(end for _, _, end in found)
+    assert all(data[start:end] == SCANNER.words[word] for word, start, end in found)
+
+
+@given(st.lists(st.sampled_from([*WORDS, "x" * 50, "\n", "ERROR "]), max_size=60))
+def test_steady_scan_drops_muted_literals_away_from_errors_alone(pieces: list[str]) -> None:
+    """The scanner for the rest of a large log finds all but what was muted, and that too where errors are near."""
+    muted = SCANNER.words.index(b"memory")
+    steady = SCANNER.steady(frozenset({muted}))
+    data = "".join(pieces).encode()
+    all_found = {(word, start) for word, start, _ in SCANNER.find(data)}
+    found = {(word, start) for word, start, _ in steady.find(data)}
+    near = any(not SCANNER.rules[word] for word, _ in all_found)
+    assert (all_found if near else {item for item in all_found if item[0] != muted}) == found
+
+
+def test_rules_that_share_a_literal_are_both_named() -> None:
+    """One literal may wake several rules; structure wakes none."""
+    scanner = Scanner([("same", 3), ("same", 8), ("ERROR ", 5)])
+    assert scanner.rules[scanner.words.index(b"same")] == [3, 8]
+    assert scanner.rules[scanner.words.index(b"ERROR ")] == [5]
+    assert scanner.rules[scanner.words.index(b"Traceback (most recent call last)")] == []
+
+
+def test_one_scanner_serves_several_threads() -> None:
+    """Threads that scan at the same time get what one alone would get."""
+    scanner = Scanner([("out of memory", 0)])
+    data = b"CUDA out of memory\n" * 2000
+    expected = len(scanner.find(data))
+    counts: list[int] = []
+    threads = [threading.Thread(target=lambda: counts.append(len(scanner.find(data)))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counts == [expected] * 8
+
+
+def test_hyperscan_finds_the_same() -> None:
+    """The optional engine answers exactly as the default one."""
+    pytest.importorskip("hyperscan")
+    from vllm_triage.classifier.matching.hyperscan_backend import HyperscanEngine
+
+    data = b"CUDA out of memory, NCCL \xc3\xa9 memory\n" * 50
+    found = HyperscanEngine(SCANNER.words).find_matches_as_indexes(data)
+    assert sorted(SCANNER.find(data)) == sorted(found)
+    assert [end for _, _, end in found] == sorted(end for _, _, end in found)

@@ -1,0 +1,78 @@
+"""Stored expressions are what ``re`` would have made, and a table that cannot be used costs time, never an answer."""
+
+from __future__ import annotations
+
+import marshal
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vllm_triage.classifier.patterns import precompiled as stored
+
+EXPRESSIONS: list[tuple[str | bytes, int]] = [
+    ("a(?P<x>b)?c", 0), (rb"\d+(?=x)", 0), ("[äß]+|(?i:K)", re.IGNORECASE), (r"^\s*#.*$", re.MULTILINE), ("(a)(?P<b>b)(c)", re.DOTALL),
+    (r"(?x) a  b # words", 0), ("(?<=a)b|[^\\W\\d_]{2,5}?", re.ASCII),
+]  # fmt: skip
+TEXT = "abc ac 12x 34 äßÄ kK\u212a # note\n  # more\nab abc b xyz"
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A table of all expressions, in the place of the installed one."""
+    path = tmp_path / "patterns.marshal"
+    stored.write(path, EXPRESSIONS)
+    monkeypatch.setattr(stored, "FILE", str(path))
+    stored._stored.cache_clear()
+    yield path
+    stored._stored.cache_clear()
+
+
+@pytest.mark.parametrize(("source", "flags"), EXPRESSIONS)
+def test_a_stored_expression_is_the_compiled_one(table: Path, source: str | bytes, flags: int) -> None:
+    """Same program, flags and groups; ``re.compile`` is not asked."""
+    text: Any = TEXT.encode() if isinstance(source, bytes) else TEXT
+    expected: Any = re.compile(source, flags)
+    made = stored.compiled(source, flags)
+    assert (source, flags) in stored._stored()
+    assert expected == made
+    assert (expected.groups, dict(expected.groupindex)) == (made.groups, dict(made.groupindex))
+    assert [found.groupdict() for found in expected.finditer(text)] == [
+        found.groupdict() for found in made.finditer(text)
+    ]
+
+
+def test_what_is_not_stored_compiles(table: Path) -> None:
+    assert re.compile("elsewhere") == stored.compiled("elsewhere", 0)
+
+
+def test_a_broken_expression_is_left_out_and_raises_when_it_is_used(tmp_path: Path) -> None:
+    stored.write(tmp_path / "table", [("(", 0), ("a", 0)])
+    _, forms = marshal.loads((tmp_path / "table").read_bytes())
+    assert [("a", 0)] == list(forms)
+    with pytest.raises(re.error):
+        stored.compiled("(", 0)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"\x00", b"not a table", marshal.dumps(7), marshal.dumps(("another build", {("a", 0): b"x"})),
+        marshal.dumps((stored._build(), {("a", 0): b""})),
+        marshal.dumps((stored._build(), {("a", 0): marshal.dumps(("a", 32, [1, 2, 3], 0, {}, (None,)))})),
+        marshal.dumps((stored._build(), {("a", 0): marshal.dumps("a")})),
+    ],
+)  # fmt: skip
+def test_a_table_of_no_use_changes_nothing(table: Path, content: bytes) -> None:
+    """Cut off, of another interpreter, or with a program that the engine refuses."""
+    table.write_bytes(content)
+    stored._stored.cache_clear()
+    assert re.compile("a") == stored.compiled("a", 0)
+
+
+def test_no_table_is_no_error(table: Path) -> None:
+    table.unlink()
+    stored._stored.cache_clear()
+    assert re.compile("a") == stored.compiled("a", 0)

@@ -1,0 +1,1 @@
+"""How well logs are answered, and the pages that say so."""

@@ -1,0 +1,1 @@
+"""From rows to numbers: the vocabulary and what it is worth."""

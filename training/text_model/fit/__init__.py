@@ -1,0 +1,1 @@
+"""Fits the model, chooses its settings, calibrates and exports it."""

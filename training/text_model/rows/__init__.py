@@ -1,0 +1,1 @@
+"""Rows of the training set, by where they come from."""
