@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..corpus.store import Corpus, load, plugin_folders
+from ..corpus.types import Rule
 from .errors import InputError
 from .incidents.session import Analysis, Engine
 from .input.read import read_blocks
@@ -124,7 +125,7 @@ class Triage:
         return self._model
 
 
-def _wanted(rule: Any, only: frozenset[str], ignore: frozenset[str]) -> bool:
+def _wanted(rule: Rule, only: frozenset[str], ignore: frozenset[str]) -> bool:
     names = {rule.bucket, f"{rule.bucket}/{rule.cause}", rule.id}
     if names & ignore:
         return False

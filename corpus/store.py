@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from .types import Rule
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -24,73 +26,12 @@ FORMAT = 9
 """Number of the compiled layout; raise it with every change of it."""
 
 
-class RuleRow:
-    """One rule as the engine uses it. Slots by hand: four hundred are made at every start."""
-
-    __slots__ = (
-        "bucket",
-        "cause",
-        "compiled",
-        "exception",
-        "frames",
-        "frequent",
-        "id",
-        "innermost",
-        "levels",
-        "literals",
-        "message",
-        "needs",
-        "not_frames",
-        "pattern",
-        "ready",
-        "requires",
-        "role",
-        "scope",
-        "source",
-        "stage",
-        "stages",
-        "start",
-        "strength",
-        "unless",
-        "versions",
-    )  # fmt: skip
-
-    def __init__(self, row: list[Any]) -> None:
-        (self.id, self.role, self.cause, self.strength, self.pattern, self.literals, self.exception, self.message,
-         self.frames, self.innermost, self.not_frames, self.levels, self.stages, self.requires, self.unless, self.scope,
-         self.stage, self.start, self.frequent, self.source, self.versions, self.needs) = row  # fmt: skip
-        self.bucket: str = self.id.partition("/")[0]
-        self.compiled: dict[str, Any] = {}
-        self.ready: dict[str, bytes] = {}
-        """Compiled expressions by their text, shared by all rules."""
-
-    def expression(self, name: str) -> Any:
-        """Return the compiled expression of the field ``name``, made on first use."""
-        found = self.compiled.get(name)
-        if found is None:
-            text = getattr(self, name)
-            stored = self.ready.get(text)
-            if stored is not None:
-                found = loads(stored)  # noqa: S301 - made from our own rules
-            else:
-                import regex
-
-                found = regex.compile(text)
-            self.compiled[name] = found
-        return found
-
-    @property
-    def specific(self) -> bool:
-        """Whether the rule asks for more evidence than its own words."""
-        return bool(self.frames or self.innermost or self.stages or self.requires or self.not_frames)
-
-
 class Corpus:
     """Rules for the scanner, and the texts of the buckets on demand."""
 
     def __init__(
         self,
-        rules: list[RuleRow],
+        rules: list[Rule],
         folder: str,
         names: list[str],
         extra: dict[str, dict[str, Any]],
@@ -128,7 +69,7 @@ def load(folders: Iterable[str | os.PathLike[str]] = ()) -> Corpus:
     """
     folder, index = _own()
     ready = index["expressions"] if index["regex"] == regex_build() else {}
-    rules = [RuleRow(row) for row in index["rules"]]
+    rules = [Rule(row) for row in index["rules"]]
     problems: list[str] = list(index["problems"])
     extra: dict[str, dict[str, Any]] = {}
     for path in _user_files(folders, problems):
@@ -264,7 +205,7 @@ def _user_files(folders: Iterable[str | os.PathLike[str]], problems: list[str]) 
 
 
 def _add_user_file(
-    path: Path, rules: list[RuleRow], extra: dict[str, dict[str, Any]], problems: list[str], folder: str
+    path: Path, rules: list[Rule], extra: dict[str, dict[str, Any]], problems: list[str], folder: str
 ) -> None:
     from .check import check_bucket
     from .compiler import index_rules, read_bucket, texts
@@ -274,7 +215,7 @@ def _add_user_file(
         bucket = read_bucket(path)
         # What is good style in our own corpus is no reason to leave a user's rules out.
         complaints = [text for text in check_bucket(bucket, path.name) if "needs at least" not in text]
-        rows = [] if complaints else [RuleRow(row) for row in index_rules(bucket)]
+        rows = [] if complaints else [Rule(row) for row in index_rules(bucket)]
     except (CorpusError, OSError) as error:
         complaints = [str(error) if path.name in str(error) else f"{path.name}: {error}"]
     if complaints:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+from ...corpus.types import Rule
 from ..patterns.lazy import LazyPattern
 
 MOST_FIXES = 3
@@ -47,7 +48,7 @@ def likely_cause(bucket: str, terms: AbstractSet[str], corpus: Any) -> str:
     return first[0] if first[1] >= _LEAST and first[1] >= _AHEAD * second[1] else ""
 
 
-def _words(rule: Any) -> set[str]:
+def _words(rule: Rule) -> set[str]:
     texts = (rule.pattern, rule.exception, rule.message, rule.frames, rule.innermost)
     plain = " ".join(_ESCAPE.sub(" ", text) for text in texts if text)
     return {word.lower() for word in _WORD.findall(plain)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ...corpus.types import Rule
 from ..lines.types import Line
 from . import arguments
 from .kinds import BACKENDS, CHOOSERS, LARGEST, LATEST, PLATFORMS, PLUGINS, SMALLEST, convert, engine_of
@@ -80,7 +81,7 @@ class FactBook:
         self._module = ""
         self.command = ""
 
-    def note(self, rule: Any, line: Line, captures: dict[str, str]) -> None:
+    def note(self, rule: Rule, line: Line, captures: dict[str, str]) -> None:
         """Take the captures of a fact rule; a few rules carry whole tables and are read here."""
         name = rule.id.partition("/")[2]
         module = line.source.rpartition("/")[2].partition(".")[0]

@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any
 
 from ...corpus.stages import STAGE_ORDER
+from ...corpus.types import Rule
 from ..facts.arguments import unfinished
 from ..facts.book import FactBook
 from ..facts.versions import version_key
@@ -62,7 +63,7 @@ _TABLES = {
 class Engine:
     """Rules made ready for scanning: built once, used for any number of logs."""
 
-    def __init__(self, rules: list[Any]) -> None:
+    def __init__(self, rules: list[Rule]) -> None:
         self.rules = rules
         self.line_rules = [rule for rule in rules if rule.pattern]
         self.trace_rules = TraceRules([rule for rule in rules if not rule.pattern])
@@ -291,7 +292,7 @@ class Analysis:
             hits[-1].count += 1
             hits[-1].last = hit.line.number
 
-    def _fact(self, rule: Any, line: Line, captures: dict[str, str]) -> None:
+    def _fact(self, rule: Rule, line: Line, captures: dict[str, str]) -> None:
         if rule.id in _TABLES:
             self._join(rule.id, captures)
         if rule.stage in ("launch", "config") and not rule.start and self._order() >= STAGE_ORDER["weights"]:
@@ -305,7 +306,7 @@ class Analysis:
                 self._book.inherit(earlier)
         self._mark(rule, line, captures)
 
-    def _mark(self, rule: Any, line: Line, captures: dict[str, str]) -> None:
+    def _mark(self, rule: Rule, line: Line, captures: dict[str, str]) -> None:
         incident = self.incident
         incident.fired.add(rule.id)
         if rule.start:
@@ -328,7 +329,7 @@ class Analysis:
     def _order(self) -> int:
         return STAGE_ORDER.get(self.incident.reached, -1)
 
-    def _ours(self, rule: Any, line: Line) -> bool:
+    def _ours(self, rule: Rule, line: Line) -> bool:
         """Tell whether vLLM said a line, not another program in the same log."""
         if rule.id == "facts/offline-ready":
             return line.source.startswith(("llm.py", "entrypoints/llm.py", "offline"))
@@ -432,7 +433,7 @@ class Analysis:
                 if at < 0 or self._read_last(rule, literal, at):
                     break
 
-    def _read_last(self, rule: Any, literal: bytes, at: int) -> bool:
+    def _read_last(self, rule: Rule, literal: bytes, at: int) -> bool:
         """Try a rule on the line of the log's end that holds its literal at ``at``; tell whether it matched."""
         line, start, end = self._tail.line_at(at)
         self._here = (self._tail.data, start, end)

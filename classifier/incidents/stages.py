@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 from ...corpus.stages import STAGES
+from ...corpus.types import Rule
 from ..lines.types import Trace
 from ..matching.types import Hit
 from ..patterns.lazy import LazyPattern
@@ -76,7 +76,7 @@ _SERVER_STARTS = frozenset({"facts/api-server-version", "facts/server-version", 
 _BANNER = "facts/engine-config"
 
 
-def begins(rule: Any, process: str, number: int, incident: Incident, starts: dict[str, str]) -> bool:
+def begins(rule: Rule, process: str, number: int, incident: Incident, starts: dict[str, str]) -> bool:
     """Tell whether a mark belongs to another start than the one being read.
 
     Args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...corpus.types import Rule
 from ..lines.types import Line, Trace
 from ..matching.types import Hit
 
@@ -23,7 +24,7 @@ def search(expression: Any, text: str) -> Any:
         return None
 
 
-def match_line(rule: Any, line: Line, literal: str) -> dict[str, str] | None:
+def match_line(rule: Rule, line: Line, literal: str) -> dict[str, str] | None:
     """Try a line rule; return its captures, or None."""
     text = line.text
     if rule.levels and line.level not in rule.levels:
@@ -45,7 +46,7 @@ def _captures(found: Any) -> dict[str, str]:
     return captures
 
 
-def match_trace(rule: Any, trace: Trace) -> dict[str, str] | None:
+def match_trace(rule: Rule, trace: Trace) -> dict[str, str] | None:
     """Try a traceback rule; return its captures, or None.
 
     The cheap questions come first: an expression is compiled only when nothing else speaks against the rule.
@@ -62,7 +63,7 @@ def match_trace(rule: Any, trace: Trace) -> dict[str, str] | None:
     return None if found is None else _captures(found)
 
 
-def _kind_fits(rule: Any, kind: str) -> bool:
+def _kind_fits(rule: Rule, kind: str) -> bool:
     if not kind:
         # A log cut before the exception's own line: the place must speak alone.
         return bool(rule.frames or rule.innermost) and "names" not in rule.needs
@@ -72,13 +73,13 @@ def _kind_fits(rule: Any, kind: str) -> bool:
     return _has(rule, "exception", kind) and rule.expression("exception").fullmatch(kind) is not None
 
 
-def _has(rule: Any, name: str, text: str) -> bool:
+def _has(rule: Rule, name: str, text: str) -> bool:
     """Tell whether a text holds what an expression needs, before the expression is compiled."""
     needed = rule.needs.get(name)
     return not needed or any(literal in text for literal in needed)
 
 
-def match_frames(rule: Any, trace: Trace | None) -> bool:
+def match_frames(rule: Rule, trace: Trace | None) -> bool:
     """Tell whether a rule's conditions on the stack hold."""
     if not (rule.frames or rule.innermost or rule.not_frames):
         return True
@@ -103,13 +104,14 @@ def trace_line(trace: Trace) -> Line:
 class TraceRules:
     """Rules on exceptions. Cheap questions, asked once for all of them, leave few to be tried on one exception."""
 
-    def __init__(self, rules: list[Any]) -> None:
+    def __init__(self, rules: list[Rule]) -> None:
         self._rules = [
-            (rule, *(frozenset(rule.needs.get(name, ())) for name in ("frames", "innermost"))) for rule in rules
+            (rule, frozenset(rule.needs.get("frames", ())), frozenset(rule.needs.get("innermost", ())))
+            for rule in rules
         ]
-        self._words = sorted({word for _, *needs in self._rules for need in needs for word in need})
+        self._words = sorted({word for _, frames, innermost in self._rules for word in frames | innermost})
         self._automaton: Any = None
-        self._fitting: dict[str, list[tuple[Any, frozenset[str], frozenset[str]]]] = {}
+        self._fitting: dict[str, list[tuple[Rule, frozenset[str], frozenset[str]]]] = {}
 
     def hits(self, trace: Trace) -> list[Hit]:
         """Return a hit for every rule that fits the exception."""
@@ -137,7 +139,7 @@ class TraceRules:
             self._automaton = AhoCorasick(self._words)
         return {self._words[word] for word, _, _ in self._automaton.find_matches_as_indexes(stack, overlapping=True)}
 
-    def _of_kind(self, kind: str) -> list[tuple[Any, frozenset[str], frozenset[str]]]:
+    def _of_kind(self, kind: str) -> list[tuple[Rule, frozenset[str], frozenset[str]]]:
         found = self._fitting.get(kind)
         if found is None:
             if len(self._fitting) >= KINDS:  # a log that makes up names

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from ...corpus.types import Rule
 from ..lines.types import Line, Trace
 
 # Compared by identity and never matched on: what dataclass need not generate makes the command start faster.
@@ -14,7 +14,7 @@ from ..lines.types import Line, Trace
 class Hit:
     """One rule that matched one line, or one exception."""
 
-    rule: Any
+    rule: Rule
     line: Line
     captures: dict[str, str]
     trace: Trace | None = None

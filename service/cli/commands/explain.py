@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ....corpus.types import Rule
 from ..arguments import add_rules
 
 KEYS = ("id", "role", "cause", "pattern", "versions")
@@ -52,7 +53,7 @@ def run(words: Sequence[str]) -> int:
     return 0
 
 
-def _print(texts: Mapping[str, Any], causes: Mapping[str, Any], rules: list[Any]) -> None:
+def _print(texts: Mapping[str, Any], causes: Mapping[str, Any], rules: list[Rule]) -> None:
     from ....classifier.advice.fixes import sentences
 
     print(f"{texts['id']}: {texts['title']}\n")

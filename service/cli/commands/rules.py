@@ -6,8 +6,8 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any
 
+from ....corpus.types import Rule
 from ..arguments import add_rules
 
 KEYS = (
@@ -46,7 +46,7 @@ def run(words: Sequence[str]) -> int:
     return 0
 
 
-def _print(rules: list[Any]) -> None:
+def _print(rules: list[Rule]) -> None:
     width = max((len(rule.id) for rule in rules), default=0)
     for rule in rules:
         strength = rule.strength if rule.role == "cause" else ""
