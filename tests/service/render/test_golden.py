@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.service.samples import failure, healthy, unknown
-from vllm_triage.service.cli.main import main as cli
+from vllm_triage.service.cli import main as cli
 from vllm_triage.service.render.interface import FORMATS, Options, render
 
 GOLDEN = Path(__file__).parent.parent / "golden"
