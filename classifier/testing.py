@@ -27,7 +27,7 @@ from .incidents.types import Incident
 from .input.read import read_blocks
 from .matching.match import match_frames
 from .report.types import Diagnosis
-from .verdict.weigh import _Context
+from .verdict.case import Case
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 
@@ -96,11 +96,11 @@ def fires(rule: str, log: Any, triage: Triage | None = None) -> bool:
     for incident in read_incidents(log, triage):
         if rule in incident.fired:
             return True
-        context = _Context(incident)
+        case = Case(incident)
         for hit in incident.hits:
-            if hit.rule.id != rule or not match_frames(hit.rule, hit.trace) or not context.conditions(hit):
+            if hit.rule.id != rule or not match_frames(hit.rule, hit.trace) or not case.holds(hit):
                 continue
-            if hit.rule.role not in ("cause", "symptom") or not context.cancelled(hit):
+            if hit.rule.role not in ("cause", "symptom") or not case.cancelled(hit):
                 return True
     return False
 

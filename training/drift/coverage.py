@@ -71,13 +71,14 @@ def measure(release: str, templates: Iterable[Template], engine: Triage) -> Cove
 def answer(engine: Triage, log: str) -> Any:
     """Return the best cause candidate for a piece of log, or None."""
     from ...classifier.input.read import read_blocks
-    from ...classifier.verdict.decide import ACCEPT
+    from ...classifier.verdict.case import Case
+    from ...classifier.verdict.policy import ACCEPT
     from ...classifier.verdict.weigh import weigh
 
     analysis = engine.start()
     for block in read_blocks(log):
         analysis.feed(block)
-    candidates = weigh(analysis.finish()[-1])
+    candidates = weigh(Case(analysis.finish()[-1]))
     return (
         candidates[0]
         if candidates and candidates[0].score >= ACCEPT and candidates[0].bucket not in ("unknown", "no_failure")

@@ -1,0 +1,175 @@
+"""What one server start shows, seen as evidence: which hits stand, what was stopped, came up, or went on all the same."""
+
+from __future__ import annotations
+
+from ...corpus.stages import STAGE_ORDER
+from ..incidents.types import Incident
+from ..lines.types import Line, Trace
+from ..matching.match import match_frames
+from ..matching.types import Hit
+
+READY = STAGE_ORDER["api_ready"]
+QUIET = ("DEBUG", "INFO", "WARNING")
+"""Levels at which a process says what it can live with."""
+LOUD = ("", "ERROR", "CRITICAL")
+CHAIN = 8
+"""Exceptions of a chain that are followed."""
+
+
+class Case:
+    """One incident with what its hits say about each other.
+
+    Args:
+        incident: The server start.
+        tail: The last lines of its log.
+    """
+
+    def __init__(self, incident: Incident, tail: list[Line] | None = None) -> None:
+        self.incident = incident
+        self.tail = tail or []
+        self._harmless_lines: dict[int, Hit] = {}
+        self._harmless_traces: set[int] = set()
+        self._note_harmless()
+        self.fired = self._fired()
+        """Rules that hold, by full id: what ``requires`` and ``unless`` look at."""
+        self.stages = {span.stage: span.line for span in incident.stages}
+        self.ready = self.stages.get("api_ready", 0)
+        """Line on which the server came up; 0 where it did not."""
+        self.stop = stop_line(incident)
+        """Line on which a stop from outside shows; 0 where none does."""
+        wrappers = [hit.line.number for hit in incident.hits if hit.rule.role == "symptom" and not hit.quoted]
+        self.first_wrapper = min(wrappers, default=0)
+        self._specific = self._specific_hits()
+
+    @property
+    def came_up(self) -> bool:
+        """Whether the server reached its API."""
+        return STAGE_ORDER.get(self.incident.reached, -1) >= READY
+
+    def cancelled(self, hit: Hit) -> bool:
+        """Tell whether a benign rule speaks for the same line or exception."""
+        harmless = self._harmless_lines.get(hit.line.number)
+        if harmless is not None and harmless.rule is not hit.rule:
+            return True
+        return hit.trace is not None and self.harmless(hit.trace)
+
+    def harmless(self, trace: Trace) -> bool:
+        """Tell whether an exception is noise, by itself or because it was raised while handling noise."""
+        link: Trace | None = trace
+        for _ in range(CHAIN):
+            if link is None:
+                return False
+            if id(link) in self._harmless_traces:
+                return True
+            link = link.raised_from
+        return False
+
+    def holds(self, hit: Hit) -> bool:
+        """Tell whether the conditions of a rule on the rest of the log hold."""
+        rule = hit.rule
+        if rule.stages and self.stage_at(hit.line.number) not in rule.stages:
+            return False
+        if rule.requires and not any(name in self.fired for name in rule.requires):
+            return False
+        return not (rule.unless and any(name in self.fired for name in rule.unless))
+
+    def stands(self, hit: Hit) -> bool:
+        """Tell whether a hit counts at all: nothing harmless explains it, its stack fits, its conditions hold."""
+        return not self.cancelled(hit) and self.holds(hit) and match_frames(hit.rule, hit.trace)
+
+    def stage_at(self, number: int) -> str:
+        """Return the stage that start-up had got to at a line."""
+        best = ""
+        for span in self.incident.stages:
+            if span.line <= number and STAGE_ORDER[span.stage] >= STAGE_ORDER.get(best, -1):
+                best = span.stage
+        return best
+
+    def specific_at(self, number: int) -> list[Hit]:
+        """Return the hits of specific cause rules on a line."""
+        return self._specific.get(number, [])
+
+    def wrappers(self) -> list[Hit]:
+        """Return the symptoms (wrappers, cascades) in the order of the log."""
+        hits = [
+            hit
+            for hit in self.incident.hits
+            if hit.rule.role == "symptom" and not hit.quoted and not self.cancelled(hit) and self.holds(hit)
+        ]
+        return sorted(hits, key=lambda hit: hit.line.number)
+
+    def unexplained(self) -> list[Trace]:
+        """Return the exceptions that no rule speaks for, roots before what was raised from them, deepest process first."""
+        speaking = [hit for hit in self.incident.hits if hit.rule.role != "fact"]
+        traces = {id(hit.trace) for hit in speaking if hit.trace is not None}
+        lines = {hit.line.number for hit in speaking}
+        found = [
+            trace
+            for trace in self.incident.traces
+            if trace.kind
+            and not trace.logging_error
+            and id(trace) not in traces
+            and trace.number not in lines
+            and not self.harmless(trace)
+        ]
+        return sorted(found, key=lambda trace: (trace.raised_from is not None, -depth(trace.process), trace.number))
+
+    def unexplained_errors(self) -> list[Line]:
+        """Return the lines logged at ERROR or above that no rule matched."""
+        lines = {hit.line.number for hit in self.incident.hits}
+        return [line for line in self.incident.errors if line.number not in lines]
+
+    def _note_harmless(self) -> None:
+        for hit in self.incident.hits:
+            if hit.rule.role in ("benign", "teardown", "advice"):
+                self._harmless_lines.setdefault(hit.line.number, hit)
+                if hit.trace is not None and hit.rule.role != "advice" and hit.line.number == hit.trace.number:
+                    self._harmless_traces.add(id(hit.trace))
+
+    def _fired(self) -> set[str]:
+        standing = [hit for hit in self.incident.hits if self._fits(hit)]
+        fired = self.incident.fired | {hit.rule.id for hit in standing if not hit.rule.requires}
+        for _ in range(2):  # a rule may require one that requires another
+            fired |= {hit.rule.id for hit in standing if any(name in fired for name in hit.rule.requires)}
+        return fired
+
+    def _fits(self, hit: Hit) -> bool:
+        if not match_frames(hit.rule, hit.trace):
+            return False
+        return not (hit.rule.stages and self.stage_at(hit.line.number) not in hit.rule.stages)
+
+    def _specific_hits(self) -> dict[int, list[Hit]]:
+        found: dict[int, list[Hit]] = {}
+        for hit in self.incident.hits:
+            if (
+                hit.rule.role == "cause"
+                and hit.rule.specific
+                and not hit.quoted
+                and match_frames(hit.rule, hit.trace)
+                and self.holds(hit)
+            ):
+                found.setdefault(hit.line.number, []).append(hit)
+        return found
+
+
+def stop_line(incident: Incident) -> int:
+    """Return the line on which a stop from outside shows (signal, Ctrl-C, the server's own shutdown); 0 where none does."""
+    lines = [span.line for span in incident.stages if span.stage == "shutdown"]
+    # A SIGTERM that a child process received may have come from its own parent, which failed; Ctrl-C reaches all.
+    lines += [
+        hit.line.number
+        for hit in incident.hits
+        if hit.rule.role == "teardown"
+        and hit.rule.cause
+        and not hit.quoted
+        and not (depth(hit.line.process) and "SIGTERM" in hit.line.text)
+    ]
+    return min(lines, default=0)
+
+
+def depth(process: str) -> int:
+    """Return how far down a process stands: 2 a worker, 1 an engine, 0 the API server or unknown."""
+    name = process.lower()
+    if "worker" in name:
+        return 2
+    return 1 if "engine" in name or "rank" in name else 0

@@ -1,0 +1,310 @@
+"""Who decides: an ordered list, the first that has an answer gives it.
+
+Each decider looks at the findings of one server start and returns an answer, or None to leave it to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+from ..incidents.types import Incident
+from ..lines.types import Line, Trace
+from ..matching.types import Hit
+from ..patterns.lazy import LazyPattern
+from ..report.types import Diagnosis, Evidence
+from . import policy
+from .answer import Known, answer_for, answer_of_guess, chain_of, evidence_for, evidence_of, line_evidence
+from .case import LOUD, Case
+from .types import Candidate
+from .weigh import weigh
+
+WAITS = frozenset({"nccl_hang", "mqllmengine_stall", "client_connection", "performance_degradation"})
+"""Buckets whose symptoms say that something waits: over as soon as requests are answered again."""
+_PROGRESS = LazyPattern(r'" 200|generation throughput: (?!0\.0 )\d[\d.]* tokens/s|Running: 0 reqs')
+"""An answer, tokens, or nothing left to do."""
+
+
+class Findings:
+    """What was found in one server start, each part worked out when it is first asked for.
+
+    Args:
+        incident: The server start.
+        tail: The last lines of its log; empty where another start follows.
+        known: The texts of the buckets, and the text model.
+    """
+
+    def __init__(self, incident: Incident, tail: list[Line], known: Known) -> None:
+        self.incident = incident
+        self.tail = tail
+        self.known = known
+        self.case = Case(incident, tail)
+
+    @cached_property
+    def candidates(self) -> list[Candidate]:
+        """The possible causes, best first."""
+        return weigh(self.case)
+
+    @cached_property
+    def best(self) -> Candidate | None:
+        """The best of them, where it has enough behind it to be an answer."""
+        first = self.candidates[0] if self.candidates else None
+        return first if first is not None and first.score >= policy.ACCEPT else None
+
+    @cached_property
+    def wrappers(self) -> list[Hit]:
+        """Symptoms in the order of the log."""
+        return self.case.wrappers()
+
+    @cached_property
+    def raised(self) -> list[Trace]:
+        """Exceptions that no rule explains, from before a stop from outside, at a level at which failures are told."""
+        stop = self.case.stop
+        return [
+            trace for trace in self.case.unexplained() if not (stop and trace.number >= stop) and trace.level in LOUD
+        ]
+
+    @cached_property
+    def fatal(self) -> list[Trace]:
+        """Those of them whose stack is there."""
+        return [trace for trace in self.raised if trace.frames]
+
+
+def other_software(found: Findings) -> Diagnosis | None:
+    """In another program's log rules are no more than a hint, unless the words are vLLM's own."""
+    if not found.incident.foreign or (found.best is not None and found.best.hit.rule.source.startswith("vllm")):
+        return None
+    incident, tail = found.incident, found.tail
+    if not (found.candidates or found.case.unexplained() or incident.errors):
+        return _no_failure(found, [], stopped=False, ready=False)
+    answer = answer_for("unknown", "unrecognised_failure", 0.6, "none", found.known, incident, None)
+    answer.evidence = [evidence_of(item.hit, "telling") for item in found.candidates[:3]] or [
+        line_evidence(line) for line in incident.errors[:3]
+    ]
+    answer.tail = answer.evidence or [line_evidence(line) for line in tail[-5:]]
+    answer.notes.append(
+        "Nothing in this log is vLLM's. If it is, give more of it: the lines before these tell what was started."
+    )
+    return _with_alternatives(answer, found.candidates)
+
+
+def model_alone(found: Findings) -> Diagnosis | None:
+    """Where rules are silent by request, the text model decides; where it has nothing to judge, the stage."""
+    known, case, incident = found.known, found.case, found.incident
+    if not known.alone:
+        return None
+    guesser = known.guesser
+    guess = guesser.ask(incident, incident.errors, found.tail) if guesser is not None else None
+    if guess is not None and known.answers(guess):
+        return answer_of_guess(guess, known, incident)
+    if guess is None and silent_end(incident, found.tail):
+        return answer_for("nccl_hang", "silent_distributed_init", policy.SILENT_END, "stage", known, incident, None)
+    ready, stopped = case.came_up, bool(case.stop)
+    if guess is None or (guess.bucket == "no_failure" and (ready or stopped or guess.probability >= guess.threshold)):
+        answer = _no_failure(found, [], stopped, ready, alternatives=False)
+    else:
+        answer = answer_for("unknown", "unrecognised_failure", 1 - guess.probability, "none", known, incident, None)
+        answer.evidence = answer.tail = guess.evidence
+    if guess is not None:
+        if guess.bucket == answer.bucket == "no_failure":
+            answer.confidence, answer.decided_by = round(guess.probability, 3), "model"
+        answer.alternatives = [(name, round(share, 3)) for name, share in guess.ranked[:4] if name != answer.bucket]
+        answer.explanation.append(guess.told())
+    return answer
+
+
+def best_cause(found: Findings) -> Diagnosis | None:
+    """The best candidate of the rules."""
+    best = found.best
+    if best is None:
+        return None
+    rivals = [
+        other
+        for other in found.candidates[1:]
+        if other.bucket != best.bucket and other.score > policy.ACCEPT - policy.RIVAL
+    ]
+    confidence = policy.CONFIDENCE[best.hit.rule.strength]
+    if best.hit.quoted:
+        confidence -= policy.QUOTED_LESS
+    if best.score < policy.THIN_BELOW:
+        confidence -= policy.THIN_LESS
+    if rivals:
+        gap = best.score - rivals[0].score
+        confidence -= max(0.0, policy.CLOSE_LESS * (1 - gap / policy.CLOSE)) if gap < policy.CLOSE else 0.0
+    answer = answer_for(best.bucket, best.cause, confidence, "rule", found.known, found.incident, best.hit)
+    answer.evidence = evidence_for(best, found.incident)
+    answer.chain = chain_of(best.hit)
+    total = confidence
+    for other in rivals[:6]:
+        if other.bucket in {name for name, _ in answer.alternatives}:
+            continue
+        share = max(0.01, min(confidence - 0.01, (1 - total) * 0.6 + 0.02))
+        answer.alternatives.append((other.bucket, round(share, 3)))
+        total = min(0.99, total + share)
+    answer.also = [name for name, _ in answer.alternatives]
+    return answer
+
+
+def lone_wrapper(found: Findings) -> Diagnosis | None:
+    """A wrapper that names a cause, where no cause is in the log: a death, a failed start, a wait that never ended."""
+    stop = found.case.stop
+    named = [
+        hit
+        for hit in found.wrappers
+        if hit.rule.cause and not _recovered(hit, found) and not (stop and hit.line.number >= stop)
+    ]
+    if not named:
+        return None
+    # The wrapper that says most: a death before «the engine is dead», and that before other software's words.
+    hit = max(
+        named,
+        key=lambda item: (
+            item.rule.bucket != "unknown",
+            item.rule.bucket != "engine_dead",
+            policy.STRENGTH[item.rule.strength],
+            -item.line.number,
+        ),
+    )
+    if found.fatal and hit.rule.bucket == "engine_dead":
+        return None
+    answer = answer_for(hit.rule.bucket, hit.rule.cause, policy.WRAPPER, "rule", found.known, found.incident, hit)
+    answer.evidence = [evidence_of(hit, "cause")]
+    answer.explanation.append(f"no cause in the log: the wrapper {hit.rule.id} is all there is")
+    return _with_alternatives(answer, found.candidates)
+
+
+def failed_start(found: Findings) -> Diagnosis | None:
+    """An exception that no rule explains, in a server that did not come up."""
+    if not found.fatal or found.case.came_up:
+        return None
+    return _with_alternatives(_unknown(found, found.fatal, 0.5), found.candidates, "engine_bug")
+
+
+def silent_start(found: Findings) -> Diagnosis | None:
+    """A log that simply stops in distributed start-up."""
+    incident, tail = found.incident, found.tail
+    if found.fatal or not silent_end(incident, tail):
+        return None
+    answer = answer_for("nccl_hang", "silent_distributed_init", policy.SILENT_END, "stage", found.known, incident, None)
+    answer.evidence = [line_evidence(tail[-1])] if tail else []
+    seen = [span for span in incident.stages if span.stage == "distributed_init"]
+    answer.explanation.append(
+        f"the log stops in distributed start-up (last mark on line {seen[-1].line if seen else '?'}), nothing follows"
+    )
+    return _with_alternatives(answer, found.candidates)
+
+
+def raised_in_excerpt(found: Findings) -> Diagnosis | None:
+    """An exception in an excerpt, which may be the last line of a traceback and no more."""
+    raised = found.fatal or [trace for trace in found.raised if trace.kind]
+    if not raised or found.incident.stages or found.case.stop:
+        return None
+    return _with_alternatives(_unknown(found, raised, 0.45), found.candidates, "engine_bug")
+
+
+def error_in_excerpt(found: Findings) -> Diagnosis | None:
+    """An error line that no rule explains, in an excerpt."""
+    errors = found.case.unexplained_errors()
+    if not errors or found.case.came_up or found.case.stop or found.incident.stages:
+        return None
+    return _with_alternatives(_unknown(found, found.fatal, 0.4, errors), found.candidates)
+
+
+def no_failure(found: Findings) -> Diagnosis:
+    """Nothing speaks for a failure."""
+    return _no_failure(found, found.fatal, bool(found.case.stop), found.case.came_up)
+
+
+DECIDERS: tuple[Callable[[Findings], Diagnosis | None], ...] = (
+    other_software,
+    model_alone,
+    best_cause,
+    lone_wrapper,
+    failed_start,
+    silent_start,
+    raised_in_excerpt,
+    error_in_excerpt,
+    no_failure,
+)
+"""In the order in which they are asked; the last one always answers."""
+
+
+def silent_end(incident: Incident, tail: list[Line]) -> bool:
+    """Tell whether a log simply stops in distributed start-up: nothing failed, nothing follows."""
+    if incident.reached != "distributed_init" or not incident.stages or str(incident.facts.get("world_size")) == "1":
+        return False
+    last = max(span.line for span in incident.stages)
+    return bool(tail) and tail[-1].number - last <= 60
+
+
+def _recovered(hit: Hit, found: Findings) -> bool:
+    """Tell whether a wrapper or a wait was overtaken: the server came up, or answered requests, after it."""
+    ready = found.case.ready
+    last = max(hit.last, hit.line.number)
+    if ready and last < ready:
+        return True
+    fired = found.incident.fired
+    if ready and hit.rule.bucket == "client_connection" and ("facts/answered" in fired or hit.count < 3):
+        return True  # probes and strangers' requests at a server that works
+    answered = max((line.number for line in found.tail if _PROGRESS.search(line.text)), default=0)
+    return hit.rule.bucket in WAITS and last < answered
+
+
+def _no_failure(
+    found: Findings, fatal: list[Trace], stopped: bool, ready: bool, alternatives: bool = True
+) -> Diagnosis:
+    incident = found.incident
+    errors = found.case.unexplained_errors()
+    if stopped:
+        cause, confidence = "stopped_from_outside", 0.93
+    elif ready:
+        cause, confidence = "healthy", 0.95
+    elif incident.stages:
+        cause, confidence = "still_starting", 0.85
+    else:
+        cause, confidence = "nothing_found", 0.7
+    if fatal:
+        confidence -= 0.15
+    if errors:
+        confidence -= 0.04
+    decided_by = "stage" if incident.stages else "none"
+    answer = answer_for("no_failure", cause, confidence, decided_by, found.known, incident, None)
+    marks = [span for span in incident.stages if span.stage in ("shutdown", "serving", "api_ready")]
+    marks = marks or incident.stages[-1:]
+    answer.evidence = [Evidence(span.line, f"reached {span.stage}", "", "mark") for span in marks[-1:]]
+    if errors:
+        answer.notes.append(
+            f"{len(errors)} error lines are worth a look, the first on line {errors[0].number}: {errors[0].text[:120]}"
+        )
+    return _with_alternatives(answer, found.candidates) if alternatives else answer
+
+
+def _unknown(found: Findings, traces: list[Trace], confidence: float, errors: list[Line] | None = None) -> Diagnosis:
+    known, incident, tail = found.known, found.incident, found.tail
+    guesser = known.guesser
+    guess = guesser.ask(incident, incident.errors, tail) if guesser is not None else None
+    if guess is not None and known.answers(guess):
+        return answer_of_guess(guess, known, incident)
+    answer = answer_for("unknown", "unrecognised_failure", confidence, "none", known, incident, None)
+    telling = [
+        Evidence(trace.number, trace.raw or trace.text or trace.stack()[-160:], trace.process, "telling", trace.count)
+        for trace in traces[:5]
+    ]
+    telling += [line_evidence(line) for line in (errors or [])[:5]]
+    answer.evidence = telling[:3]
+    answer.tail = telling or [line_evidence(line) for line in tail[-5:]]
+    return answer
+
+
+def _with_alternatives(answer: Diagnosis, candidates: list[Candidate], *more: str) -> Diagnosis:
+    names: list[str] = []
+    for candidate in candidates:
+        if candidate.bucket not in names and candidate.bucket != answer.bucket:
+            names.append(candidate.bucket)
+    for name in more:
+        if name not in names and name != answer.bucket:
+            names.append(name)
+    left = 1 - answer.confidence
+    for index, name in enumerate(names[:5]):
+        answer.alternatives.append((name, round(max(0.01, left * 0.5 / (index + 1)), 3)))
+    return answer

@@ -1,0 +1,57 @@
+"""Every number of the verdict, each with its reason. A test fails when one of them no longer moves any verdict."""
+
+from __future__ import annotations
+
+STRENGTH = {"certain": 3.0, "strong": 2.2, "weak": 1.0, "guess": 0.65}
+"""Points of a rule by its strength: one step outweighs every signal below, so that strength decides first."""
+
+ACCEPT = 0.5
+"""Points below which a candidate is no answer, only an alternative: a weak rule in quoted source code has less."""
+
+RIVAL = 0.3
+"""How far below ACCEPT a candidate of another bucket still competes with the answer, and takes from its confidence."""
+
+SPECIFIC = 0.3
+"""A rule that asks for more than its words (place, stage, other rules) goes before one of the same strength that does not."""
+
+OUTDONE = -0.6
+"""A general rule on a line for which a specific one speaks: the specific one has read more of it."""
+
+WORDS_AND_PLACE = 0.2
+"""A rule that names both the words of an exception and its place knows it better than one that names one of them."""
+
+QUOTED = -1.6
+"""Words in source code that a traceback shows were not said by anybody: only a certain rule survives that."""
+
+QUIET = -0.25
+"""What is said at INFO or WARNING goes behind the same words said as an error: the process could live with it."""
+
+BURST = -0.6
+"""A server that is full for a moment is healthy: the queue at the end of the log is shorter than the bucket's ``burst_below``."""
+
+REQUEST_WHILE_DYING = -0.9
+"""What concerns one request is not why the engine died at the same time."""
+
+REQUEST = -0.2
+"""What concerns one request goes behind what concerns the server."""
+
+BURST_BELOW = 100
+"""Waiting requests from which on a full KV cache at the end of a log is more than a burst."""
+
+CONFIDENCE = {"certain": 0.985, "strong": 0.955, "weak": 0.88, "guess": 0.6}
+"""Confidence by the strength of the deciding rule, before what competes with it is taken off (docs/accuracy.md)."""
+
+QUOTED_LESS = 0.25
+"""Taken off the confidence where the deciding words stand in quoted source code."""
+
+THIN_BELOW, THIN_LESS = 1.0, 0.1
+"""Points below which an answer has little behind it, and what that takes off the confidence."""
+
+CLOSE, CLOSE_LESS = 0.8, 0.12
+"""Distance in points within which a rival of another bucket takes off confidence, and how much where they are equal."""
+
+WRAPPER = 0.87
+"""Confidence where a wrapper (a death, a failed start) is all that the log shows."""
+
+SILENT_END = 0.66
+"""Confidence where a log simply stops in distributed start-up."""

@@ -1,0 +1,88 @@
+"""What speaks for or against a hit as the root cause: one function for each reason, with its points from the policy."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..matching.types import Hit
+from . import policy
+from .case import QUIET, Case
+
+
+class Signal(NamedTuple):
+    """One reason."""
+
+    points: float
+    why: str
+
+
+def asks_for_more(case: Case, hit: Hit) -> Signal | None:  # noqa: ARG001 - one signature for all
+    """A rule that asks for a place, a stage or other rules has read more than the words."""
+    return Signal(policy.SPECIFIC, "asks for more evidence than its words") if hit.rule.specific else None
+
+
+def outdone(case: Case, hit: Hit) -> Signal | None:
+    """A specific rule of at least the same strength speaks for the same line."""
+    if hit.rule.specific:
+        return None
+    strength = policy.STRENGTH[hit.rule.strength]
+    others = case.specific_at(hit.line.number)
+    if any(policy.STRENGTH[other.rule.strength] >= strength and other.rule is not hit.rule for other in others):
+        return Signal(policy.OUTDONE, "a more specific rule speaks for the same line")
+    return None
+
+
+def words_and_place(case: Case, hit: Hit) -> Signal | None:  # noqa: ARG001
+    """The rule names the exception's words and where it was raised."""
+    rule = hit.rule
+    if rule.message and rule.frames and "(?!" not in rule.message[:12]:
+        return Signal(policy.WORDS_AND_PLACE, "names both the words and the place")
+    return None
+
+
+def quoted(case: Case, hit: Hit) -> Signal | None:  # noqa: ARG001
+    """The words stand in source code that a traceback shows."""
+    return Signal(policy.QUOTED, "stands in source code that a traceback shows") if hit.quoted else None
+
+
+def burst(case: Case, hit: Hit) -> Signal | None:
+    """A queue that a server at work can have for a moment."""
+    below = hit.rule.bucket == "performance_degradation" and hit.rule.strength == "weak"
+    if below and case.ready and int(hit.captures.get("waiting", 0)) < policy.BURST_BELOW:
+        return Signal(policy.BURST, "a burst in the life of a healthy server looks the same")
+    return None
+
+
+def quiet(case: Case, hit: Hit) -> Signal | None:  # noqa: ARG001
+    """Said at a level at which a process goes on."""
+    level = hit.line.level
+    return Signal(policy.QUIET, f"only at level {level}") if level in QUIET else None
+
+
+def one_request(case: Case, hit: Hit) -> Signal | None:
+    """The rule is about one request, not about the server."""
+    if hit.rule.scope != "request":
+        return None
+    if case.first_wrapper and not (case.ready and case.first_wrapper < case.ready):
+        return Signal(policy.REQUEST_WHILE_DYING, "concerns one request, while the engine died")
+    return Signal(policy.REQUEST, "concerns one request")
+
+
+SIGNALS = (asks_for_more, outdone, words_and_place, quoted, quiet, burst, one_request)
+"""All reasons that have points, in the order in which they are told."""
+
+
+def overruled(case: Case, hit: Hit) -> str:
+    """Return why a hit cannot be the cause whatever speaks for it; "" where nothing rules it out."""
+    if hit.trace is not None and hit.trace.logging_error:
+        return "printed by the logging module about itself"
+    if not case.stands(hit):
+        return "something harmless explains it, or its conditions do not hold"
+    if hit.rule.scope == "request":
+        return ""
+    number = hit.line.number
+    if case.stop and number >= case.stop and not (0 < case.first_wrapper < case.stop):
+        return "after the shutdown began"
+    if case.ready and max(hit.last, number) < case.ready:
+        return "before the server came up all the same"
+    return ""
