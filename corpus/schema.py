@@ -96,6 +96,7 @@ class Bucket:
     confusers: list[str] = field(default_factory=list)
     cause: list[Cause] = field(default_factory=list)
     rule: list[Rule] = field(default_factory=list)
+    """All rules: those within its causes, in the order of the file, then those of no cause."""
 
 
 _VERSIONS = re.compile(
@@ -113,7 +114,8 @@ def parse_bucket(data: dict[str, Any], where: str) -> Bucket:
     """
     bucket: Bucket = _build(Bucket, data, where)
     bucket.cause = [_parse_cause(item, f"{where}: cause {item.get('id', '?')}") for item in data.get("cause", [])]
-    bucket.rule = [_build(Rule, item, f"{where}: rule {item.get('id', '?')}") for item in data.get("rule", [])]
+    bucket.rule = [rule for item in data.get("cause", []) for rule in _rules_of(item, where)]
+    bucket.rule += [_build(Rule, item, f"{where}: rule {item.get('id', '?')}") for item in data.get("rule", [])]
     for rule in bucket.rule:
         _check_rule(rule, bucket, f"{where}: rule {rule.id}")
     _unique([rule.id for rule in bucket.rule], f"{where}: rule")
@@ -121,8 +123,18 @@ def parse_bucket(data: dict[str, Any], where: str) -> Bucket:
     return bucket
 
 
+def _rules_of(cause: dict[str, Any], where: str) -> list[Rule]:
+    """Return the rules that stand within a cause, and therefore name it."""
+    rules: list[Rule] = [_build(Rule, item, f"{where}: rule {item.get('id', '?')}") for item in cause.get("rule", [])]
+    for rule in rules:
+        if rule.cause:
+            raise CorpusError(f"{where}: rule {rule.id}: 'cause' is the one that it stands in; leave the key out")
+        rule.cause = cause["id"]
+    return rules
+
+
 def _parse_cause(data: dict[str, Any], where: str) -> Cause:
-    cause: Cause = _build(Cause, data, where)
+    cause: Cause = _build(Cause, {key: value for key, value in data.items() if key != "rule"}, where)
     if not _SLUG.match(cause.id):
         raise CorpusError(f"{where}: id must be lower-case letters, digits, '_' (got {cause.id!r})")
     cause.fix = [_build(Fix, item, f"{where}: fix {item.get('title', '?')!r}") for item in data.get("fix", [])]
@@ -159,7 +171,9 @@ def _check_rule(rule: Rule, bucket: Bucket, where: str) -> None:
     if rule.cause and rule.cause not in {cause.id for cause in bucket.cause}:
         raise CorpusError(f"{where}: cause {rule.cause!r} is not defined in this file")
     if rule.role == "cause" and not rule.cause:
-        raise CorpusError(f"{where}: role 'cause' needs 'cause' (a [[cause]] of this file)")
+        raise CorpusError(
+            f"{where}: role 'cause' needs 'cause' (a [[cause]] of this file), or stands within one as [[cause.rule]]"
+        )
     if not rule.pattern and not (rule.exception or rule.message or rule.frames or rule.innermost):
         raise CorpusError(f"{where}: needs 'pattern' (line rule) or 'exception', 'message', 'frames' (traceback rule)")
     if rule.pattern and rule.message:

@@ -81,6 +81,26 @@ def test_what_is_wrong_is_named(path, value, words):
         parse_bucket(_with(path, value), "x.toml")
 
 
+def test_rules_stand_within_their_cause_or_name_it():
+    """Both forms mean the same; within a cause, its rules come first."""
+    within = copy.deepcopy(GOOD)
+    rule = {key: value for key, value in _RULE.items() if key != "cause"}
+    within["cause"][0]["rule"] = [rule]
+    within["rule"] = [{**_RULE, "id": "disk-full"}]
+    bucket = parse_bucket(within, "x.toml")
+
+    assert [(rule.id, rule.cause) for rule in bucket.rule] == [("no-space", "full"), ("disk-full", "full")]
+
+
+def test_a_rule_within_a_cause_names_no_other():
+    """The place says which cause it is; a key that says it again may say something else."""
+    data = copy.deepcopy(GOOD)
+    data["cause"][0]["rule"] = [_RULE]
+
+    with pytest.raises(CorpusError, match="leave the key out"):
+        parse_bucket(data, "x.toml")
+
+
 def test_the_message_names_file_and_rule():
     """Whoever reads it finds the place."""
     with pytest.raises(CorpusError, match=r"x\.toml: rule no-space"):
