@@ -25,8 +25,8 @@ EXPRESSIONS = ("pattern", "exception", "message", "frames", "innermost", "not_fr
 # What the engine needs of a rule, in this order (short keys would save nothing: the file is read once).
 RULE_KEYS = (
     "id", "role", "cause", "strength", "pattern", "literals", "exception", "message", "frames", "innermost",
-    "not_frames", "levels", "stages", "requires", "unless", "scope", "stage", "start", "frequent", "source", "versions",
-    "needs",
+    "not_frames", "levels", "stages", "requires", "unless", "scope", "stage", "start", "reader", "continues",
+    "speaker", "in_code", "frequent", "source", "versions", "needs",
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from .fact_keys import CONTINUATIONS, READERS, SPEAKERS, STARTS
 from .stages import STAGES
 
 ROLES = ("cause", "symptom", "teardown", "advice", "fact", "benign")
@@ -77,7 +78,16 @@ class Rule:
     unless: list[str] = field(default_factory=list)
     scope: str = "any"
     stage: str = ""
-    start: bool = False
+    start: str = ""
+    """What begins with such a line (``fact_keys.STARTS``)."""
+    reader: str = ""
+    """How a fact's line is read, where its captures are not the facts (``fact_keys.READERS``)."""
+    continues: str = ""
+    """What tells that it goes on over the next lines (``fact_keys.CONTINUATIONS``)."""
+    speaker: str = ""
+    """Who must have said it (``fact_keys.SPEAKERS``)."""
+    in_code: bool = False
+    """Whether it counts where a traceback shows source code."""
     frequent: bool = False
     versions: str = ""
     source: str = ""
@@ -168,6 +178,7 @@ def _check_rule(rule: Rule, bucket: Bucket, where: str) -> None:
         _one_of(level, LEVELS, f"{where}: levels")
     for stage in [*rule.stages, *([rule.stage] if rule.stage else [])]:
         _one_of(stage, STAGES, f"{where}: stage")
+    _check_fact(rule, where)
     if rule.cause and rule.cause not in {cause.id for cause in bucket.cause}:
         raise CorpusError(f"{where}: cause {rule.cause!r} is not defined in this file")
     if rule.role == "cause" and not rule.cause:
@@ -184,6 +195,18 @@ def _check_rule(rule: Rule, bucket: Bucket, where: str) -> None:
         raise CorpusError(f"{where}: needs at least one positive example in 'match'")
     if not rule.levels and rule.role in ("cause", "symptom"):
         rule.levels = list(FAILURE_LEVELS)
+
+
+def _check_fact(rule: Rule, where: str) -> None:
+    keys = {"start": STARTS, "reader": READERS, "continues": CONTINUATIONS, "speaker": SPEAKERS}
+    for key, allowed in keys.items():
+        if value := getattr(rule, key):
+            _one_of(value, allowed, f"{where}: {key}")
+            if rule.role != "fact":
+                raise CorpusError(f"{where}: {key!r} is for rules of role 'fact'")
+    wanted = "command" if rule.continues == "backslash" else "table"
+    if rule.continues and f"(?P<{wanted}>" not in rule.pattern:
+        raise CorpusError(f"{where}: continues = {rule.continues!r} needs a capture {wanted!r} in 'pattern'")
 
 
 def _build(kind: Any, data: Any, where: str) -> Any:

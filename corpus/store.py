@@ -22,7 +22,7 @@ except ImportError:  # another Python than CPython
     from pickle import loads
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FORMAT = 9
+FORMAT = 10
 """Number of the compiled layout; raise it with every change of it."""
 
 

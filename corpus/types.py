@@ -25,10 +25,12 @@ class Rule:
         "bucket",
         "cause",
         "compiled",
+        "continues",
         "exception",
         "frames",
         "frequent",
         "id",
+        "in_code",
         "innermost",
         "levels",
         "literals",
@@ -36,11 +38,13 @@ class Rule:
         "needs",
         "not_frames",
         "pattern",
+        "reader",
         "ready",
         "requires",
         "role",
         "scope",
         "source",
+        "speaker",
         "stage",
         "stages",
         "start",
@@ -66,7 +70,11 @@ class Rule:
     unless: list[str]
     scope: str
     stage: str
-    start: bool
+    start: str
+    reader: str
+    continues: str
+    speaker: str
+    in_code: bool
     frequent: bool
     source: str
     versions: str
@@ -79,7 +87,7 @@ class Rule:
     def __init__(self, row: list[object]) -> None:
         (self.id, self.role, self.cause, self.strength, self.pattern, self.literals, self.exception, self.message,
          self.frames, self.innermost, self.not_frames, self.levels, self.stages, self.requires, self.unless, self.scope,
-         self.stage, self.start, self.frequent, self.source, self.versions, self.needs) = row  # type: ignore[assignment]  # fmt: skip
+         self.stage, self.start, self.reader, self.continues, self.speaker, self.in_code, self.frequent, self.source, self.versions, self.needs) = row  # type: ignore[assignment]  # fmt: skip
         self.bucket = self.id.partition("/")[0]
         self.compiled = {}
         self.ready = {}

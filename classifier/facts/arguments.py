@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any
+from contextlib import suppress
 
 from ..patterns.lazy import LazyPattern
+from .types import Facts, FactValue
 
 TABLE = 20000
 """Characters of a printed table that are read."""
@@ -62,6 +63,7 @@ _PROSE = frozenset(
         "it",
     ]
 )
+_NO_LITERAL = (ValueError, SyntaxError, MemoryError, RecursionError, TypeError)
 _CLOSERS = {"{": "}", "[": "]", "(": ")"}
 
 
@@ -70,16 +72,15 @@ def pairs(text: str) -> list[tuple[str, str]]:
     return [(found["name"], found["value"].strip("'\"")) for found in _PAIR.finditer(text[:TABLE])]
 
 
-def table(text: str) -> dict[str, Any]:
+def table(text: str) -> Facts:
     """Return a printed dictionary, as far as it can be read: cut short, or with objects among its values."""
     text = text[:TABLE]
-    try:
+    whole: object = None
+    with suppress(*_NO_LITERAL):
         whole = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-        whole = None
     if isinstance(whole, dict):
         return {_place(str(name)): value for name, value in whole.items()}
-    found: dict[str, Any] = {}
+    found: Facts = {}
     for item, ended in _items(text.partition("{")[2]):
         name, colon, value = item.partition(":")
         name = name.strip().strip("'\"")
@@ -89,9 +90,9 @@ def table(text: str) -> dict[str, Any]:
     return {_place(name): value for name, value in found.items()}
 
 
-def call(text: str) -> dict[str, Any]:
+def call(text: str) -> Facts:
     """Return the plain values among the arguments of a printed Python call, ``LLM(model="x", max_model_len=4096)``."""
-    found: dict[str, Any] = {}
+    found: Facts = {}
     for match in _CALL.finditer(text[:COMMAND]):
         found.setdefault(match["name"], literal(match["value"]))
     first = re.match(r"\s*(['\"])([^'\"\n]{2,300})\1", text[:400])
@@ -100,28 +101,15 @@ def call(text: str) -> dict[str, Any]:
     return found
 
 
-def unfinished(rule: str, text: str) -> bool:
-    """Tell whether a table or command that the fact rule ``rule`` found goes on after ``text``."""
-    if rule == "facts/arguments":
-        return text.count("{") > text.count("}")
-    if rule == "facts/namespace":
-        return text.count("(") >= text.count(")")
-    if rule in ("facts/engine-config", "facts/engine-dump"):
-        return "kv_cache_dtype=" not in text or "device_config=" not in text
-    if rule == "facts/listed-command":
-        return text.count("[") > text.count("]")
-    return text.rstrip().endswith("\\")
-
-
-def literal(text: str) -> Any:
+def literal(text: str) -> FactValue:
     """Return a Python literal, or the text itself where it is none."""
-    try:
-        return ast.literal_eval(text[:TABLE])
-    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-        return text[:VALUE]
+    value: FactValue = text[:VALUE]
+    with suppress(*_NO_LITERAL):
+        value = ast.literal_eval(text[:TABLE])
+    return value
 
 
-def command_arguments(command: str) -> list[tuple[str, Any]]:
+def command_arguments(command: str) -> list[tuple[str, FactValue]]:
     """Return (name, value) for what a command line gives to vLLM; nothing where it is prose about a command."""
     return word_arguments(_words(command[:COMMAND]))
 
@@ -163,47 +151,64 @@ def listed_words(text: str) -> list[str]:
     return []
 
 
-def word_arguments(words: list[str]) -> list[tuple[str, Any]]:
+def word_arguments(words: list[str]) -> list[tuple[str, FactValue]]:
     """Return (name, value) for the words of a command."""
-    found: list[tuple[str, Any]] = []
+    found: list[tuple[str, FactValue]] = []
     index = 0
     while index < len(words):
         word = words[index]
-        index += 1
         if word in _OPERATORS or word.startswith((">", "2>", "#")):
             break
-        if word == "serve" and index < len(words) and _is_model(words, index):
-            found.append(("model", words[index]))
-            index += 1
+        if word == "serve":
+            index = _take_model(words, index, found)
         elif word.startswith("--") and len(word) > 2:
-            name, equals, value = word[2:].partition("=")
-            given: Any = value
-            if not equals:
-                given = True
-                if (
-                    index < len(words)
-                    and not words[index].startswith("--")
-                    and words[index] not in _OPERATORS
-                    and words[index] not in _SHORT
-                ):
-                    given = words[index]
-                    index += 1
-            key = _place(name.replace("-", "_"))
-            if _NAME.match(key):
-                found.append((key, _typed(given)))
+            index = _take_option(words, index, found)
         elif word.partition("=")[0] in _SHORT:
-            short, equals, value = word.partition("=")
-            if not equals and index < len(words):
-                value = words[index]
-                index += 1
-            if value:
-                found.append((_SHORT[short], _typed(value)))
-    # A shell's variable says nothing about its value.
-    return [
-        (name, value)
-        for name, value in found
-        if not (isinstance(value, str) and ("$" in value or value.startswith(("<", "{{")))) and name not in SECRETS
-    ]
+            index = _take_short(words, index, found)
+        else:
+            index += 1
+    return [(name, value) for name, value in found if name not in SECRETS and not _is_placeholder(value)]
+
+
+def _take_model(words: list[str], index: int, found: list[tuple[str, FactValue]]) -> int:
+    """Note the model after ``serve`` at ``index``; return where to go on, as the two below."""
+    if index + 1 >= len(words) or not _is_model(words, index + 1):
+        return index + 1
+    found.append(("model", words[index + 1]))
+    return index + 2
+
+
+def _take_option(words: list[str], index: int, found: list[tuple[str, FactValue]]) -> int:
+    name, equals, value = words[index][2:].partition("=")
+    given: FactValue = value
+    index += 1
+    if not equals:
+        given = True
+        if index < len(words) and not (
+            words[index].startswith("--") or words[index] in _OPERATORS or words[index] in _SHORT
+        ):
+            given = words[index]
+            index += 1
+    key = _place(name.replace("-", "_"))
+    if _NAME.match(key):
+        found.append((key, _typed(given)))
+    return index
+
+
+def _take_short(words: list[str], index: int, found: list[tuple[str, FactValue]]) -> int:
+    short, equals, value = words[index].partition("=")
+    index += 1
+    if not equals and index < len(words):
+        value = words[index]
+        index += 1
+    if value:
+        found.append((_SHORT[short], _typed(value)))
+    return index
+
+
+def _is_placeholder(value: FactValue) -> bool:
+    """Tell whether a value stands for another: a shell's variable, a place to fill in."""
+    return isinstance(value, str) and ("$" in value or value.startswith(("<", "{{")))
 
 
 def _words(command: str) -> list[str]:
@@ -226,7 +231,7 @@ def _place(name: str) -> str:
     return _PLACES.get(name, name)
 
 
-def _typed(value: Any) -> Any:
+def _typed(value: FactValue) -> FactValue:
     if isinstance(value, str) and len(value) < 20 and _NUMBER.match(value):
         return float(value) if "." in value else int(value)
     return value

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+
+from .types import FactValue
 
 INTEGERS = frozenset(
     [
@@ -120,7 +121,7 @@ def engine_of(version: str) -> str:
     return "V1" if (major, minor) >= (0, 11) else ""
 
 
-def convert(name: str, value: Any) -> Any:
+def convert(name: str, value: FactValue) -> FactValue:
     """Return ``value`` in the type that the fact ``name`` has; None where it does not fit."""
     if isinstance(value, str):
         value = value.strip().strip("'\"")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
+from .types import FactValue
 from .versions import in_range, version_key
 
 V0 = "<0.11"
 """Releases that have the V0 engine."""
 
 
-def release_for(facts: Mapping[str, Any], ranges: Iterable[str], releases: Sequence[str]) -> tuple[str, str]:
+def release_for(facts: Mapping[str, FactValue], ranges: Iterable[str], releases: Sequence[str]) -> tuple[str, str]:
     """Return the release, and where it was not read in the log a sentence that says so.
 
     Args:

@@ -12,8 +12,10 @@ from typing import Any
 
 from ...corpus.stages import STAGE_ORDER
 from ...corpus.types import Rule
-from ..facts.arguments import unfinished
 from ..facts.book import FactBook
+from ..facts.continuation import JOINED, capture_of, joined
+from ..facts.readers import note
+from ..facts.types import HINT
 from ..facts.versions import version_key
 from ..input.read import Block
 from ..lines.prefix import split_line
@@ -46,18 +48,8 @@ LAST = 8
 """Last lines of a frequent kind on which a rule that judges them is tried."""
 AHEAD = 24
 """Facts kept that seem to belong to the start that follows."""
-JOINED, JOINED_LINES = 8192, 60
-"""Bytes and lines after a table or a command that may continue it."""
 ERRORS = 40
 """Error lines kept of one incident, for logs that no rule knows."""
-
-_UVICORN = frozenset({"facts/startup-complete", "facts/answered", "facts/shutdown"})
-_CALL, _ENGINE_DONE = "facts/llm-call", "facts/init-took"
-_TABLES = {
-    "facts/arguments": "table", "facts/namespace": "table", "facts/engine-config": "table", "facts/engine-dump": "table",
-    "facts/command": "command", "facts/docker-image": "command", "facts/compose-command": "command", "facts/listed-command": "table",
-}  # fmt: skip
-"""Facts that may run over several lines, with the capture that holds the text."""
 
 
 class Engine:
@@ -263,7 +255,7 @@ class Analysis:
             tries = self._tries[index] = self._tries.get(index, 0) + 1
             if rule.frequent or tries > self._engine.tries[index]:
                 self._done.add(index)
-            quoted = (part == "code" and rule.id != _CALL) or (part == "frame" and "File" not in rule.pattern)
+            quoted = (part == "code" and not rule.in_code) or (part == "frame" and "File" not in rule.pattern)
             if rule.role == "fact":
                 if not quoted:
                     self._fact(rule, line, captures)
@@ -293,8 +285,11 @@ class Analysis:
             hits[-1].last = hit.line.number
 
     def _fact(self, rule: Rule, line: Line, captures: dict[str, str]) -> None:
-        if rule.id in _TABLES:
-            self._join(rule.id, captures)
+        if rule.continues:
+            # Where a terminal or a person wrapped it.
+            data, _, end = self._here
+            name = capture_of(rule.continues)
+            captures[name] = joined(rule.continues, captures.get(name, ""), data[end + 1 : end + 1 + JOINED])
         if rule.stage in ("launch", "config") and not rule.start and self._order() >= STAGE_ORDER["weights"]:
             # A launcher's command, or the configuration of the next offline run: it belongs to the start that follows.
             self._ahead = [*self._ahead[-AHEAD:], (rule, line, captures)]
@@ -310,12 +305,12 @@ class Analysis:
         incident = self.incident
         incident.fired.add(rule.id)
         if rule.start:
-            self._starts[rule.id] = line.process
+            self._starts[rule.start] = line.process
         if line.process.startswith(("APIServer", "ApiServer")):
             self._prefixed = True
-        self._book.note(rule, line, captures)
+        note(self._book, rule, line, captures)
         stage = rule.stage
-        if rule.id == _ENGINE_DONE and self._book.value("enforce_eager"):
+        if stage == "graph_capture" and self._book.value("enforce_eager"):
             stage = "kv_cache"  # nothing is captured in eager mode
         if stage:
             spans = incident.stages
@@ -331,30 +326,13 @@ class Analysis:
 
     def _ours(self, rule: Rule, line: Line) -> bool:
         """Tell whether vLLM said a line, not another program in the same log."""
-        if rule.id == "facts/offline-ready":
+        if rule.speaker == "offline":
             return line.source.startswith(("llm.py", "entrypoints/llm.py", "offline"))
-        if rule.id in _UVICORN and self._prefixed and not line.process:
+        if rule.speaker == "api_server" and self._prefixed and not line.process:
             # From 0.10.1 to 0.31 everything that the API server prints bears its name.
             version = version_key(str(self._book.value("vllm_version") or ""))
             return version is None or version >= (0, 32, 0, 0, 0)
         return True
-
-    def _join(self, rule: str, captures: dict[str, str]) -> None:
-        """Add to a table or command what stands on the following lines, where a terminal or a person wrapped it."""
-        name = _TABLES[rule]
-        text = captures.get(name, "")
-        data, _, end = self._here
-        for piece in data[end + 1 : end + 1 + JOINED].split(b"\n")[:JOINED_LINES]:
-            if not unfinished(rule, text):
-                break
-            line = split_line(0, piece.rstrip(b"\r").decode("utf-8", "replace"))
-            if line.logged or line.level or not line.text.strip():
-                break
-            if name == "command":
-                text = text.rstrip().removesuffix("\\") + " " + line.text.strip()
-            else:
-                text += line.text
-        captures[name] = text
 
     def _next_incident(self, number: int) -> None:
         self._close_incident(number - 1)
@@ -383,7 +361,7 @@ class Analysis:
         for trace in incident.traces:
             trace.incident = incident.index
             incident.hits += self._engine.trace_rules.hits(trace)
-        self._book.hint("engine", engine_of_traces(incident.traces))
+        self._book.set("engine", engine_of_traces(incident.traces), HINT)
         incident.facts = self._book.facts()
         incident.reached = reached(incident.stages, incident.traces, incident.hits)
         time_stages(incident.stages)
@@ -417,7 +395,7 @@ class Analysis:
         self._last_of_frequent()
         for rule, line, captures in self._ahead:
             # No start followed: the log is not in order, or names its command at the end.
-            self._book.note(rule, line, captures)
+            note(self._book, rule, line, captures)
         self._close_incident(self.lines)
         if len(self._incidents) == 1 and not self.incident.stages:
             self.incident.foreign = is_foreign(self._sample, self._tail.data, self.lines)
@@ -441,7 +419,7 @@ class Analysis:
         if captures is None:
             return False
         if rule.role == "fact":
-            self._book.note(rule, line, captures)
+            note(self._book, rule, line, captures)
         else:
             self._keep(Hit(rule, line, captures, None, False, 1, self.incident.index, line.number))
         return True

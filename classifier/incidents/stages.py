@@ -72,8 +72,6 @@ _FAILED_STARTS = (
     "EngineCore failed to start",
     "WorkerProc initialization failed",
 )
-_SERVER_STARTS = frozenset({"facts/api-server-version", "facts/server-version", "facts/logo-version"})
-_BANNER = "facts/engine-config"
 
 
 def begins(rule: Rule, process: str, number: int, incident: Incident, starts: dict[str, str]) -> bool:
@@ -84,7 +82,7 @@ def begins(rule: Rule, process: str, number: int, incident: Incident, starts: di
         process: The process that said it.
         number: Its line.
         incident: The start being read.
-        starts: What began it: rules with ``start`` and the processes that said them.
+        starts: What began it (a rule's ``start``), with the process that said so last.
     """
     order = ORDER.get(incident.reached, -1)
     if not rule.start:
@@ -92,15 +90,15 @@ def begins(rule: Rule, process: str, number: int, incident: Incident, starts: di
         closed = rule.stage == "api_ready" and order < ORDER["api_ready"]
         return closed and 0 < _failed(incident.hits) < number
     loaded = order >= ORDER["weights"]
-    server = any(name in _SERVER_STARTS for name in starts)
-    if rule.id in _SERVER_STARTS:
+    server = "server" in starts
+    if rule.start == "server":
         return server or loaded
-    if server or starts.get(rule.id, process) != process:
+    if server or starts.get(rule.start, process) != process:
         # A server prints its arguments once, and the engine's banner once for each engine process.
         return False
-    if rule.id in starts and not loaded:
+    if rule.start in starts and not loaded:
         # Offline runs that fail before they load anything, one after the other.
-        return bool(rule.id == _BANNER) and 0 < _failed(incident.hits) < number
+        return rule.start == "engine" and 0 < _failed(incident.hits) < number
     return loaded
 
 

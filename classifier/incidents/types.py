@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
+from ..facts.types import Facts
 from ..lines.context import Contexts
 from ..lines.types import Line, Trace
 from ..matching.types import Hit
@@ -32,7 +32,7 @@ class Incident:
     hits: list[Hit] = field(default_factory=list)
     traces: list[Trace] = field(default_factory=list)
     stages: list[StageSpan] = field(default_factory=list)
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
     reached: str = ""
     last: int = 0
     """Last line."""
