@@ -12,7 +12,10 @@ from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).parent
+FRONT = "vllm_triage"
+"""The package itself: what `from vllm_triage import …` offers."""
 FOLDERS = ("classifier", "corpus", "service", "training")
+"""Its sub-packages, which stand beside it."""
 
 
 def packages() -> list[str]:
@@ -23,7 +26,7 @@ def packages() -> list[str]:
         if module.parent not in homes:
             # setuptools would leave the module out of the wheel without a word.
             sys.exit(f"{module.relative_to(ROOT)}: its folder needs an __init__.py")
-    return [f"vllm_triage.{name}" for name in found]
+    return [FRONT, *(f"{FRONT}.{name}" for name in found)]
 
 
 class BuildWithCorpus(build_py):
@@ -34,7 +37,7 @@ class BuildWithCorpus(build_py):
 
     def run(self) -> None:
         """Copy the modules, then compile the corpus next to them."""
-        built = Path(self.build_lib, "vllm_triage")
+        built = Path(self.build_lib, FRONT)
         if not self.editable_mode and built.exists():
             # setuptools keeps the last build; what was deleted since would come back in the wheel.
             shutil.rmtree(built)
@@ -77,6 +80,6 @@ def expressions(package: str) -> list[tuple[str | bytes, int]]:
 
 setup(
     packages=packages(),
-    package_dir={f"vllm_triage.{folder}": folder for folder in FOLDERS},
+    package_dir={FRONT: FRONT} | {f"{FRONT}.{folder}": folder for folder in FOLDERS},
     cmdclass={"build_py": BuildWithCorpus},
 )
