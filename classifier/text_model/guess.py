@@ -23,7 +23,6 @@ from . import ask as text_model
 from .features import judged
 from .user import OwnModel, read_own
 
-NO_BUCKET = ("unknown", "no_failure")
 SHOWN, ASKED = 3, 24
 """Lines of evidence shown; terms asked for to find them."""
 _KINDS = {
@@ -39,7 +38,7 @@ class Guess:
     ranked: list[tuple[str, float]]
     """All buckets with their calibrated probabilities, likeliest first."""
     threshold: float
-    """Probability from which on the first may be answered."""
+    """Probability from which on the model that decided answers where it is asked alone."""
     own: bool
     """Whether a model that the user trained decided."""
     terms: set[str]
@@ -58,17 +57,12 @@ class Guess:
         """Its probability."""
         return self.ranked[0][1]
 
-    @property
-    def sure(self) -> bool:
-        """Whether it is sure enough, and a failure, to be an answer."""
-        return self.bucket not in NO_BUCKET and self.probability >= self.threshold
-
     def told(self) -> str:
         """Return in one line what decided, for those who ask why."""
         terms = ", ".join(f"{spoken(term)} {weight:+.2f} (line {line})" for term, weight, line in self.reasons[:6])
         whose = "your model" if self.own else "text model"
         ranked = ", ".join(f"{bucket} {share:.2f}" for bucket, share in self.ranked[:4])
-        return f"{whose}: {ranked}; answers from {self.threshold:.2f} on; decided by {terms or 'no single term'}"
+        return f"{whose}: {ranked}; decided by {terms or 'no single term'}"
 
 
 class Guesser:
@@ -131,7 +125,7 @@ class Guesser:
         ranked: list[tuple[str, float]] = []
         threshold = 2.0
         if model is not None:
-            ranked, threshold = model.together(parts), model.threshold if self.alone else model.after_rules
+            ranked, threshold = model.together(parts), model.threshold
         own, root = False, 0
         if self._own is not None:
             mine, left, root = self._own.ask([part.terms for part in parts])

@@ -17,6 +17,8 @@ from .types import Candidate
 if TYPE_CHECKING:
     from ..text_model.guess import Guess, Guesser
 
+NO_BUCKET = ("unknown", "no_failure")
+"""What the text model may say that is no failure of a known kind."""
 GENERIC = "unspecified"
 """Cause of an answer that tells the bucket alone."""
 
@@ -46,9 +48,9 @@ class Known:
         """The text model, read when first asked for; None where it must not be asked."""
         return self._guesser() if self._guesser is not None else None
 
-    def answers(self, guess: Guess | None) -> bool:
-        """Tell whether a guess is sure enough to be the answer, and one that the caller wants to hear."""
-        if guess is None or not guess.sure or guess.bucket in self.ignore:
+    def answers(self, guess: Guess, least: float) -> bool:
+        """Tell whether a guess is sure enough to be the answer, names a failure, and one that the caller wants to hear."""
+        if guess.bucket in NO_BUCKET or guess.probability < least or guess.bucket in self.ignore:
             return False
         return not self.only or guess.bucket in self.only
 

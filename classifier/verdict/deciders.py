@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ..incidents.types import Incident
 from ..lines.types import Line, Trace
@@ -18,6 +19,9 @@ from .answer import Known, answer_for, answer_of_guess, chain_of, evidence_for, 
 from .case import LOUD, Case
 from .types import Candidate
 from .weigh import weigh
+
+if TYPE_CHECKING:
+    from ..text_model.guess import Guess
 
 WAITS = frozenset({"nccl_hang", "mqllmengine_stall", "client_connection", "performance_degradation"})
 """Buckets whose symptoms say that something waits: over as soon as requests are answered again."""
@@ -57,17 +61,64 @@ class Findings:
         return self.case.wrappers()
 
     @cached_property
-    def raised(self) -> list[Trace]:
-        """Exceptions that no rule explains, from before a stop from outside, at a level at which failures are told."""
+    def wrapper(self) -> Hit | None:
+        """The wrapper that says most: a death before «the engine is dead», and that before other software's words."""
         stop = self.case.stop
+        named = [
+            hit
+            for hit in self.wrappers
+            if hit.rule.cause and not _recovered(hit, self) and not (stop and hit.line.number >= stop)
+        ]
+        return max(named, key=_says, default=None)
+
+    @cached_property
+    def raised(self) -> list[Trace]:
+        """Exceptions that no rule explains, at a level at which failures are told, and that were not overcome."""
         return [
-            trace for trace in self.case.unexplained() if not (stop and trace.number >= stop) and trace.level in LOUD
+            trace
+            for trace in self.case.unexplained()
+            if trace.level in LOUD and not self._overcome(trace.number, bool(trace.frames))
         ]
 
     @cached_property
-    def fatal(self) -> list[Trace]:
-        """Those of them whose stack is there."""
-        return [trace for trace in self.raised if trace.frames]
+    def errors(self) -> list[Line]:
+        """Lines logged as errors that no rule explains, and that were not overcome."""
+        return [line for line in self.case.unexplained_errors() if not self._overcome(line.number)]
+
+    @property
+    def trouble(self) -> bool:
+        """Whether something went wrong that no rule explains."""
+        return bool(self.raised or self.errors)
+
+    @cached_property
+    def guess(self) -> Guess | None:
+        """What the text model takes the incident for; None where it has nothing to judge or must not be asked."""
+        guesser = self.known.guesser
+        return guesser.ask(self.incident, self.incident.errors, self.tail) if guesser is not None else None
+
+    def sure_guess(self, least: float) -> Guess | None:
+        """Return the guess where it names a failure with at least this probability, and one that may be answered."""
+        guess = self.guess
+        # A model of the user's own says itself from where on it is sure.
+        return (
+            guess if guess is not None and self.known.answers(guess, guess.threshold if guess.own else least) else None
+        )
+
+    def _overcome(self, number: int, fatal: bool = False) -> bool:
+        """Tell whether what stands on a line was followed by a stop from outside, or by the next step of the start.
+
+        Args:
+            number: The line.
+            fatal: Whether an exception with its stack stands there: a later mark of a start that never came up may be
+                that of another process.
+        """
+        case = self.case
+        if case.stop and number >= case.stop:
+            return True
+        if case.ready:
+            return number < case.ready
+        marks = [line for stage, line in case.stages.items() if stage != "shutdown"]
+        return not fatal and number < max(marks, default=0)
 
 
 def other_software(found: Findings) -> Diagnosis | None:
@@ -76,7 +127,7 @@ def other_software(found: Findings) -> Diagnosis | None:
         return None
     incident, tail = found.incident, found.tail
     if not (found.candidates or found.case.unexplained() or incident.errors):
-        return _no_failure(found, [], stopped=False, ready=False)
+        return _no_failure(found, stopped=False, ready=False)
     answer = answer_for("unknown", "unrecognised_failure", 0.6, "none", found.known, incident, None)
     answer.evidence = [evidence_of(item.hit, "telling") for item in found.candidates[:3]] or [
         line_evidence(line) for line in incident.errors[:3]
@@ -93,15 +144,14 @@ def model_alone(found: Findings) -> Diagnosis | None:
     known, case, incident = found.known, found.case, found.incident
     if not known.alone:
         return None
-    guesser = known.guesser
-    guess = guesser.ask(incident, incident.errors, found.tail) if guesser is not None else None
-    if guess is not None and known.answers(guess):
+    guess = found.guess
+    if guess is not None and known.answers(guess, guess.threshold):
         return answer_of_guess(guess, known, incident)
     if guess is None and silent_end(incident, found.tail):
         return answer_for("nccl_hang", "silent_distributed_init", policy.SILENT_END, "stage", known, incident, None)
     ready, stopped = case.came_up, bool(case.stop)
     if guess is None or (guess.bucket == "no_failure" and (ready or stopped or guess.probability >= guess.threshold)):
-        answer = _no_failure(found, [], stopped, ready, alternatives=False)
+        answer = _no_failure(found, stopped, ready, alternatives=False)
     else:
         answer = answer_for("unknown", "unrecognised_failure", 1 - guess.probability, "none", known, incident, None)
         answer.evidence = answer.tail = guess.evidence
@@ -111,6 +161,25 @@ def model_alone(found: Findings) -> Diagnosis | None:
         answer.alternatives = [(name, round(share, 3)) for name, share in guess.ranked[:4] if name != answer.bucket]
         answer.explanation.append(guess.told())
     return answer
+
+
+def surer_model(found: Findings) -> Diagnosis | None:
+    """The text model, where it is sure and the rules have no more than a weak one, or the engine's death."""
+    best = found.best
+    if best is not None:
+        least = policy.GUESS_OVER_WEAK if best.hit.rule.strength in ("weak", "guess") else 2.0
+        bucket = best.bucket
+    else:
+        wrapper = found.wrapper
+        if wrapper is None or wrapper.rule.bucket != "engine_dead":
+            return None
+        least, bucket = policy.GUESS_OVER_DEATH, wrapper.rule.bucket
+    if least > 1:
+        return None
+    guess = found.sure_guess(least)
+    if guess is None or guess.bucket == bucket:
+        return None
+    return _with_alternatives(answer_of_guess(guess, found.known, found.incident), found.candidates)
 
 
 def best_cause(found: Findings) -> Diagnosis | None:
@@ -147,25 +216,10 @@ def best_cause(found: Findings) -> Diagnosis | None:
 
 def lone_wrapper(found: Findings) -> Diagnosis | None:
     """A wrapper that names a cause, where no cause is in the log: a death, a failed start, a wait that never ended."""
-    stop = found.case.stop
-    named = [
-        hit
-        for hit in found.wrappers
-        if hit.rule.cause and not _recovered(hit, found) and not (stop and hit.line.number >= stop)
-    ]
-    if not named:
+    hit = found.wrapper
+    if hit is None:
         return None
-    # The wrapper that says most: a death before «the engine is dead», and that before other software's words.
-    hit = max(
-        named,
-        key=lambda item: (
-            item.rule.bucket != "unknown",
-            item.rule.bucket != "engine_dead",
-            policy.STRENGTH[item.rule.strength],
-            -item.line.number,
-        ),
-    )
-    if found.fatal and hit.rule.bucket == "engine_dead":
+    if hit.rule.bucket == "engine_dead" and any(trace.frames for trace in found.raised):
         return None
     answer = answer_for(hit.rule.bucket, hit.rule.cause, policy.WRAPPER, "rule", found.known, found.incident, hit)
     answer.evidence = [evidence_of(hit, "cause")]
@@ -173,17 +227,19 @@ def lone_wrapper(found: Findings) -> Diagnosis | None:
     return _with_alternatives(answer, found.candidates)
 
 
-def failed_start(found: Findings) -> Diagnosis | None:
-    """An exception that no rule explains, in a server that did not come up."""
-    if not found.fatal or found.case.came_up:
+def unexplained_trouble(found: Findings) -> Diagnosis | None:
+    """Exceptions and logged errors that no rule explains and that nothing shows to be overcome: never «no failure»."""
+    if not found.trouble:
         return None
-    return _with_alternatives(_unknown(found, found.fatal, 0.5), found.candidates, "engine_bug")
+    came_up = found.case.came_up
+    confidence = policy.UNEXPLAINED_AFTER_READY if came_up else policy.UNEXPLAINED
+    return _with_alternatives(_unknown(found, confidence), found.candidates, *(("engine_bug",) if found.raised else ()))
 
 
 def silent_start(found: Findings) -> Diagnosis | None:
     """A log that simply stops in distributed start-up."""
     incident, tail = found.incident, found.tail
-    if found.fatal or not silent_end(incident, tail):
+    if not silent_end(incident, tail):
         return None
     answer = answer_for("nccl_hang", "silent_distributed_init", policy.SILENT_END, "stage", found.known, incident, None)
     answer.evidence = [line_evidence(tail[-1])] if tail else []
@@ -194,36 +250,19 @@ def silent_start(found: Findings) -> Diagnosis | None:
     return _with_alternatives(answer, found.candidates)
 
 
-def raised_in_excerpt(found: Findings) -> Diagnosis | None:
-    """An exception in an excerpt, which may be the last line of a traceback and no more."""
-    raised = found.fatal or [trace for trace in found.raised if trace.kind]
-    if not raised or found.incident.stages or found.case.stop:
-        return None
-    return _with_alternatives(_unknown(found, raised, 0.45), found.candidates, "engine_bug")
-
-
-def error_in_excerpt(found: Findings) -> Diagnosis | None:
-    """An error line that no rule explains, in an excerpt."""
-    errors = found.case.unexplained_errors()
-    if not errors or found.case.came_up or found.case.stop or found.incident.stages:
-        return None
-    return _with_alternatives(_unknown(found, found.fatal, 0.4, errors), found.candidates)
-
-
 def no_failure(found: Findings) -> Diagnosis:
     """Nothing speaks for a failure."""
-    return _no_failure(found, found.fatal, bool(found.case.stop), found.case.came_up)
+    return _no_failure(found, bool(found.case.stop), found.case.came_up)
 
 
 DECIDERS: tuple[Callable[[Findings], Diagnosis | None], ...] = (
     other_software,
     model_alone,
+    surer_model,
     best_cause,
     lone_wrapper,
-    failed_start,
+    unexplained_trouble,
     silent_start,
-    raised_in_excerpt,
-    error_in_excerpt,
     no_failure,
 )
 """In the order in which they are asked; the last one always answers."""
@@ -235,6 +274,11 @@ def silent_end(incident: Incident, tail: list[Line]) -> bool:
         return False
     last = max(span.line for span in incident.stages)
     return bool(tail) and tail[-1].number - last <= 60
+
+
+def _says(hit: Hit) -> tuple[bool, bool, float, int]:
+    bucket = hit.rule.bucket
+    return bucket != "unknown", bucket != "engine_dead", policy.STRENGTH[hit.rule.strength], -hit.line.number
 
 
 def _recovered(hit: Hit, found: Findings) -> bool:
@@ -250,9 +294,7 @@ def _recovered(hit: Hit, found: Findings) -> bool:
     return hit.rule.bucket in WAITS and last < answered
 
 
-def _no_failure(
-    found: Findings, fatal: list[Trace], stopped: bool, ready: bool, alternatives: bool = True
-) -> Diagnosis:
+def _no_failure(found: Findings, stopped: bool, ready: bool, alternatives: bool = True) -> Diagnosis:
     incident = found.incident
     errors = found.case.unexplained_errors()
     if stopped:
@@ -263,8 +305,6 @@ def _no_failure(
         cause, confidence = "still_starting", 0.85
     else:
         cause, confidence = "nothing_found", 0.7
-    if fatal:
-        confidence -= 0.15
     if errors:
         confidence -= 0.04
     decided_by = "stage" if incident.stages else "none"
@@ -279,20 +319,23 @@ def _no_failure(
     return _with_alternatives(answer, found.candidates) if alternatives else answer
 
 
-def _unknown(found: Findings, traces: list[Trace], confidence: float, errors: list[Line] | None = None) -> Diagnosis:
-    known, incident, tail = found.known, found.incident, found.tail
-    guesser = known.guesser
-    guess = guesser.ask(incident, incident.errors, tail) if guesser is not None else None
-    if guess is not None and known.answers(guess):
+def _unknown(found: Findings, confidence: float) -> Diagnosis:
+    """Return what the text model makes of unexplained trouble, where it is sure; else that it is unknown, and the lines."""
+    known, incident = found.known, found.incident
+    guess = found.sure_guess(policy.GUESS)
+    if guess is not None:
         return answer_of_guess(guess, known, incident)
     answer = answer_for("unknown", "unrecognised_failure", confidence, "none", known, incident, None)
     telling = [
         Evidence(trace.number, trace.raw or trace.text or trace.stack()[-160:], trace.process, "telling", trace.count)
-        for trace in traces[:5]
+        for trace in found.raised[:5]
     ]
-    telling += [line_evidence(line) for line in (errors or [])[:5]]
+    shown = {item.line for item in telling}
+    telling += [line_evidence(line) for line in found.errors if line.number not in shown][:5]
     answer.evidence = telling[:3]
-    answer.tail = telling or [line_evidence(line) for line in tail[-5:]]
+    answer.tail = telling or [line_evidence(line) for line in found.tail[-5:]]
+    if found.guess is not None:
+        answer.explanation.append(found.guess.told())
     return answer
 
 
