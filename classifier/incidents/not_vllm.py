@@ -14,6 +14,33 @@ SIGNS = (
     b"openai", b"/v1/", b":8000", b"port=8000", b"uvicorn", b"info:     ", b"error:    ", b"chat_template", b"chat template",
 )  # fmt: skip
 """Words of which at least one stands in whatever vLLM, its parts or its clients print, in lower case."""
+ENGINES = {
+    "SGLang": (b"/sglang/", b"sglang.launch_server", b"sglang.srt", b"sgl_kernel"),
+    "LMDeploy": (b"/lmdeploy/", b"lmdeploy - ", b"lmdeploy serve"),
+    "Text Generation Inference": (b"text_generation_server", b"text-generation-launcher", b"text_generation_launcher", b"text_generation_router"),
+    "TensorRT-LLM": (b"/tensorrt_llm/", b"[trt-llm]", b"trtllm-serve", b"[tensorrt-llm]"),
+    "llama.cpp": (b"llama_model_load", b"llama_init_from_model", b"/llama_cpp/", b"llama-server", b"ggml_cuda_init", b"ggml_backend"),
+    "Ollama": (b'msg="llama runner', b"ollama serve", b"ollama_host", b"/ollama/"),
+    "MLC LLM": (b"/mlc_llm/", b"mlc_llm serve"),
+    "LightLLM": (b"/lightllm/",),
+    "KTransformers": (b"/ktransformers/",),
+    "MindIE": (b"/mindieservice", b"mindie_llm"),
+    "ComfyUI": (b"/comfyui/",),
+}  # fmt: skip
+"""Other engines with a part of vLLM's vocabulary: what stands in their logs, in lower case."""
+_OURS = (
+    b"/vllm/",
+    b"vllm serve",
+    b"vllm api server",
+    b"vllm.entrypoints",
+    b"enginecore",
+    b"vllm engine",
+    b"vllm_",
+    b"(vllmworker",
+    b"import vllm",
+    b"from vllm",
+)
+"""What only vLLM itself, or a program that runs it, prints."""
 SHORT = 6
 """Lines below which a log is somebody's excerpt, and says nothing by what it lacks."""
 
@@ -23,3 +50,13 @@ def is_foreign(sample: bytes, tail: bytes, lines: int) -> bool:
     if lines < SHORT:
         return False
     return not any(sign in part for part in (sample.lower(), tail.lower()) for sign in SIGNS)
+
+
+def other_engine(sample: bytes, tail: bytes) -> str:
+    """Return the name of the engine whose log it is, by its beginning and its end; "" for vLLM's, and where none shows."""
+    parts = (sample.lower(), tail.lower())
+    if any(sign in part for part in parts for sign in _OURS):
+        return ""
+    counts = {name: sum(part.count(sign) for part in parts for sign in signs) for name, signs in ENGINES.items()}
+    name = max(counts, key=counts.__getitem__)
+    return name if counts[name] else ""

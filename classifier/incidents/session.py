@@ -25,7 +25,7 @@ from ..lines.types import Line, Trace
 from ..matching.match import TraceRules, match_line
 from ..matching.scan import Scanner, SteadyScanner
 from ..matching.types import Hit
-from .not_vllm import is_foreign
+from .not_vllm import is_foreign, other_engine
 from .servers import Servers
 from .stages import begins, engine_of_traces, reached, time_stages
 from .types import Incident, StageSpan
@@ -399,6 +399,7 @@ class Analysis:
         self._close_incident(self.lines)
         if len(self._incidents) == 1 and not self.incident.stages:
             self.incident.foreign = is_foreign(self._sample, self._tail.data, self.lines)
+            self.incident.engine = other_engine(self._sample, self._tail.data)
         return self._incidents
 
     def _last_of_frequent(self) -> None:

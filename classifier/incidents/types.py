@@ -45,5 +45,7 @@ class Incident:
     """The container that printed it, where a log shows several servers."""
     foreign: bool = False
     """Whether nothing in the log is vLLM's, of its parts or of its clients."""
+    engine: str = ""
+    """The other engine whose log it is (SGLang, llama.cpp …); "" for vLLM's."""
     tail: list[Line] = field(default_factory=list)
     """The server's last lines, where it is not the first one of its log."""

@@ -123,9 +123,10 @@ class Findings:
 
 def other_software(found: Findings) -> Diagnosis | None:
     """In another program's log rules are no more than a hint, unless the words are vLLM's own."""
-    if not found.incident.foreign or (found.best is not None and found.best.hit.rule.source.startswith("vllm")):
-        return None
     incident, tail = found.incident, found.tail
+    own_words = found.best is not None and found.best.hit.rule.source.startswith("vllm")
+    if not incident.engine and (not incident.foreign or own_words):
+        return None
     if not (found.candidates or found.case.unexplained() or incident.errors):
         return _no_failure(found, stopped=False, ready=False)
     answer = answer_for("unknown", "unrecognised_failure", 0.6, "none", found.known, incident, None)
@@ -133,9 +134,8 @@ def other_software(found: Findings) -> Diagnosis | None:
         line_evidence(line) for line in incident.errors[:3]
     ]
     answer.tail = answer.evidence or [line_evidence(line) for line in tail[-5:]]
-    answer.notes.append(
-        "Nothing in this log is vLLM's. If it is, give more of it: the lines before these tell what was started."
-    )
+    whose = f"This is a log of {incident.engine}, not of vLLM." if incident.engine else "Nothing in this log is vLLM's."
+    answer.notes.append(f"{whose} If it is, give more of it: the lines before these tell what was started.")
     return _with_alternatives(answer, found.candidates)
 
 
