@@ -26,6 +26,9 @@ QUOTED = -1.6
 QUIET = -0.25
 """What is said at INFO or WARNING goes behind the same words said as an error: the process could live with it."""
 
+QUIET_LEAD = 1.5
+"""Points by which what was said at INFO or WARNING must lead an error of another kind to be the cause all the same."""
+
 BURST = -0.6
 """A server that is full for a moment is healthy: the queue at the end of the log is shorter than the bucket's ``burst_below``."""
 

@@ -78,11 +78,11 @@ def overruled(case: Case, hit: Hit) -> str:
         return "printed by the logging module about itself"
     if not case.stands(hit):
         return "something harmless explains it, or its conditions do not hold"
-    if hit.rule.scope == "request":
-        return ""
     number = hit.line.number
+    overcome = bool(case.ready) and max(hit.last, number) < case.ready
+    if hit.rule.scope == "request":
+        # Without a logger's level it may be a client's line, out of order.
+        return "before the server came up all the same" if overcome and hit.line.level in QUIET else ""
     if case.stop and number >= case.stop and not (0 < case.first_wrapper < case.stop):
         return "after the shutdown began"
-    if case.ready and max(hit.last, number) < case.ready:
-        return "before the server came up all the same"
-    return ""
+    return "before the server came up all the same" if overcome else ""

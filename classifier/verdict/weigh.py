@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..matching.types import Hit
 from . import policy
-from .case import Case
+from .case import QUIET, Case
 from .signals import SIGNALS, overruled
 from .types import Candidate
 
@@ -16,10 +16,28 @@ def weigh(case: Case) -> list[Candidate]:
     """
     found = [judge(case, hit) for hit in case.incident.hits if hit.rule.role == "cause" and not overruled(case, hit)]
     found.sort(key=lambda candidate: (-candidate.score, candidate.hit.line.number))
+    # What a process says at INFO or WARNING it could live with: next to an error of another kind it is no cause.
+    loudest = next((candidate for candidate in found if _loud(candidate)), None)
+    if loudest is not None:
+        found.sort(key=lambda candidate: _outspoken(candidate, loudest))
     best: dict[tuple[str, str], Candidate] = {}
     for candidate in found:
         best.setdefault((candidate.bucket, candidate.cause), candidate)
     return list(best.values())
+
+
+def _quiet(candidate: Candidate) -> bool:
+    return candidate.hit.line.level in QUIET
+
+
+def _outspoken(candidate: Candidate, loudest: Candidate) -> bool:
+    """Tell whether a quiet candidate goes behind an error of another kind."""
+    lead = candidate.score - loudest.score
+    return _quiet(candidate) and candidate.bucket != loudest.bucket and lead < policy.QUIET_LEAD
+
+
+def _loud(candidate: Candidate) -> bool:
+    return not _quiet(candidate) and candidate.hit.rule.scope != "request" and candidate.score >= policy.ACCEPT
 
 
 def judge(case: Case, hit: Hit) -> Candidate:
