@@ -151,7 +151,8 @@ def _threshold(top: Any, told: Any, weight: Any) -> float:
     import numpy as np
 
     order = np.argsort(-top, kind="stable")
-    share = np.cumsum((told * weight)[order]) / np.cumsum(weight[order])
+    # Of a fold in which nothing was left out, all weights are 0: it says nothing.
+    share = np.cumsum((told * weight)[order]) / np.maximum(np.cumsum(weight[order]), 1e-9)
     enough = np.nonzero(share >= PRECISION)[0]
     return (
         round(min(MOST_THRESHOLD, max(LEAST_THRESHOLD, float(top[order][enough[-1]]))), 3)

@@ -13,11 +13,11 @@ pytest.importorskip("sklearn")
 
 from vllm_triage.classifier.text_model.user import FILE, read_own
 from vllm_triage.training.examples.labelled import Case, read_cases
-from vllm_triage.training.examples.row import Row
+from vllm_triage.training.examples.row import Row, write_rows
 from vllm_triage.training.user_model.export import write
 from vllm_triage.training.user_model.fit import fit_user_model
 from vllm_triage.training.user_model.model import UserModel
-from vllm_triage.training.user_model.negatives import Negative, negatives
+from vllm_triage.training.user_model.negatives import SHIPPED, Negative, background, negatives, rows_of_rules
 from vllm_triage.training.user_model.training_set import OwnSet, own_set
 from vllm_triage.training.user_model.validate import Validation, validate
 
@@ -218,3 +218,24 @@ def test_terms_are_kept_by_their_checksum(model: UserModel, rows: OwnSet) -> Non
     keys = model.vocabulary.keys
     assert keys == sorted(set(keys))
     assert zlib.crc32(rows.rows[0].units[0][0].encode()) in keys
+
+
+def test_a_wheel_has_the_rows_ready_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where they were written when it was built, neither rule files nor recorded logs are read."""
+    made = [Row("ValueError: rank", "lora", "a", "rule"), Row("ValueError: other", "no_gpu", "b", "recorded")]
+    shipped = tmp_path / SHIPPED.name
+    write_rows(shipped, made)
+    monkeypatch.setattr("vllm_triage.training.user_model.negatives.SHIPPED", shipped)
+    background.cache_clear()
+    try:
+        assert background() == tuple(made)
+        assert rows_of_rules() == made[:1]
+    finally:
+        background.cache_clear()
+
+
+def test_one_failure_a_bucket_is_validated_without_a_warning(against: Sequence[Negative]) -> None:
+    """A fold may hold no log of the user's: what it says then weighs nothing."""
+    items = [("lora", log("AcmeError", "lease lost")), ("acme_quota", log("QuotaError", "no budget left"))]
+    _, _, threshold = validate(own_set(cases(*items), KNOWN).rows, against)
+    assert 0.5 <= threshold <= 0.95
