@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -18,19 +19,49 @@ FOLDERS = ("classifier", "corpus", "service", "training")
 """Its sub-packages, which stand beside it."""
 
 
+PRODUCT = ("evaluate", "examples", "user_model")
+"""Rooms of training that `vllm-triage train` and `evaluate` need. The others are the workshop: they make what is shipped."""
+LOGS = ("written/kv-cache-too-small.log",)
+"""Logs of the corpus that the product shows: the page's example, and the API's."""
+
+
 def packages() -> list[str]:
-    """Every package below the four folders, found rather than listed, so that a new one cannot be forgotten."""
+    """Return every package that is installed, found rather than listed, so that a new one cannot be forgotten."""
     found = [name for folder in FOLDERS for name in (folder, *(f"{folder}.{sub}" for sub in find_packages(folder)))]
     homes = {initial.parent for name in found for initial in (ROOT / name.replace(".", "/")).glob("__init__.py")}
     for module in sorted(module for folder in FOLDERS for module in (ROOT / folder).rglob("*.py")):
         if module.parent not in homes:
             # setuptools would leave the module out of the wheel without a word.
             sys.exit(f"{module.relative_to(ROOT)}: its folder needs an __init__.py")
-    return [FRONT, *(f"{FRONT}.{name}" for name in found)]
+    return [FRONT, *(f"{FRONT}.{name}" for name in found if not workshop(name.split(".")))]
+
+
+def workshop(parts: Sequence[str]) -> bool:
+    """Tell whether a package or a path belongs to what makes the product: it stays in the repository and the sdist."""
+    return parts[0] == "training" and len(parts) > 1 and parts[1] not in PRODUCT
+
+
+def data() -> dict[str, list[str]]:
+    """Return the files beside the modules by package: all that lie there, of the corpus's logs those that are shown."""
+    found: dict[str, list[str]] = {f"{FRONT}.{folder}": [] for folder in FOLDERS} | {FRONT: ["py.typed"]}
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*")):
+            name = path.relative_to(ROOT / folder).as_posix()
+            made = "__pycache__" in path.parts or name.startswith("compiled/")
+            shown = not name.startswith("logs/") or name.removeprefix("logs/") in LOGS
+            if (
+                path.is_file()
+                and path.suffix != ".py"
+                and not made
+                and shown
+                and not workshop((folder, *path.relative_to(ROOT / folder).parts))
+            ):
+                found[f"{FRONT}.{folder}"].append(name)
+    return found
 
 
 class BuildWithCorpus(build_py):
-    """Adds the compiled corpus to a wheel.
+    """Adds to a wheel what is made of the corpus: its compiled form, and the examples that `vllm-triage train` needs.
 
     An editable install reads the TOML files themselves, so that an edited rule counts at once.
     """
@@ -43,19 +74,34 @@ class BuildWithCorpus(build_py):
             shutil.rmtree(built)
         super().run()
         if not self.editable_mode:
-            compile_into(built / "corpus" / "compiled")
+            parent = importable()
+            compile_into(built / "corpus" / "compiled", parent)
+            write_rows(built, parent)
 
 
-def compile_into(target: Path) -> None:
-    """Compile the corpus into ``target``, with the compiler as it stands in the folder: nothing is installed yet."""
+def importable() -> str:
+    """Return the name under which the folders can be imported as they stand: nothing is installed yet."""
     # A bare parent: relative imports between the four folders work as in the installed package.
     parent = ModuleType("vllm_triage_in_build")
     parent.__path__ = [str(ROOT)]
     sys.modules[parent.__name__] = parent
-    import_module(f"{parent.__name__}.corpus.compiler").compile_corpus(ROOT / "corpus", target)
-    import_module(f"{parent.__name__}.classifier.patterns.precompiled").write(
-        target / "patterns.marshal", expressions(parent.__name__)
-    )
+    return parent.__name__
+
+
+def compile_into(target: Path, package: str) -> None:
+    """Compile the corpus into ``target``."""
+    import_module(f"{package}.corpus.compiler").compile_corpus(ROOT / "corpus", target)
+    import_module(f"{package}.classifier.patterns.precompiled").write(target / "patterns.marshal", expressions(package))
+
+
+def write_rows(built: Path, package: str) -> None:
+    """Write the rows that a user's model is held against: the logs and the code that they are made of stay behind."""
+    # The corpus that was compiled just now serves; reading the rule files again would take seconds.
+    import_module(f"{package}.corpus.store").HERE = str(built / "corpus")
+    rows = import_module(f"{package}.training.text_model.rows.dataset").rows_beside(())
+    negatives = import_module(f"{package}.training.user_model.negatives")
+    folder = built / "training" / "user_model"
+    import_module(f"{package}.training.examples.row").write_rows(folder / negatives.SHIPPED.name, rows)
 
 
 def expressions(package: str) -> list[tuple[str | bytes, int]]:
@@ -80,6 +126,7 @@ def expressions(package: str) -> list[tuple[str | bytes, int]]:
 
 setup(
     packages=packages(),
+    package_data=data(),
     package_dir={FRONT: FRONT} | {f"{FRONT}.{folder}": folder for folder in FOLDERS},
     cmdclass={"build_py": BuildWithCorpus},
 )

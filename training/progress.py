@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -13,20 +13,14 @@ LEAST = 8
 """Steps below which a bar would only flicker."""
 
 
-def track(items: Sequence[Item], text: str) -> Iterator[Item]:
-    """Yield the items; on a terminal show how many are done and how long the rest takes."""
+def track(items: Sequence[Item], text: str) -> Iterable[Item]:
+    """Return the items; where a terminal watches, iterating shows how many are done and how long the rest takes."""
     if not _on_terminal() or len(items) < LEAST:
-        yield from items
-        return
+        return items
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import track as bar
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(text, total=len(items))
-        for item in items:
-            yield item
-            bar.advance(task)
+    return bar(items, text, console=Console(stderr=True), transient=True)
 
 
 @contextmanager

@@ -166,6 +166,7 @@ def test_the_image_copies_what_is_there_and_nothing_runs_as_root():
     assert copied
     assert [] == [name for name in copied if not (ROOT / name).exists()]
     assert [] == [name for name in copied if f"!{name}" not in ignored]
+    assert {"vllm_triage", "classifier", "corpus", "service", "training"} <= set(copied)
     assert "\nUSER 10001:10001\n" in last
     assert "--require-hashes" in text
     assert "\nHEALTHCHECK " in last

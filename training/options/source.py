@@ -1,4 +1,4 @@
-"""The Python files of one release, read from the archive that ``fetch`` made, or from a folder."""
+"""The Python files of one release, read from the archive that ``fetch`` made."""
 
 from __future__ import annotations
 
@@ -21,12 +21,6 @@ class Tree:
         """Read the archive of one release."""
         with zipfile.ZipFile(path) as archive:
             return cls({name: archive.read(name) for name in archive.namelist()})
-
-    @classmethod
-    def from_folder(cls, folder: Path) -> Tree:
-        """Read all Python files below ``folder``, which holds the package's own folder."""
-        found = sorted(path for path in folder.rglob("*.py") if path.is_file())
-        return cls({path.relative_to(folder).as_posix(): path.read_bytes() for path in found})
 
     def __contains__(self, path: str) -> bool:
         return path in self._files

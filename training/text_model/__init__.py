@@ -1,1 +1,1 @@
-"""Trains the text model: rows from vLLM's releases and the rules in, a compact file for the classifier out."""
+"""Makes the shipped text model: rows from vLLM's releases, the rules and recorded logs in, a compact file for the classifier out."""

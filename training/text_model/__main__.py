@@ -14,10 +14,10 @@ from typing import Any
 
 from ...classifier.api import Triage
 from ...classifier.text_model.ask import FOLDER
+from ..examples.row import digest_of, later, read_rows, through, write_rows
 from ..progress import steps
-from .fit.choose import EARLIER
+from .fit.choose_settings import EARLIER
 from .fit.train import LATER
-from .rows.row import digest_of, later, read_rows, through, write_rows
 
 
 def main() -> int:
@@ -71,7 +71,7 @@ def _build(options: argparse.Namespace) -> None:
 
 def _train(options: argparse.Namespace) -> None:
     from .fit.export import export, keep
-    from .fit.fit import Settings
+    from .fit.fitted import Settings
     from .fit.train import train
 
     rows = read_rows(options.rows)
@@ -88,12 +88,12 @@ def _train(options: argparse.Namespace) -> None:
 
 
 def _evaluate(options: argparse.Namespace) -> None:
-    from .evaluate.baselines import baselines
-    from .evaluate.card import Card, write_card
-    from .evaluate.comparisons import BOTH, hidden, table
-    from .evaluate.evaluate import Score, by_engine
-    from .evaluate.report_text import beside, misses, versus
-    from .rows.labelled import read_cases
+    from ..evaluate.baselines import baselines
+    from ..evaluate.report_text import beside, misses, versus
+    from ..evaluate.score import Score, by_engine
+    from ..examples.labelled import read_cases
+    from .card.card import Card, write_card
+    from .card.comparisons import BOTH, hidden, table
 
     folder = str(options.model)
     about: dict[str, Any] = json.loads((options.model / "text.json").read_text(encoding="utf-8"))

@@ -1,1 +1,1 @@
-"""A model of a user's own logs, on top of the shipped one."""
+"""A model of a user's own logs, which is asked before the shipped one."""

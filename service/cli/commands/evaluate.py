@@ -13,8 +13,8 @@ from ..arguments import _share as share
 from ..arguments import add_engine, add_rules
 
 if TYPE_CHECKING:
-    from ....training.text_model.evaluate.evaluate import Score
-    from ....training.text_model.rows.labelled import Case
+    from ....training.evaluate.score import Score
+    from ....training.examples.labelled import Case
 
 ENGINES = ("auto", "rules", "model")
 EXIT_GOOD, EXIT_BELOW, EXIT_USAGE = 0, 1, 2
@@ -71,14 +71,16 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
+    from ....training.evaluate import report_text as tables
+    from ....training.evaluate.comparison import compare
+    from ....training.evaluate.score import by_engine
+    from ....training.evaluate.score import score as answers_of
+    from ....training.examples.labelled import check_buckets, read_cases
     from ....training.progress import track
-    from ....training.text_model.evaluate import evaluate
-    from ....training.text_model.evaluate import report_text as tables
-    from ....training.text_model.rows.labelled import check_buckets, read_cases
 
     if options.out is not None:
         # Said before the work rather than after it.
-        from ....training.text_model.evaluate import plots
+        from ....training.evaluate import plots
 
         plots.check()
     engine = _engine(options, options.engine, options.model)
@@ -87,12 +89,12 @@ def _evaluate(options: argparse.Namespace) -> int:
     known = {*engine.corpus.buckets(), *engine.own_buckets, *(other.own_buckets if other else ())}
     check_buckets(cases, known)
     name = _name(options.engine, options.model)
-    score = evaluate.score(name, track(cases, "answering"), evaluate.by_engine(engine))
+    score = answers_of(name, track(cases, "answering"), by_engine(engine))
     parts = [tables.summary(score, options.misses)]
     data: dict[str, Any] = {"result": tables.as_data(score)}
     if other is not None:
-        second = evaluate.score(options.against, track(cases, "answering again"), evaluate.by_engine(other))
-        found = evaluate.compare(score, second)
+        second = answers_of(options.against, track(cases, "answering again"), by_engine(other))
+        found = compare(score, second)
         parts.append(tables.versus(score, second, found))
         data["against"] = {**tables.as_data(second), "comparison": tables.as_comparison(found)}
     if options.baselines:
@@ -134,10 +136,10 @@ def _name(engine: str, model: str) -> str:
 
 def _baselines(options: argparse.Namespace, cases: list[Case]) -> list[Score]:
     from ....classifier.errors import InputError
+    from ....training.evaluate.baselines import baselines
+    from ....training.evaluate.score import score
+    from ....training.examples.row import read_rows
     from ....training.progress import track
-    from ....training.text_model.evaluate.baselines import baselines
-    from ....training.text_model.evaluate.evaluate import score
-    from ....training.text_model.rows.row import read_rows
     from ....training.user_model.negatives import rows_of_rules
 
     try:
@@ -157,7 +159,7 @@ def _tell(options: argparse.Namespace, text: str, data: dict[str, Any], score: S
         _write(options.json, written)
     if options.out is None:
         return
-    from ....training.text_model.evaluate import plots
+    from ....training.evaluate import plots
 
     options.out.mkdir(parents=True, exist_ok=True)
     _write(options.out / "report.txt", text)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from ..arguments import add_rules
 
 if TYPE_CHECKING:
-    from ....training.user_model.fit import Validation
-    from ....training.user_model.rows import OwnSet
+    from ....training.user_model.training_set import OwnSet
+    from ....training.user_model.validate import Validation
 
 LOGS = """\
 LOGS is one of
@@ -68,10 +68,12 @@ def _parser() -> argparse.ArgumentParser:
 def _train(options: argparse.Namespace) -> int:
     from ....classifier.api import Triage
     from ....classifier.errors import InputError
-    from ....training.text_model.rows.labelled import read_cases
-    from ....training.user_model.fit import beside_rows, fit_layer, validate
-    from ....training.user_model.negatives import background
-    from ....training.user_model.rows import own_set
+    from ....training.examples.labelled import read_cases
+    from ....training.user_model.export import write
+    from ....training.user_model.fit import fit_user_model
+    from ....training.user_model.negatives import background, negatives
+    from ....training.user_model.training_set import own_set
+    from ....training.user_model.validate import validate
 
     import_needed()
     for path in options.rules:
@@ -87,13 +89,13 @@ def _train(options: argparse.Namespace) -> int:
         raise InputError("; ".join(["nothing to train on", *made.warnings]))
     if not any(bucket not in ("no_failure", "unknown") for bucket in made.buckets):
         raise InputError("nothing to train on: no log is labelled with a failure")
-    beside = beside_rows(background(), made.buckets)
-    checked, temperature, threshold = validate(made.rows, beside)
-    layer = fit_layer(made.rows, beside)
-    layer.temperature, layer.threshold = temperature, threshold
-    path = layer.write(options.out, made, checked)
+    against = negatives(background(), made.buckets)
+    checked, temperature, threshold = validate(made.rows, against)
+    model = fit_user_model(made.rows, against)
+    model.temperature, model.threshold = temperature, threshold
+    path = write(model, options.out, made, checked)
     decided = _decided(made, rules)
-    _tell(made, checked, decided, path, layer.threshold)
+    _tell(made, checked, decided, path, threshold)
     if options.json is not None:
         data = {"logs": len(made.rows), "copies": made.copies, "warnings": made.warnings, "validation": checked.as_data(),
                 "threshold": threshold, "rules": {"right": decided[0], "otherwise": decided[1]}}  # fmt: skip
@@ -120,7 +122,7 @@ def _decided(made: OwnSet, rules: Any) -> tuple[int, int]:
 
 
 def _tell(made: OwnSet, checked: Validation, decided: tuple[int, int], path: Path, threshold: float) -> None:
-    from ....training.text_model.evaluate.evaluate import interval
+    from ....training.evaluate.statistics import interval
 
     for warning in made.warnings:
         print(f"warning: {warning}", file=sys.stderr)

@@ -19,7 +19,7 @@ REST = 60.0
 """Seconds after which a worker without work ends."""
 PIPE = 1 << 18
 """Bytes that may wait on their way to a worker."""
-MODULE = f"{__package__}.child"
+MODULE = f"{__package__}.worker"
 
 Event = tuple[bytes, dict[str, Any]]
 """Kind of a frame (frames.py), and its content."""

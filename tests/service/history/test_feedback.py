@@ -9,8 +9,8 @@ import pytest
 from tests.service.history.reports import report
 from vllm_triage.classifier.api import shared
 from vllm_triage.classifier.report.contract import as_dict
-from vllm_triage.training.text_model.rows.dataset import read_units
-from vllm_triage.training.text_model.rows.row import Row
+from vllm_triage.training.examples.row import Row
+from vllm_triage.training.examples.terms import read_units
 
 RECORDED = Path(__file__).parents[3] / "corpus" / "logs" / "recorded" / "0.32.0"
 OURS = ("kv_cache_oom", "kv_cache_oom/context_exceeds_cache")

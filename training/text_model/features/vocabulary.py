@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..rows.row import Row
+from ...examples.row import Row
 
 GRAM_PREFIX = "g:"
 COMMON = 10

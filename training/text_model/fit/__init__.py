@@ -1,1 +1,1 @@
-"""Fits the model, chooses its settings, calibrates and exports it."""
+"""Fits the model, chooses its settings, learns its confidence, exports it."""

@@ -9,8 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ....classifier.text_model.shipped import FORMAT
-from .fit import Fitted
+from ....classifier.text_model.shipped import FORMAT, TextModel
+from .fitted import Fitted
 
 
 def packed(model: Fitted) -> bytes:
@@ -43,6 +43,11 @@ def export(model: Fitted, folder: Path, about: dict[str, Any]) -> str:
     (folder / "text.bin").write_bytes(data)
     (folder / "text.json").write_text(json.dumps(told, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return digest
+
+
+def as_shipped(model: Fitted) -> TextModel:
+    """Return the model as the classifier reads it."""
+    return TextModel(packed(model), described(model))
 
 
 def keep(model: Fitted, path: Path) -> str:

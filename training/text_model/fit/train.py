@@ -12,17 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from ....classifier.facts.versions import version_key
+from ...examples.row import OF_RULES, Row, digest_of, later
 from ..rows.dataset import CORPUS, SEED, Grown, with_terms
 from ..rows.other_software import other_logs
 from ..rows.recorded import LabelledLog, recorded_logs
-from ..rows.row import OF_RULES, Row, digest_of, later
 from . import confidence
-from . import threshold as after_rules
-from .cases import compose, of_logs, verdicts
-from .choose import CHOICE, EARLIER
+from . import threshold_after_rules as after_rules
+from .choose_settings import CHOICE, EARLIER
+from .composed_logs import around, compose, of_logs, verdicts
 from .confidence import ABSTAINS, Verdict
 from .export import export
-from .fit import Fitted, Settings, around, fit_grown, fold_of
+from .fit import fit_grown
+from .fitted import Fitted, Settings
+from .folds import fold_of
 
 FOLDS, FAULT_FOLDS = 2, 3
 """Parts by message, each of which is left out once; parts by fault, of which :data:`LEFT_OUT` are left out."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ....corpus.stages import STAGES
-from .row import Row
+from ...examples.row import Row
 from .stacks import above, below
 
 _FIGURE = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")

@@ -1,24 +1,18 @@
-"""The training set: rows from releases, rules, recorded logs and other software, and the terms read out of each."""
+"""The training set: rows from releases, rules, recorded logs and other software, and what life makes of each."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
-from functools import cache
 from pathlib import Path
 
 from ....classifier.api import Triage
-from ....classifier.incidents.session import Analysis, Engine
-from ....classifier.incidents.types import Incident
-from ....classifier.input.read import read_blocks
-from ....classifier.lines.types import Line, Trace
-from ....classifier.text_model.features import Unit, judged, units
-from ....corpus.store import load
+from ...examples.row import Row
+from ...examples.terms import judged_parts, terms
 from .augment import variants
 from .other_software import other_rows
 from .recorded import log_rows, recorded_logs
 from .releases import release_rows
-from .row import Row
 from .rules import Known, read_buckets, rule_rows
 
 SEED = 20261121
@@ -66,39 +60,3 @@ def grow(rows: Iterable[Row], salt: str = "") -> list[Row]:
 def with_terms(rows: Iterable[Row], salt: str = "") -> Grown:
     """Return rows and their variants with the terms of each; those that have none are left out."""
     return [(row, found) for row in grow(rows, salt) if (found := terms(row))]
-
-
-def terms(row: Row) -> list[str]:
-    """Return the terms of a row: those of the first thing in it that the classifier would judge."""
-    found = read_units(row.text, row.stage)
-    return sorted(found[0].terms) if found else []
-
-
-def read_units(text: str, stage: str = "") -> list[Unit]:
-    """Return what the classifier judges a piece of log by, with all rules silent."""
-    incident, traces, beside = judged_parts(text)
-    return units(traces, beside, stage or incident.reached)
-
-
-def judged_parts(text: str) -> tuple[Incident, list[Trace], list[Line]]:
-    """Return the last incident of a log, and the exceptions and lines that it is judged by."""
-    incident, tail = _analysed(text)
-    return (incident, *judged(incident, incident.errors, tail))
-
-
-def read(text: str) -> tuple[Incident, list[Line]]:
-    """Return the last incident of a log, read without any rule but those on facts, and the lines to judge beside it."""
-    incident, tail = _analysed(text)
-    return incident, judged(incident, incident.errors, tail)[1]
-
-
-def _analysed(text: str) -> tuple[Incident, list[Line]]:
-    analysis = Analysis(_silent())
-    for block in read_blocks(text + "\n"):
-        analysis.feed(block)
-    return analysis.finish()[-1], analysis.tail()
-
-
-@cache
-def _silent() -> Engine:
-    return Engine([rule for rule in load().rules if rule.role == "fact"])

@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...examples.row import Row
 from .recorded import LabelledLog
-from .row import Row
 
 COPIES, TRACEBACKS = 3, 16
 """Rows of each written line, and of each Python package."""

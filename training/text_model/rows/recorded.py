@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ....classifier.incidents.types import Incident
 from ....classifier.lines.types import Line, Trace
-from .row import Row
+from ...examples.row import Row
 
 WEIGHT, HEALTHY_WEIGHT = 1.5, 0.7
 """Weights of what proves a fault, and of what stands in healthy logs."""

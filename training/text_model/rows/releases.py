@@ -9,9 +9,9 @@ from pathlib import Path
 from ....classifier.api import Triage
 from ...drift.coverage import message_line, traceback
 from ...drift.templates import Template
+from ...examples.row import Row
 from .callpaths import CallGraph, call_graph
 from .label import label
-from .row import Row
 from .sources import Reader, in_order, release_of
 
 HEALTHY_WEIGHT = 0.3

@@ -12,8 +12,8 @@ from ahocorasick_rs import AhoCorasick, MatchKind
 from ....classifier.facts.versions import version_key
 from ....corpus.compiler import read_bucket
 from ....corpus.schema import Bucket, Rule
-from .expand import draw
-from .row import Row
+from ...examples.row import Row
+from .pattern_texts import draw
 
 WEIGHTS = {"certain": 1.5, "strong": 1.5, "weak": 0.8, "guess": 0.5}
 DRAWN = 4

@@ -64,7 +64,7 @@ def test_two_engines_are_compared(run, cases: Path, other: str) -> None:
 def test_baselines_stand_beside(run, cases: Path, tmp_path: Path) -> None:
     """All four, trained on rows of one's own choice."""
     pytest.importorskip("sklearn")
-    from vllm_triage.training.text_model.rows.row import Row, write_rows
+    from vllm_triage.training.examples.row import Row, write_rows
 
     rows = [Row(text, bucket, name, "rule") for name, text, bucket in CASES]
     write_rows(tmp_path / "rows.jsonl", rows)

@@ -9,7 +9,8 @@ import pytest
 
 from vllm_triage.classifier.api import Triage
 from vllm_triage.corpus.compiler import read_bucket
-from vllm_triage.training.text_model.rows.dataset import CORPUS, judged_parts, read_units
+from vllm_triage.training.examples.terms import judged_parts, read_units
+from vllm_triage.training.text_model.rows.dataset import CORPUS
 from vllm_triage.training.text_model.rows.other_software import group_of, other_logs, other_rows, programs
 from vllm_triage.training.text_model.rows.recorded import LabelledLog, log_rows, recorded_logs
 from vllm_triage.training.text_model.rows.releases import release_rows

@@ -6,18 +6,11 @@ import json
 
 import pytest
 
-from vllm_triage.training.text_model.evaluate import report_text as tables
-from vllm_triage.training.text_model.evaluate.evaluate import (
-    Answer,
-    Score,
-    bins,
-    calibration_error,
-    compare,
-    interval,
-    right,
-    score,
-)
-from vllm_triage.training.text_model.rows.labelled import Case
+from vllm_triage.training.evaluate import report_text as tables
+from vllm_triage.training.evaluate.comparison import compare
+from vllm_triage.training.evaluate.score import Answer, Score, right, score
+from vllm_triage.training.evaluate.statistics import bins, calibration_error, interval
+from vllm_triage.training.examples.labelled import Case
 
 
 def case(number: int, bucket: str, *also: str, evidence: str = "") -> Case:
@@ -176,7 +169,7 @@ def test_nothing_to_divide_by_is_no_error() -> None:
 def test_pictures_are_drawn_and_are_the_same_each_time(result: Score, tmp_path) -> None:
     """As PNG; with every answer right, and with none that names a failure."""
     pytest.importorskip("matplotlib")
-    from vllm_triage.training.text_model.evaluate import plots
+    from vllm_triage.training.evaluate import plots
 
     for name, item in (("a", result), ("b", result), ("c", Score("c", PAIRS[6:]))):
         plots.confusion(item, tmp_path / f"{name}.png")

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .evaluate import Score, bins, interval
+from .score import Score
+from .statistics import bins, interval
 
 DPI = 100
 INK, GRID, BAR = "#1f2937", "#d1d5db", "#2563eb"

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 from ....classifier.api import Triage
 from ....corpus.store import load
+from ...examples.row import Row
 from ..rows.dataset import SEED
 from ..rows.recorded import LabelledLog
-from ..rows.row import Row
 from .confidence import ABSTAINS
 from .export import export
 
 if TYPE_CHECKING:
-    from .fit import Fitted
+    from .fitted import Fitted
 
 PRECISION = 0.99
 """Share of the answers that must be right: rules go before the model, and it must not add wrong answers to theirs."""
@@ -59,7 +59,7 @@ def asked(model: Fitted, hidden: frozenset[str], logs: Sequence[LabelledLog], ro
 
 def hidden_rules(part: int, folds: int, whole_causes: bool = False) -> frozenset[str]:
     """Return the ids of the rules whose rows the model of a fold has not seen; or of causes that have no others."""
-    from .fit import fold_of
+    from .folds import fold_of
 
     rules = [rule for rule in load().rules if rule.role in ("cause", "symptom")]
     kept = {(rule.bucket, rule.cause) for rule in rules if whole_causes and fold_of(rule.id, folds) != part}

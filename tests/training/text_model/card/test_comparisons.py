@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from vllm_triage.training.text_model.evaluate.comparisons import BOTH, Table, hidden, table, together
-from vllm_triage.training.text_model.evaluate.evaluate import Answer
-from vllm_triage.training.text_model.fit.threshold import PRECISION, asked, figures, hidden_rules, threshold
-from vllm_triage.training.text_model.rows.labelled import Case
+from vllm_triage.training.evaluate.score import Answer
+from vllm_triage.training.examples.labelled import Case
+from vllm_triage.training.examples.row import Row
+from vllm_triage.training.text_model.card.comparisons import BOTH, Table, hidden, table, together
+from vllm_triage.training.text_model.fit.threshold_after_rules import PRECISION, asked, figures, hidden_rules, threshold
 from vllm_triage.training.text_model.rows.recorded import LabelledLog
-from vllm_triage.training.text_model.rows.row import Row
 
 RULED = "ValueError: No available memory for the cache blocks.\n"
 FRAME = '  File "/opt/venv/lib/python3.12/site-packages/vllm/lora/peft_helper.py", line 90, in validate_legal\n'
@@ -75,8 +75,9 @@ def test_several_sets_are_told_as_one() -> None:
 def test_what_a_model_adds_is_told_of_logs_whose_rule_is_hidden(tmp_path: Path) -> None:
     """Each log is answered once with each half of the rules; a model is asked where none is left."""
     pytest.importorskip("sklearn")
+    from tests.training.text_model.small_model import small_model
     from vllm_triage.training.text_model.fit.export import export
-    from vllm_triage.training.text_model.fit.fit import Settings, calibrate, fit, split
+    from vllm_triage.training.text_model.fit.fitted import Settings
 
     rows = [
         Row(f"ValueError: {text} {word}", bucket, f"{bucket}/{word}", "rule", weight=1.5, cause=word)
@@ -86,10 +87,8 @@ def test_what_a_model_adds_is_told_of_logs_whose_rule_is_hidden(tmp_path: Path) 
         )
         for word in ("harbor", "window", "engine", "tokens", "layer", "request", "scheduler", "worker")
     ]
-    train, held = split(rows, of=3)
-    model = fit(train, Settings(least_groups=1))
-    calibrate(model, held)
-    model.threshold = 0.4
+    model = small_model(rows, Settings(least_groups=1))
+    model.confidence.threshold = 0.4
     for part in "01":
         export(model, tmp_path / part, {})
     steps: list[str] = []

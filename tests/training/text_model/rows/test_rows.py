@@ -10,14 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vllm_triage.classifier.text_model.ask import units
+from vllm_triage.corpus import load
 from vllm_triage.corpus.compiler import read_bucket
-from vllm_triage.training.text_model.evaluate.baselines import bucket_names
+from vllm_triage.training.examples.row import Row, digest_of, later, read_rows, through, write_rows
+from vllm_triage.training.examples.terms import judged_parts, terms
 from vllm_triage.training.text_model.rows.augment import variants
-from vllm_triage.training.text_model.rows.dataset import CORPUS, read, terms
-from vllm_triage.training.text_model.rows.expand import draw
+from vllm_triage.training.text_model.rows.dataset import CORPUS
 from vllm_triage.training.text_model.rows.label import _table, by_place
 from vllm_triage.training.text_model.rows.other_software import other_rows
-from vllm_triage.training.text_model.rows.row import Row, digest_of, later, read_rows, through, write_rows
+from vllm_triage.training.text_model.rows.pattern_texts import draw
 from vllm_triage.training.text_model.rows.rules import rule_rows
 
 ROW = Row("ValueError: max_num_seqs (4) must be greater than 0", "invalid_argument", "g", "rule")
@@ -42,7 +43,7 @@ def test_the_longest_prefix_labels(path: str, kind: str, bucket: str) -> None:
 
 def test_every_place_names_a_bucket() -> None:
     """A typing error would make a class of its own."""
-    assert set(_table()[0].values()) <= set(bucket_names())
+    assert set(_table()[0].values()) <= set(load().buckets())
 
 
 @pytest.mark.parametrize(
@@ -142,5 +143,5 @@ def test_paths_figures_and_names_are_normalised() -> None:
 
 
 def _judged(text: str):
-    incident, beside = read(text)
-    return incident.traces, beside
+    _, traces, lines = judged_parts(text)
+    return traces, lines

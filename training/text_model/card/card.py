@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import plots
+from ...evaluate import plots
+from ...evaluate.report_text import beside, versus
+from ...evaluate.score import Score
+from ...evaluate.statistics import interval
 from .comparisons import Table, together
-from .evaluate import Score, interval
-from .report_text import beside, versus
 
 CONFUSION, RELIABILITY = "model-confusion.png", "model-reliability.png"
 _HEAD = """# The text model

@@ -10,14 +10,17 @@ import pytest
 
 pytest.importorskip("sklearn")
 
+from tests.training.text_model.small_model import probabilities, small_model
 from vllm_triage.classifier.text_model.ask import read_model
-from vllm_triage.training.text_model.fit.cases import compose, of_logs, verdicts
+from vllm_triage.training.examples.row import Row
+from vllm_triage.training.examples.terms import read_units
+from vllm_triage.training.text_model.fit.composed_logs import compose, of_logs, verdicts
 from vllm_triage.training.text_model.fit.confidence import Confidence, Verdict, figures, learn
 from vllm_triage.training.text_model.fit.export import export, keep, restore
-from vllm_triage.training.text_model.fit.fit import Fitted, Settings, calibrate, fit, split
-from vllm_triage.training.text_model.rows.dataset import read_units, with_terms
+from vllm_triage.training.text_model.fit.fit import fit_grown
+from vllm_triage.training.text_model.fit.fitted import Fitted, Settings
+from vllm_triage.training.text_model.rows.dataset import with_terms
 from vllm_triage.training.text_model.rows.recorded import LabelledLog
-from vllm_triage.training.text_model.rows.row import Row
 
 ROWS = [
     Row(f"{kind}: {text} {word}", bucket, f"{bucket}/{word}", "rule", weight=1.5, cause=word)
@@ -39,28 +42,21 @@ SAMPLE = [
 SETTINGS = [Settings(least_groups=1), Settings(least_groups=1, most_grams=0), Settings(least_groups=1, kind="svm")]
 
 
-def _fitted(settings: Settings = SETTINGS[0]) -> Fitted:
-    train, held = split(ROWS, of=3)
-    fitted = fit(train, settings)
-    calibrate(fitted, held)
-    return fitted
-
-
 @pytest.fixture(scope="module")
 def model() -> Fitted:
     """A small model of four buckets."""
-    return _fitted()
+    return small_model(ROWS, SETTINGS[0])
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=["grams", "words", "svm"])
 def test_probabilities_equal_scikit_learns(settings: Settings, tmp_path: Path) -> None:
     """To a millionth, for texts that were trained on and texts that were not."""
-    fitted = _fitted(settings)
+    fitted = small_model(ROWS, settings)
     export(fitted, tmp_path, {})
     exported = read_model(str(tmp_path))
     for text in [*SAMPLE, *(row.text for row in ROWS[::5])]:
         unit = read_units(text)[0]
-        expected = fitted.probabilities([sorted(unit.terms)])[0]
+        expected = probabilities(fitted, [sorted(unit.terms)])[0]
         assert exported.probabilities(exported.logits(unit)) == pytest.approx(list(expected), abs=1e-6)
 
 
@@ -90,35 +86,21 @@ def test_rules_may_want_a_surer_model(model: Fitted, tmp_path: Path) -> None:
 
 def test_the_same_rows_make_the_same_file(model: Fitted, tmp_path: Path) -> None:
     """Its SHA-256 does not change from run to run."""
-    assert export(_fitted(), tmp_path / "b", {}) == export(model, tmp_path / "a", {})
+    assert export(small_model(ROWS, SETTINGS[0]), tmp_path / "b", {}) == export(model, tmp_path / "a", {})
     for name in ("text.bin", "text.json"):
         assert (tmp_path / "b" / name).read_bytes() == (tmp_path / "a" / name).read_bytes()
 
 
 def test_two_buckets_are_enough(tmp_path: Path) -> None:
     """scikit-learn keeps one row of weights for them; the file has one for each."""
-    fitted = fit([row for row in ROWS if row.bucket in ("lora", "unknown")], Settings(least_groups=1))
+    fitted = fit_grown(with_terms(row for row in ROWS if row.bucket in ("lora", "unknown")), Settings(least_groups=1))
     export(fitted, tmp_path, {})
     unit = read_units(SAMPLE[0])[0]
     exported = read_model(str(tmp_path))
     assert exported.together([unit])[0][0] == "lora"
     assert exported.probabilities(exported.logits(unit)) == pytest.approx(
-        list(fitted.probabilities([sorted(unit.terms)])[0]), abs=1e-6
+        list(probabilities(fitted, [sorted(unit.terms)])[0]), abs=1e-6
     )
-
-
-def test_a_split_parts_no_group() -> None:
-    """One message never stands on both sides."""
-    train, held = split(ROWS)
-    assert held
-    assert not {row.group for row in train} & {row.group for row in held}
-
-
-def test_a_split_may_part_by_fault() -> None:
-    """All messages of a cause then stand on one side."""
-    train, held = split(ROWS, of=2, by=lambda row: row.fault)
-    assert held
-    assert not {row.fault for row in train} & {row.fault for row in held}
 
 
 def test_kept_models_come_back(model: Fitted, tmp_path: Path) -> None:
@@ -126,7 +108,7 @@ def test_kept_models_come_back(model: Fitted, tmp_path: Path) -> None:
     keep(model, tmp_path / "model.joblib")
     again = restore(tmp_path / "model.joblib")
     rows = [sorted(read_units(text)[0].terms) for text in SAMPLE]
-    assert again.probabilities(rows).tolist() == model.probabilities(rows).tolist()
+    assert probabilities(again, rows).tolist() == probabilities(model, rows).tolist()
 
 
 def test_another_scikit_learn_is_refused_before_anything_is_unpickled(model: Fitted, tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ import pytest
 pytest.importorskip("sklearn")
 
 from vllm_triage.classifier.text_model import ask as text_model
-from vllm_triage.training.text_model.fit.choose import CANDIDATES, CHOICE
+from vllm_triage.training.examples.row import Row, digest_of
+from vllm_triage.training.text_model.fit.choose_settings import CANDIDATES, CHOICE
 from vllm_triage.training.text_model.fit.confidence import Verdict
-from vllm_triage.training.text_model.fit.fit import Settings
+from vllm_triage.training.text_model.fit.fitted import Settings
 from vllm_triage.training.text_model.fit.train import Book, describe, earlier, later_logs
 from vllm_triage.training.text_model.rows.recorded import LabelledLog
-from vllm_triage.training.text_model.rows.row import Row, digest_of
 
 
 def _row(origin: str, release: str) -> Row:

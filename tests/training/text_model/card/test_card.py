@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from vllm_triage.training import progress
-from vllm_triage.training.text_model.evaluate.evaluate import Answer, Score, compare
-from vllm_triage.training.text_model.rows.labelled import Case
+from vllm_triage.training.evaluate.comparison import compare
+from vllm_triage.training.evaluate.score import Answer, Score
+from vllm_triage.training.examples.labelled import Case
 
 ABOUT = {
     "training": {"rows": 7, "groups": 3, "sha256": "ab12", "releases": ["0.9.2"], "origins": {"rule": 4, "other": 3}},
@@ -25,8 +26,8 @@ ABOUT = {
 def test_a_card_has_figures_intervals_and_pictures(tmp_path: Path) -> None:
     """And is the same each time."""
     pytest.importorskip("matplotlib")
-    from vllm_triage.training.text_model.evaluate.card import Card, write_card
-    from vllm_triage.training.text_model.evaluate.comparisons import Table
+    from vllm_triage.training.text_model.card.card import Card, write_card
+    from vllm_triage.training.text_model.card.comparisons import Table
 
     cases = [Case(str(n), "lora", f"x:{n}") for n in range(4)]
     ways = {

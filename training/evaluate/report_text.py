@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from .evaluate import Answer, Comparison, Score, bins, interval
+from .comparison import Comparison
+from .score import Answer, Score
+from .statistics import bins, interval
 
 MOST_CONFUSED = 20
 """Buckets of a confusion matrix in text: where there are more, those that are confused most."""

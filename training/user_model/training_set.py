@@ -9,11 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ...classifier.report.mask import mask
-from ...classifier.text_model.ask import units
-from ...classifier.text_model.features import judged
+from ..examples.labelled import Case, bucket_id
+from ..examples.terms import read_units
 from ..progress import track
-from ..text_model.rows.dataset import read
-from ..text_model.rows.labelled import Case, bucket_id
 
 UNITS = 2
 """Exceptions or errors of a log that are learnt from: the likeliest roots."""
@@ -100,9 +98,7 @@ def own_set(cases: Sequence[Case], known: Iterable[str]) -> OwnSet:
 
 def _roots(text: str, stage: str) -> tuple[tuple[str, ...], ...]:
     """Return the terms of a log's likeliest roots; none where the classifier would find nothing to judge."""
-    incident, beside = read(text)
-    traces, lines = judged(incident, incident.errors, beside[::-1])
-    return tuple(tuple(sorted(unit.terms)) for unit in units(traces, lines, stage or incident.reached)[:UNITS])
+    return tuple(tuple(sorted(unit.terms)) for unit in read_units(text, stage)[:UNITS])
 
 
 def _names(cases: Sequence[Case], known: set[str], warnings: list[str]) -> tuple[dict[str, str], dict[str, str]]:

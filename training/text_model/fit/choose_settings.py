@@ -1,7 +1,8 @@
 """Chooses the settings by nested validation, grouped by fault and by release, never by row.
 
-``python -m vllm_triage.training.text_model.fit.choose ROWS.jsonl > training/text_model/choice.json``: half an hour of one core. What it
-found best are the defaults of :class:`fit.Settings`; its table stands in the model's description (``chosen_by``).
+``python -m vllm_triage.training.text_model.fit.choose_settings ROWS.jsonl > choice.json`` (to be put beside this file) takes
+half an hour of one core. What it found best are the defaults of :class:`fitted.Settings`; its table stands in the model's
+description (``chosen_by``).
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from ...examples.row import later, read_rows
 from ..rows.dataset import Grown, with_terms
-from ..rows.row import later, read_rows
 from .confidence import ABSTAINS
-from .fit import Settings, fit_grown, fold_of
+from .fit import fit_grown
+from .fitted import Settings
+from .folds import fold_of
 
 OUTER, INNER = 2, 4
 EARLIER = "0.19.99"
@@ -118,7 +121,7 @@ def _accuracy(train: Grown, test: Grown, settings: Settings) -> float:
 def main() -> int:
     """Compare the candidates and print the choice as JSON."""
     parser = argparse.ArgumentParser(
-        prog="vllm_triage.training.text_model.fit.choose", description=(__doc__ or "").partition("\n")[0]
+        prog="vllm_triage.training.text_model.fit.choose_settings", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument("rows", type=Path, metavar="ROWS.jsonl")
     parser.add_argument("--jobs", type=int, default=1, help="processes; each needs 2 GiB")

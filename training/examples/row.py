@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ....classifier.facts.versions import version_key
+from ...classifier.facts.versions import version_key
 
 
 @dataclass(slots=True, frozen=True)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vllm_triage.classifier.errors import InputError
-from vllm_triage.training.text_model.rows.labelled import bucket_id, check_buckets, read_cases
+from vllm_triage.training.examples.labelled import bucket_id, check_buckets, read_cases
 
 ROW = {"id": "a", "text": "ValueError: no", "bucket": "lora", "also": ["no_gpu"], "evidence": "no"}
 

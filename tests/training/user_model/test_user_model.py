@@ -12,10 +12,14 @@ import pytest
 pytest.importorskip("sklearn")
 
 from vllm_triage.classifier.text_model.user import FILE, read_own
-from vllm_triage.training.text_model.rows.labelled import Case, read_cases
-from vllm_triage.training.text_model.rows.row import Row
-from vllm_triage.training.user_model.fit import Beside, Layer, Validation, beside_rows, fit_layer, validate
-from vllm_triage.training.user_model.rows import OwnSet, own_set
+from vllm_triage.training.examples.labelled import Case, read_cases
+from vllm_triage.training.examples.row import Row, write_rows
+from vllm_triage.training.user_model.export import write
+from vllm_triage.training.user_model.fit import fit_user_model
+from vllm_triage.training.user_model.model import UserModel
+from vllm_triage.training.user_model.negatives import SHIPPED, Negative, background, negatives, rows_of_rules
+from vllm_triage.training.user_model.training_set import OwnSet, own_set
+from vllm_triage.training.user_model.validate import Validation, validate
 
 KNOWN = ["lora", "no_gpu", "port_in_use"]
 QUOTA = ("has used up its tokens", "is over its share of hours", "was suspended by billing", "has no budget left")
@@ -44,9 +48,9 @@ def rows() -> OwnSet:
 
 
 @pytest.fixture(scope="module")
-def beside() -> list[Beside]:
+def against() -> list[Negative]:
     """What is none of these."""
-    return beside_rows(
+    return negatives(
         [
             Row(f"ValueError: the {word} of the model is wrong", "lora", word, "rule")
             for word in ("rank", "size", "name")
@@ -57,9 +61,9 @@ def beside() -> list[Beside]:
 
 
 @pytest.fixture(scope="module")
-def layer(rows: OwnSet, beside: Sequence[Beside]) -> Layer:
+def model(rows: OwnSet, against: Sequence[Negative]) -> UserModel:
     """A model of them."""
-    return fit_layer(rows.rows, beside)
+    return fit_user_model(rows.rows, against)
 
 
 def warnings(*items: tuple[str, str]) -> str:
@@ -67,39 +71,39 @@ def warnings(*items: tuple[str, str]) -> str:
     return "\n".join(own_set(cases(*items), KNOWN).warnings)
 
 
-def test_probabilities_equal_scikit_learns(layer: Layer, rows: OwnSet, tmp_path: Path) -> None:
+def test_probabilities_equal_scikit_learns(model: UserModel, rows: OwnSet, tmp_path: Path) -> None:
     """To a millionth, on both sides of the file."""
     from scipy.special import softmax
 
-    layer.temperature = 0.8
-    layer.write(tmp_path, rows, Validation())
+    model.temperature = 0.8
+    write(model, tmp_path, rows, Validation())
     read = read_own(str(tmp_path))
     for row in rows.rows:
         for unit in row.units:
-            expected = softmax(layer.logits([unit])[0] / 0.8)
+            expected = softmax(model.logits([unit])[0] / 0.8)
             assert read.probabilities(read.logits(unit)) == pytest.approx(list(expected), abs=1e-6)
 
 
-def test_the_same_logs_make_the_same_file(rows: OwnSet, beside: Sequence[Beside], tmp_path: Path) -> None:
+def test_the_same_logs_make_the_same_file(rows: OwnSet, against: Sequence[Negative], tmp_path: Path) -> None:
     """Byte by byte."""
     for name in "ab":
-        checked, _, _ = validate(rows.rows, beside)
-        fit_layer(rows.rows, beside).write(tmp_path / name, rows, checked)
+        checked, _, _ = validate(rows.rows, against)
+        write(fit_user_model(rows.rows, against), tmp_path / name, rows, checked)
     assert (tmp_path / "a" / FILE).read_bytes() == (tmp_path / "b" / FILE).read_bytes()
 
 
-def test_one_bucket_is_enough(beside: Sequence[Beside], tmp_path: Path) -> None:
+def test_one_bucket_is_enough(against: Sequence[Negative], tmp_path: Path) -> None:
     """Two classes have one row in scikit-learn, and two in the file."""
     rows = own_set(cases(*[("lora", log("AcmeError", text)) for text in QUOTA]), KNOWN)
-    fit_layer(rows.rows, beside).write(tmp_path, rows, Validation())
+    write(fit_user_model(rows.rows, against), tmp_path, rows, Validation())
     read = read_own(str(tmp_path))
     mine, rest, _ = read.ask([dict.fromkeys(rows.rows[0].units[0], 1)])
     assert mine["lora"] > rest
 
 
-def test_what_it_knows_is_named_and_what_it_does_not_is_left(layer: Layer, rows: OwnSet, tmp_path: Path) -> None:
+def test_what_it_knows_is_named_and_what_it_does_not_is_left(model: UserModel, rows: OwnSet, tmp_path: Path) -> None:
     """In other words of the same failure; and in words that were never said."""
-    layer.write(tmp_path, rows, Validation())
+    write(model, tmp_path, rows, Validation())
     read = read_own(str(tmp_path))
     again = own_set(cases(("x", log("AcmeQuotaError", "the tenant blue has spent its tokens"))), KNOWN).rows[0]
     other = own_set(cases(("x", "ZeroDivisionError: division by zero\n")), KNOWN).rows[0]
@@ -110,9 +114,9 @@ def test_what_it_knows_is_named_and_what_it_does_not_is_left(layer: Layer, rows:
     assert rest > 0.5
 
 
-def test_a_file_holds_no_word_of_the_logs(layer: Layer, rows: OwnSet, tmp_path: Path) -> None:
+def test_a_file_holds_no_word_of_the_logs(model: UserModel, rows: OwnSet, tmp_path: Path) -> None:
     """Checksums, buckets, titles and counts."""
-    text = layer.write(tmp_path, rows, Validation()).read_text()
+    text = write(model, tmp_path, rows, Validation()).read_text()
     about = json.loads(text)
     assert all(key.isdecimal() for key in about["terms"])
     assert set(about["titles"].values()) == {"Acme quota"}
@@ -149,12 +153,12 @@ def test_groups_that_the_data_names_are_kept() -> None:
     assert [row.group for row in own_set(items, KNOWN).rows] == [0, 0]
 
 
-def test_copies_stand_on_one_side(beside: Sequence[Beside]) -> None:
+def test_copies_stand_on_one_side(against: Sequence[Negative]) -> None:
     """A bucket of one failure, printed five times, is never named in validation: nothing of it was trained on."""
     text = log("AcmeError", "the lease of an adapter was lost")
     other = [("no_gpu", log("GpuError", f"{word} fell off the bus")) for word in ("card", "device", "board")]
     made = own_set(cases(*[("lora", text)] * 5, *other), KNOWN)
-    checked, _, threshold = validate(made.rows, beside)
+    checked, _, threshold = validate(made.rows, against)
     assert checked.per_bucket["lora"][0] == 0
     assert checked.asked == 8
     assert 0.5 <= threshold <= 0.95
@@ -206,11 +210,32 @@ def test_feedback_becomes_rows(tmp_path: Path) -> None:
 def test_no_row_of_a_bucket_that_is_learnt_stands_against_it() -> None:
     """Rules' examples of the same bucket are no «none of these»."""
     rows = [Row("ValueError: rank", "lora", "a", "rule"), Row("ValueError: other", "no_gpu", "b", "rule")]
-    assert [item.group for item in beside_rows(rows, ["lora"])] == ["b"]
+    assert [item.group for item in negatives(rows, ["lora"])] == ["b"]
 
 
-def test_terms_are_kept_by_their_checksum(layer: Layer, rows: OwnSet) -> None:
+def test_terms_are_kept_by_their_checksum(model: UserModel, rows: OwnSet) -> None:
     """Ascending, each once."""
-    keys = layer.vocabulary.keys
+    keys = model.vocabulary.keys
     assert keys == sorted(set(keys))
     assert zlib.crc32(rows.rows[0].units[0][0].encode()) in keys
+
+
+def test_a_wheel_has_the_rows_ready_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where they were written when it was built, neither rule files nor recorded logs are read."""
+    made = [Row("ValueError: rank", "lora", "a", "rule"), Row("ValueError: other", "no_gpu", "b", "recorded")]
+    shipped = tmp_path / SHIPPED.name
+    write_rows(shipped, made)
+    monkeypatch.setattr("vllm_triage.training.user_model.negatives.SHIPPED", shipped)
+    background.cache_clear()
+    try:
+        assert background() == tuple(made)
+        assert rows_of_rules() == made[:1]
+    finally:
+        background.cache_clear()
+
+
+def test_one_failure_a_bucket_is_validated_without_a_warning(against: Sequence[Negative]) -> None:
+    """A fold may hold no log of the user's: what it says then weighs nothing."""
+    items = [("lora", log("AcmeError", "lease lost")), ("acme_quota", log("QuotaError", "no budget left"))]
+    _, _, threshold = validate(own_set(cases(*items), KNOWN).rows, against)
+    assert 0.5 <= threshold <= 0.95

@@ -14,8 +14,8 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-from ....classifier.errors import InputError
-from ....classifier.input.read import read_blocks
+from ...classifier.errors import InputError
+from ...classifier.input.read import read_blocks
 
 LABELS = ("index.jsonl", "labels.jsonl", "labels.csv")
 """Files that label the logs of a folder, the first that is there; else each sub-folder is a bucket."""

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ....classifier.api import Triage
-from ..fit.threshold import hidden_rules
-from ..rows.labelled import Case
-from .evaluate import Comparison, Score, Way, by_engine, compare, score
+from ...evaluate.comparison import Comparison, compare
+from ...evaluate.score import Score, Way, by_engine, score
+from ...examples.labelled import Case
+from ..fit.threshold_after_rules import hidden_rules
 
 BOTH = ("rules, then model", "rules alone")
 

@@ -1,22 +1,21 @@
-"""How well logs are answered: counts, shares with their intervals, calibration, confusions, and two ways side by side."""
+"""How well one way answers labelled logs: counts, figures of each bucket, confusions, misses."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....classifier.errors import InputError
-from ....classifier.report.contract import shown
-from ....classifier.verdict.answer import GENERIC
-from ..rows.labelled import Case, bucket_id
+from ...classifier.errors import InputError
+from ...classifier.report.contract import shown
+from ...classifier.verdict.answer import GENERIC
+from ..examples.labelled import Case, bucket_id
+from .statistics import calibration_error
 
 NO_BUCKET = ("unknown", "no_failure")
 """Answers, and labels, that name no failure."""
-BINS = 10
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -202,74 +201,6 @@ def by_engine(triage: Any) -> Way:
         return Answer(found.bucket, found.confidence, first, found.decided_by, lines, numbers, found.cause)
 
     return way
-
-
-def interval(count: int, total: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share."""
-    if not total:
-        return 0.0, 1.0
-    z, share = 1.959964, count / total
-    middle = share + z * z / (2 * total)
-    spread = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
-    return max(0.0, (middle - spread) / (1 + z * z / total)), min(1.0, (middle + spread) / (1 + z * z / total))
-
-
-def bins(named: Iterable[tuple[float, bool]]) -> list[tuple[float, float, int]]:
-    """Return mean confidence, share of right answers and count of each of ten equal bins that is not empty."""
-    found: dict[int, list[tuple[float, bool]]] = {}
-    for confidence, told in named:
-        found.setdefault(min(BINS - 1, int(confidence * BINS)), []).append((confidence, told))
-    return [
-        (sum(item[0] for item in items) / len(items), sum(item[1] for item in items) / len(items), len(items))
-        for _, items in sorted(found.items())
-    ]
-
-
-def calibration_error(named: Sequence[tuple[float, bool]]) -> float:
-    """Return the expected calibration error: the gap between confidence and truth, over ten bins by their size."""
-    return sum(count * abs(mean - share) for mean, share, count in bins(named)) / max(1, len(named))
-
-
-@dataclass(slots=True, frozen=True)
-class Comparison:
-    """Two ways on the same cases."""
-
-    both: int
-    first_alone: int
-    second_alone: int
-    neither: int
-    first_wrong: int
-    """Answers that name a failure which it is not."""
-    second_wrong: int
-    chance: float
-    """Two-sided probability of so uneven a difference if both were equally good (McNemar's exact test)."""
-
-
-def compare(first: Score, second: Score) -> Comparison:
-    """Compare two ways case by case.
-
-    Raises:
-        ValueError: They did not answer the same cases.
-    """
-    if [case for case, _ in first.pairs] != [case for case, _ in second.pairs]:
-        raise ValueError("the two did not answer the same cases")
-    told = Counter((right(*one), right(*two)) for one, two in zip(first.pairs, second.pairs, strict=True))
-    alone, other = told[True, False], told[False, True]
-    return Comparison(
-        told[True, True], alone, other, told[False, False], _wrongs(first), _wrongs(second), _mcnemar(alone, other)
-    )
-
-
-def _wrongs(item: Score) -> int:
-    return sum(answer.names and not right(case, answer) for case, answer in item.pairs)
-
-
-def _mcnemar(one: int, other: int) -> float:
-    total = one + other
-    if not total:
-        return 1.0
-    tail = sum(math.comb(total, count) for count in range(min(one, other) + 1))
-    return min(1.0, 2 * tail / float(2**total))
 
 
 def _shows(case: Case, answer: Answer) -> bool:

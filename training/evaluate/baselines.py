@@ -6,12 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from ....corpus.store import load
-from ..rows.dataset import CORPUS
-from ..rows.labelled import Case
-from ..rows.row import Row
-from ..rows.rules import read_buckets
-from .evaluate import NO_BUCKET, Answer, Way
+from ...corpus.store import load
+from ..examples.labelled import Case
+from ..examples.row import Row
+from .score import NO_BUCKET, Answer, Way
 
 LONGEST = 20000
 """Characters of a log's end that a baseline reads."""
@@ -110,8 +108,3 @@ def nearest(rows: Sequence[Row]) -> Guess:
         return rows[at].bucket, min(1.0, float(likeness[at]))
 
     return guess
-
-
-def bucket_names() -> list[str]:
-    """Return the ids of all buckets."""
-    return sorted(bucket.id for bucket in read_buckets(CORPUS) if bucket.id != "facts")

@@ -5,15 +5,17 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ....classifier.text_model.shipped import of_vllm
-from ..rows.dataset import Grown, read_units
+from ...examples.terms import read_units
+from ..rows.dataset import Grown
 from ..rows.recorded import LabelledLog
 from .confidence import ABSTAINS, Verdict
+from .export import as_shipped
+from .fitted import Fitted
 
-if TYPE_CHECKING:
-    from .fit import Fitted
+WRAPPERS = 400
+"""Of each kind, the most that is put around a failure when a log is composed."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -57,6 +59,13 @@ def compose(
     return cases
 
 
+def around(grown: Grown) -> tuple[list[list[str]], list[list[str]]]:
+    """Return what stands around failures: what is said after one, and errors of healthy logs."""
+    wrappers = [found for row, found in grown if row.bucket == "engine_dead"]
+    calm = [found for row, found in grown if row.bucket == "no_failure"]
+    return wrappers[:WRAPPERS], calm[:WRAPPERS]
+
+
 def of_logs(logs: Iterable[LabelledLog], weight: float = 1.0) -> list[Case]:
     """Return whole logs as cases; what holds nothing to judge is left out."""
     cases = []
@@ -75,7 +84,7 @@ def verdicts(model: Fitted, cases: Iterable[Case]) -> list[Verdict]:
     if not cases:
         return []
     scores, known, like = model.scores([terms for case in cases for terms in case.units])
-    weigher = model.exported()
+    weigher = as_shipped(model)
     found, at = [], 0
     for case in cases:
         end = at + len(case.units)

@@ -1,0 +1,1 @@
+"""How well labelled logs are answered: figures, comparisons, reports, pictures, simpler ways to hold against it."""

@@ -1,0 +1,1 @@
+"""The model card, and the comparisons that stand in it."""

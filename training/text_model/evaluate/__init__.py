@@ -1,1 +1,0 @@
-"""How well logs are answered, and the pages that say so."""
