@@ -15,10 +15,10 @@ SIGNS = (
 )  # fmt: skip
 """Words of which at least one stands in whatever vLLM, its parts or its clients print, in lower case."""
 ENGINES = {
-    "SGLang": (b"/sglang/", b"sglang.launch_server", b"sglang.srt", b"sgl_kernel"),
+    "SGLang": (b"/sglang/", b"sglang.launch_server", b"sglang.srt", b"/sgl_kernel/"),
     "LMDeploy": (b"/lmdeploy/", b"lmdeploy - ", b"lmdeploy serve"),
     "Text Generation Inference": (b"text_generation_server", b"text-generation-launcher", b"text_generation_launcher", b"text_generation_router"),
-    "TensorRT-LLM": (b"/tensorrt_llm/", b"[trt-llm]", b"trtllm-serve", b"[tensorrt-llm]"),
+    "TensorRT-LLM": (b"site-packages/tensorrt_llm/", b"trtllm-serve", b"tensorrt_llm.serve"),
     "llama.cpp": (b"llama_model_load", b"llama_init_from_model", b"/llama_cpp/", b"llama-server", b"ggml_cuda_init", b"ggml_backend"),
     "Ollama": (b'msg="llama runner', b"ollama serve", b"ollama_host", b"/ollama/"),
     "MLC LLM": (b"/mlc_llm/", b"mlc_llm serve"),

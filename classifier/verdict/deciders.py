@@ -179,18 +179,23 @@ def surer_model(found: Findings) -> Diagnosis | None:
     guess = found.sure_guess(least)
     if guess is None or guess.bucket == bucket:
         return None
+    same = next((item for item in found.candidates if item.bucket == guess.bucket), None)
+    if same is not None and same.score >= policy.ACCEPT:
+        # Rule and model agree: the rule knows the cause as well.
+        return _of_candidate(same, found)
     return _with_alternatives(answer_of_guess(guess, found.known, found.incident), found.candidates)
 
 
 def best_cause(found: Findings) -> Diagnosis | None:
     """The best candidate of the rules."""
-    best = found.best
-    if best is None:
-        return None
+    return _of_candidate(found.best, found) if found.best is not None else None
+
+
+def _of_candidate(best: Candidate, found: Findings) -> Diagnosis:
     rivals = [
         other
-        for other in found.candidates[1:]
-        if other.bucket != best.bucket and other.score > policy.ACCEPT - policy.RIVAL
+        for other in found.candidates
+        if other is not best and other.bucket != best.bucket and other.score > policy.ACCEPT - policy.RIVAL
     ]
     confidence = policy.CONFIDENCE[best.hit.rule.strength]
     if best.hit.quoted:

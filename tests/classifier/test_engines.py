@@ -79,19 +79,19 @@ def test_the_model_alone_answers_what_rules_know_too(model: Triage) -> None:
     assert answer.symptoms == []
 
 
-def test_rules_first_want_a_surer_model(tmp_path: Path) -> None:
-    """What rules leave is harder than what they decide: between both thresholds only the model alone answers."""
+def test_beside_rules_the_policy_says_how_sure_the_model_must_be(tmp_path: Path) -> None:
+    """The threshold in the model's file is for the model asked alone; where rules went first, the verdict has its own."""
     for file in Path(text_model.FOLDER).iterdir():
         shutil.copy(file, tmp_path)
     about = json.loads((tmp_path / "text.json").read_text())
-    (tmp_path / "text.json").write_text(json.dumps({**about, "threshold": 0.0, "after_rules": 1.1}))
+    (tmp_path / "text.json").write_text(json.dumps({**about, "threshold": 1.1}))
     hidden = {rule.id for rule in load().rules if rule.bucket == "lora"}
     answers = {
         engine: Triage(ignore=hidden, engine=engine, model=tmp_path).diagnose(UNRULED) for engine in ("auto", "model")
     }
     assert {engine: (answer.bucket, answer.decided_by) for engine, answer in answers.items()} == {
-        "auto": ("unknown", "none"),
-        "model": ("lora", "model"),
+        "auto": ("lora", "model"),
+        "model": ("unknown", "none"),
     }
 
 
