@@ -26,7 +26,6 @@ class StageSpan:
 class Incident:
     """One server start to its end."""
 
-    index: int
     first: int
     """First line."""
     hits: list[Hit] = field(default_factory=list)

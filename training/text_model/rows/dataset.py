@@ -8,10 +8,11 @@ from functools import cache
 from pathlib import Path
 
 from ....classifier.api import Triage
-from ....classifier.incidents.session import Analysis, Engine
+from ....classifier.incidents.session import Session
 from ....classifier.incidents.types import Incident
 from ....classifier.input.read import read_blocks
 from ....classifier.lines.types import Line, Trace
+from ....classifier.matching.engine import Engine
 from ....classifier.text_model.features import Unit, judged, units
 from ....corpus.store import load
 from .augment import variants
@@ -93,7 +94,7 @@ def read(text: str) -> tuple[Incident, list[Line]]:
 
 
 def _analysed(text: str) -> tuple[Incident, list[Line]]:
-    analysis = Analysis(_silent())
+    analysis = Session(_silent())
     for block in read_blocks(text + "\n"):
         analysis.feed(block)
     return analysis.finish()[-1], analysis.tail()
