@@ -116,7 +116,7 @@ def scan(options: Any) -> None:
 def rules(options: Any) -> None:
     """Twice the rules on one log."""
     from vllm_triage.classifier.api import Triage
-    from vllm_triage.classifier.incidents.session import Engine
+    from vllm_triage.classifier.matching.engine import Engine
 
     with tempfile.TemporaryDirectory() as folder:
         log = generate(Path(folder, "log"), 64)

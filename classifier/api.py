@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from ..corpus.store import Corpus, load, plugin_folders
 from ..corpus.types import Rule
 from .errors import InputError
-from .incidents.session import Analysis, Engine
+from .incidents.session import Session
 from .input.read import read_blocks
+from .matching.engine import Engine
 from .report.types import Diagnosis
 from .verdict.answer import Known
 from .verdict.decide import decide
@@ -83,11 +84,11 @@ class Triage:
             analysis.feed(block)
         return self.conclude(analysis)
 
-    def start(self) -> Analysis:
+    def start(self) -> Session:
         """Return an empty analysis, to be fed block by block (streams)."""
-        return Analysis(self._engine)
+        return Session(self._engine)
 
-    def peek(self, analysis: Analysis) -> Diagnosis:
+    def peek(self, analysis: Session) -> Diagnosis:
         """Return the answer for what an analysis was fed so far; it can be fed on.
 
         Raises:
@@ -95,7 +96,7 @@ class Triage:
         """
         return self.conclude(analysis.fork())
 
-    def conclude(self, analysis: Analysis) -> Diagnosis:
+    def conclude(self, analysis: Session) -> Diagnosis:
         """Return the diagnosis of what an analysis was fed.
 
         Raises:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 SIGNS = (
     # vLLM and its processes
     b"vllm", b"enginecore", b"engine core", b"apiserver", b"api_server", b"mqllmengine", b"llm", b"shm_broadcast", b"model_runner", b"max_model_len",
@@ -41,6 +43,10 @@ _OURS = (
     b"from vllm",
 )
 """What only vLLM itself, or a program that runs it, prints."""
+_SOURCE = re.compile(
+    rb"(?m)^(?:import [\w.]+|from [\w.]+ import |def \w+\(|class \w+[:(]|async def |#!/|#include |package \w+|\[\[?[\w.]+\]\]?$|FROM \S+|apiVersion: |[a-z_]+ = [\"'\[])"
+)
+"""How lines of programs, TOML files, Dockerfiles and manifests begin; in a log such lines are indented or prefixed."""
 SHORT = 6
 """Lines below which a log is somebody's excerpt, and says nothing by what it lacks."""
 
@@ -60,3 +66,9 @@ def other_engine(sample: bytes, tail: bytes) -> str:
     counts = {name: sum(part.count(sign) for part in parts for sign in signs) for name, signs in ENGINES.items()}
     name = max(counts, key=counts.__getitem__)
     return name if counts[name] else ""
+
+
+def is_source(sample: bytes) -> bool:
+    """Tell whether a text is a program, a configuration or a manifest rather than a log, by its beginning."""
+    lines = sample.count(b"\n") + 1
+    return lines >= SHORT and 8 * sum(1 for _ in _SOURCE.finditer(sample)) >= lines

@@ -26,7 +26,6 @@ class StageSpan:
 class Incident:
     """One server start to its end."""
 
-    index: int
     first: int
     """First line."""
     hits: list[Hit] = field(default_factory=list)
@@ -47,5 +46,7 @@ class Incident:
     """Whether nothing in the log is vLLM's, of its parts or of its clients."""
     engine: str = ""
     """The other engine whose log it is (SGLang, llama.cpp …); "" for vLLM's."""
+    source_text: bool = False
+    """Whether it is a program or a configuration, no log: marks in it were never printed."""
     tail: list[Line] = field(default_factory=list)
     """The server's last lines, where it is not the first one of its log."""

@@ -69,7 +69,6 @@ class Kept:
         if trace.raised_from is not None:
             trace.raised_from.cause_of = trace
         trace.processes = [trace.process]
-        trace.order = len(self.traces)
         if len(self.traces) < TRACES:
             self._known[key] = trace
             self.traces.append(trace)

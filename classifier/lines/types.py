@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 # Compared by identity and never matched on: what dataclass need not generate makes the command start faster.
 
@@ -75,9 +74,6 @@ class Trace:
     processes: list[str] = field(default_factory=list)
     logging_error: bool = False
     """Printed by the logging module about itself."""
-    order: int = 0
-    incident: int = 0
-
     stack_text: str = ""
 
     def stack(self) -> str:
@@ -87,6 +83,6 @@ class Trace:
             self.stack_text = "\n".join(f"{frame.path[-160:]}:{frame.function}: {frame.code}" for frame in shown)
         return self.stack_text
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """Return what makes two printed exceptions the same fault."""
         return (self.kind, self.message[:200], tuple((frame.path, frame.function) for frame in self.frames[-6:]))

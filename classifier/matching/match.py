@@ -124,9 +124,7 @@ class TraceRules:
             captures = match_trace(rule, trace)
             if captures is not None:
                 line = trace_line(trace)
-                hits.append(
-                    Hit(rule, line, captures, trace, count=trace.count, incident=trace.incident, last=trace.last)
-                )
+                hits.append(Hit(rule, line, captures, trace, count=trace.count, last=trace.last))
         return hits
 
     def _words_of(self, stack: str) -> set[str]:

@@ -21,6 +21,5 @@ class Hit:
     quoted: bool = False
     """The match stands in source code that a traceback shows, not in a message."""
     count: int = 1
-    incident: int = 0
     last: int = 0
     """Line number of the latest repetition."""

@@ -125,10 +125,10 @@ def other_software(found: Findings) -> Diagnosis | None:
     """In another program's log rules are no more than a hint, unless the words are vLLM's own."""
     incident, tail = found.incident, found.tail
     own_words = found.best is not None and found.best.hit.rule.source.startswith("vllm")
-    if not incident.engine and (not incident.foreign or own_words):
+    if not incident.engine and (not incident.foreign or own_words) and not incident.source_text:
         return None
     if not (found.candidates or found.case.unexplained() or incident.errors):
-        return _no_failure(found, stopped=False, ready=False)
+        return None
     answer = answer_for("unknown", "unrecognised_failure", 0.6, "none", found.known, incident, None)
     answer.evidence = [evidence_of(item.hit, "telling") for item in found.candidates[:3]] or [
         line_evidence(line) for line in incident.errors[:3]
@@ -255,6 +255,18 @@ def silent_start(found: Findings) -> Diagnosis | None:
     return _with_alternatives(answer, found.candidates)
 
 
+def nothing_recognised(found: Findings) -> Diagnosis | None:
+    """A text in which nothing is vLLM's: no mark of a start, no line of its logger, no rule that fits. That is no health."""
+    incident = found.incident
+    if not incident.source_text and (
+        incident.stages or incident.fired or incident.hits or any(line.logged for line in found.tail)
+    ):
+        return None
+    answer = answer_for("unknown", "nothing_recognised", policy.NOTHING, "none", found.known, incident, None)
+    answer.tail = answer.evidence = [line_evidence(line) for line in found.tail[-3:]]
+    return _with_alternatives(answer, found.candidates)
+
+
 def no_failure(found: Findings) -> Diagnosis:
     """Nothing speaks for a failure."""
     return _no_failure(found, bool(found.case.stop), found.case.came_up)
@@ -268,6 +280,7 @@ DECIDERS: tuple[Callable[[Findings], Diagnosis | None], ...] = (
     lone_wrapper,
     unexplained_trouble,
     silent_start,
+    nothing_recognised,
     no_failure,
 )
 """In the order in which they are asked; the last one always answers."""

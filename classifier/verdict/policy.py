@@ -76,3 +76,6 @@ GUESS_OVER_WEAK = 0.65
 
 GUESS_OVER_DEATH = 0.6
 """The same where a wrapper says no more than that the engine is dead."""
+
+NOTHING = 0.7
+"""Confidence that a text in which nothing is recognised is none of the known failures."""

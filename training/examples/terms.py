@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from functools import cache
 
-from ...classifier.incidents.session import Analysis, Engine
+from ...classifier.incidents.session import Session
 from ...classifier.incidents.types import Incident
 from ...classifier.input.read import read_blocks
 from ...classifier.lines.types import Line, Trace
+from ...classifier.matching.engine import Engine
 from ...classifier.text_model.features import Unit, judged, units
 from ...corpus.store import load
 from .row import Row
@@ -35,7 +36,7 @@ def read_units(text: str, stage: str = "") -> list[Unit]:
 
 def judged_parts(text: str) -> tuple[Incident, list[Trace], list[Line]]:
     """Return the last incident of a log, and the exceptions and lines that it is judged by."""
-    analysis = Analysis(_silent())
+    analysis = Session(_silent())
     for block in read_blocks(text + "\n"):
         analysis.feed(block)
     incident = analysis.finish()[-1]

@@ -12,7 +12,7 @@ from typing import Any
 from ....classifier.advice.start_command import given_command
 from ....classifier.api import Triage
 from ....classifier.errors import InputError
-from ....classifier.incidents.session import Analysis
+from ....classifier.incidents.session import Session
 from ....classifier.input.read import read_blocks
 from ....classifier.report.contract import as_dict
 from ....classifier.report.types import Diagnosis
@@ -117,7 +117,7 @@ class Engines:
             return found
 
 
-def examine(triage: Triage, source: Any, limits: Limits, seen: Callable[[Analysis], None] | None = None) -> Analysis:
+def examine(triage: Triage, source: Any, limits: Limits, seen: Callable[[Session], None] | None = None) -> Session:
     """Read a log to its end, within limits; ``seen`` is called after each block.
 
     Raises:
@@ -139,7 +139,7 @@ def examine(triage: Triage, source: Any, limits: Limits, seen: Callable[[Analysi
     return analysis
 
 
-def conclude(triage: Triage, analysis: Analysis, job: Job) -> Answer:
+def conclude(triage: Triage, analysis: Session, job: Job) -> Answer:
     """Return the answer for a log that was read.
 
     Raises:
@@ -148,7 +148,7 @@ def conclude(triage: Triage, analysis: Analysis, job: Job) -> Answer:
     return _answer(_advised_for(triage, job).conclude, analysis, job)
 
 
-def peek(triage: Triage, analysis: Analysis, job: Job) -> Answer | None:
+def peek(triage: Triage, analysis: Session, job: Job) -> Answer | None:
     """Return the answer so far; None where there is none yet."""
     try:
         return _answer(_advised_for(triage, job).peek, analysis, job)
@@ -156,7 +156,7 @@ def peek(triage: Triage, analysis: Analysis, job: Job) -> Answer | None:
         return None
 
 
-def _answer(judge: Callable[[Analysis], Diagnosis], analysis: Analysis, job: Job) -> Answer:
+def _answer(judge: Callable[[Session], Diagnosis], analysis: Session, job: Job) -> Answer:
     try:
         diagnosis = judge(analysis)
     except InputError as error:

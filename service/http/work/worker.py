@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from ....classifier.api import Triage
-from ....classifier.incidents.session import Analysis
+from ....classifier.incidents.session import Session
 from ....classifier.input.read import Chunks
 from .jobs import Answer, Engines, Job, Limits, RefusedError, conclude, examine, peek
 from .worker_protocol import ANSWER, BEGIN, DATA, END, FLUSH, PROGRESS, REFUSED, VERDICT, message, read_frame
@@ -74,7 +74,7 @@ class _Task:
     def _work(self) -> Answer:
         triage = self._engines.get(self._job)
 
-        def seen(analysis: Analysis) -> None:
+        def seen(analysis: Session) -> None:
             if self._live:
                 self._unseen = partial(self._look, triage, analysis)
                 self._unseen()
@@ -98,7 +98,7 @@ class _Task:
                 # The service is gone, or has given the log up.
                 sys.exit(0)
 
-    def _look(self, triage: Triage, analysis: Analysis) -> None:
+    def _look(self, triage: Triage, analysis: Session) -> None:
         now = time.monotonic()
         if now >= self._next_progress:
             self._next_progress = now + PAUSE

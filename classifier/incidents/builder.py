@@ -1,0 +1,138 @@
+"""Makes one incident of what was read of one server start."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from ...corpus.stages import STAGE_ORDER
+from ...corpus.types import Rule
+from ..facts.book import FactBook
+from ..facts.readers import note
+from ..facts.types import HINT, Captures
+from ..facts.versions import version_key
+from ..lines.tracebacks import TraceReader
+from ..lines.types import Line
+from ..matching.match import TraceRules
+from ..matching.types import Hit
+from .stages import begins, engine_of_traces, reached, time_stages
+from .types import Incident, StageSpan
+
+PER_RULE = 12
+"""Hits kept of one rule in one incident; further ones are counted."""
+ALIKE = 4
+"""Hits of one rule from which on one more with the same captures adds nothing, whatever else its line says."""
+ERRORS = 40
+"""Error lines kept of one incident, for logs that no rule knows."""
+NAMED_UNTIL = (0, 32, 0, 0, 0)
+"""Release from which on not everything that the API server prints bears its name; it has done so since 0.10.1."""
+OFFLINE = ("llm.py", "entrypoints/llm.py", "offline")
+"""Modules of vLLM that run offline, as its log prefix names them."""
+
+Place: TypeAlias = tuple[bytes, int, int, bytes]
+"""Where a line stands: its block, its start and end there, and the end of the log before that block."""
+
+
+class IncidentBuilder:
+    """One server start: made when it begins, fed with what rules find, closed when the next one begins.
+
+    Args:
+        first: Number of its first line.
+    """
+
+    def __init__(self, first: int) -> None:
+        self.incident = Incident(first)
+        self.traces = TraceReader()
+        self.book = FactBook()
+        self._starts: dict[str, str] = {}
+        self._named = False
+
+    @property
+    def order(self) -> int:
+        """Position of the stage reached among all stages; -1 before the first."""
+        return STAGE_ORDER.get(self.incident.reached, -1)
+
+    def is_spoken_by(self, rule: Rule, line: Line) -> bool:
+        """Tell whether the one who must have said a line has, where other programs print the same words."""
+        if rule.speaker == "offline":
+            return line.source.startswith(OFFLINE)
+        if rule.speaker == "api_server" and self._named and not line.process:
+            version = version_key(str(self.book.value("vllm_version") or ""))
+            return version is None or version >= NAMED_UNTIL
+        return True
+
+    def ends_before(self, rule: Rule, line: Line) -> bool:
+        """Tell whether a fact rule's line belongs to another start than this one."""
+        return begins(rule, line.process, line.number, self.incident, self._starts)
+
+    def mark(self, rule: Rule, line: Line, captures: Captures) -> str:
+        """Note a fact rule's line; return the stage that it shows, or ""."""
+        self.incident.fired.add(rule.id)
+        if rule.start:
+            self._starts[rule.start] = line.process
+        if line.process.startswith(("APIServer", "ApiServer")):
+            self._named = True
+        note(self.book, rule, line, captures)
+        stage = rule.stage
+        if stage == "graph_capture" and self.book.value("enforce_eager"):
+            stage = "kv_cache"  # nothing is captured in eager mode
+        if stage:
+            self._reach(stage, line)
+        return stage
+
+    def _reach(self, stage: str, line: Line) -> None:
+        spans = self.incident.stages
+        if stage == "shutdown" or not any(span.stage == stage for span in spans):
+            spans.append(StageSpan(stage, line.number, line.time))
+        if STAGE_ORDER[stage] > self.order:
+            self.incident.reached = stage
+
+    def keep(self, hit: Hit, place: Place) -> None:
+        """Keep a match of a rule, or count it where it says what an earlier one has said."""
+        hits = [other for other in self.incident.hits if other.rule is hit.rule]
+        for other in hits:
+            if _says_the_same(other, hit):
+                other.count += 1
+                other.last = hit.line.number
+                if len(hits) >= ALIKE or other.line.text == hit.line.text:
+                    return
+        if len(hits) < PER_RULE:
+            self.incident.hits.append(hit)
+            self.keep_context(hit.line, place)
+        else:
+            hits[-1].count += 1
+            hits[-1].last = hit.line.number
+
+    def note_error(self, line: Line, place: Place) -> None:
+        """Keep a line logged as an error, unless one that begins like it was kept."""
+        errors = self.incident.errors
+        if len(errors) < ERRORS and all(other.text[:60] != line.text[:60] for other in errors):
+            errors.append(line)
+            self.keep_context(line, place)
+
+    def keep_context(self, line: Line, place: Place) -> None:
+        """Keep what surrounds a line."""
+        block, start, end, earlier = place
+        self.incident.contexts.keep(line.number, (block, start, end), earlier)
+
+    def close(self, last: int, trace_rules: TraceRules) -> Incident:
+        """Return the incident, which ends on line ``last``, with what rules say of its exceptions."""
+        incident = self.incident
+        self.traces.close_all()
+        incident.last = last
+        incident.traces = list(self.traces.traces)
+        for trace in incident.traces:
+            incident.hits += trace_rules.hits(trace)
+        self.book.set("engine", engine_of_traces(incident.traces), HINT)
+        incident.facts = self.book.facts()
+        incident.reached = reached(incident.stages, incident.traces, incident.hits)
+        time_stages(incident.stages)
+        return incident
+
+
+def _says_the_same(other: Hit, hit: Hit) -> bool:
+    return (
+        other.captures == hit.captures
+        and other.line.process == hit.line.process
+        and other.quoted == hit.quoted
+        and other.line.level == hit.line.level
+    )

@@ -1,0 +1,149 @@
+"""Which lines of a block are worth reading: those with a literal of some rule, and all that stand within a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol, TypeAlias
+
+from ..lines.prefix import split_line
+from ..lines.tail import LINE
+from ..lines.types import Line
+from ..matching.scan import Found, Scanner
+
+SWEEP = 64
+"""Lines after which tracebacks that nobody continues are looked for."""
+WINDOW_BEFORE, WINDOW_AFTER, WINDOWS = 1024, 3072, 8
+"""Bytes read around a literal in the rest of a line that is too long to be read whole, and how many such windows."""
+
+Literals: TypeAlias = dict[int, str]
+"""Line rules to be tried on a line, each with its literal that the line holds."""
+
+
+Candidate: TypeAlias = tuple[int, int, int, Literals]
+"""A line that is worth reading: its start and end in the block, its number in the log, the rules to be tried on it."""
+
+
+class Reading(Protocol):
+    """What the reader of the lines knows, anew after each line."""
+
+    @property
+    def open(self) -> int:
+        """Tracebacks that are open: while there are any, every line counts."""
+
+    @property
+    def done(self) -> set[int]:
+        """Line rules that need not be tried any more."""
+
+    def sweep(self, number: int) -> None:
+        """Close tracebacks that have been silent for long before line ``number``."""
+
+
+def candidates(data: bytes, number: int, found: Found, scanner: Scanner, reading: Reading) -> Iterator[Candidate]:
+    """Yield the lines of a block that are worth reading, in order.
+
+    Args:
+        data: The block; its lines end with a newline or a bare carriage return.
+        number: Of its first line; a carriage return does not count.
+        found: The literals in it.
+        scanner: Knows what they are.
+        reading: Asked before each line.
+    """
+    # Ends are ordered, starts are what lines are found by.
+    found = sorted(found, key=_start_of)
+    size, total = len(data), len(found)
+    position = counted = index = steps = 0
+    returns = b"\r" in data
+    while position < size:
+        open_traces = reading.open
+        if open_traces:
+            start = position
+        elif index < total:
+            start = _line_start(data, position, found[index][1], returns)
+        else:
+            return
+        end = data.find(b"\n", start)
+        end = size if end < 0 else end
+        position = end + 1
+        if returns:
+            end, position = _at_return(data, start, end)
+        number += data.count(b"\n", counted, start)
+        counted = start
+        literals: Literals = {}
+        structure = False
+        if index < total and found[index][1] < end:
+            index, structure = _literals(found, index, end, scanner, reading.done, literals)
+        if open_traces or structure or literals:
+            yield start, end, number, literals
+        steps += 1
+        if steps % SWEEP == 0 and reading.open:
+            reading.sweep(number)
+
+
+def _start_of(found: tuple[int, int, int]) -> int:
+    return found[1]
+
+
+def _line_start(data: bytes, position: int, at: int, returns: bool) -> int:
+    """Return where the line begins that holds the byte ``at``, on or after ``position``."""
+    start = data.rfind(b"\n", position, at)
+    if returns:
+        start = max(start, data.rfind(b"\r", position, at))
+    return start + 1 or position
+
+
+def _at_return(data: bytes, start: int, end: int) -> tuple[int, int]:
+    """Return where a line ends, and where the next one begins, if a carriage return stands before ``end``."""
+    split = data.find(b"\r", start, end)
+    if split < 0:
+        return end, end + 1
+    # CRLF is one line end, a bare CR another.
+    return split, split + 2 if data[split : split + 2] == b"\r\n" else split + 1
+
+
+def _literals(
+    found: Found, index: int, end: int, scanner: Scanner, done: set[int], literals: Literals
+) -> tuple[int, bool]:
+    """Add the rules that wait for the literals before ``end``.
+
+    Returns:
+        The index of the first literal beyond, and whether one is a sign of a traceback.
+    """
+    words, waiting = scanner.words, scanner.rules
+    total, structure = len(found), False
+    while index < total and found[index][1] < end:
+        word = found[index][0]
+        rules = waiting[word]
+        if not rules:
+            structure = True
+        for rule in rules:
+            if rule not in done and rule not in literals:
+                literals[rule] = words[word].decode()
+        index += 1
+    return index, structure
+
+
+def read_line(data: bytes, candidate: Candidate) -> Line:
+    """Return a line without what stands in front of it; of a long one its beginning and what surrounds the literals."""
+    start, end, number, literals = candidate
+    raw = data[start : min(end, start + LINE)]
+    if end - start > LINE:
+        raw += _windows(data, start + LINE, end, literals)
+    return split_line(number, raw.decode("utf-8", "replace"))
+
+
+def _windows(data: bytes, start: int, end: int, literals: Literals) -> bytes:
+    """Return what surrounds the literals in the part of a line that is too long to be read whole."""
+    pieces = []
+    for literal in set(literals.values()):
+        at = data.find(literal.encode(), start, end) if literal else -1
+        if at >= 0:
+            pieces.append(data[max(start, at - WINDOW_BEFORE) : min(end, at + WINDOW_AFTER)])
+    return b" ".join(pieces[:WINDOWS])
+
+
+def is_prompt(text: str) -> bool:
+    """Tell whether a line shows what users wrote: nothing in it is the server's own word."""
+    head = text[:300]
+    if "prompt: " in head and ("prompt: '" in head or 'prompt: "' in head):
+        return True
+    return "Received request " in head or "Generated response" in head

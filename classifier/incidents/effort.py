@@ -1,0 +1,82 @@
+"""What is still worth looking at in one server start.
+
+A server at work prints the same lines for days. Whatever has been seen often enough is no longer looked for, so that the
+cost of a log is that of what is new in it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ...corpus.types import Rule
+from ..matching.engine import Engine
+from ..matching.scan import Found, Scanner, SteadyScanner
+
+VISITS = 300
+"""Occurrences of one literal in a log after which it is no longer looked for, but near errors."""
+FEWEST = 64
+"""Literals found in one block below which nothing in it is taken to stand everywhere."""
+SETTLE = 2 << 20
+"""Bytes of a start's log after which literals that stand everywhere are looked for near errors alone."""
+FACT_TRIES = 60
+"""Matches of one fact rule in one incident after which it has told what it can: at start-up, by a few processes."""
+TRIES = 400
+"""The same for all other rules."""
+MISSES = 8000
+"""Lines with a rule's literal that it did not match, in one start, after which it is given up: millions of them are no log."""
+
+
+class Effort:
+    """How much each rule and each literal has been tried since the server started.
+
+    Args:
+        engine: The rules.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.done: set[int] = set()
+        """Rules that need not be tried any more."""
+        self.scanner: Scanner | SteadyScanner = engine.scanner
+        """What finds the literals that count."""
+        self._engine = engine
+        self._matches: dict[int, int] = {}
+        self._misses: dict[int, int] = {}
+        self._visits: dict[int, int] = {}
+        self._muted: set[int] = set()
+        self._read, self._settle, self._settled = 0, SETTLE, 0
+
+    def matched(self, index: int, rule: Rule) -> None:
+        """Note that a line rule matched."""
+        matches = self._matches[index] = self._matches.get(index, 0) + 1
+        if rule.frequent or matches > (FACT_TRIES if rule.role == "fact" else TRIES):
+            self.done.add(index)
+
+    def missed(self, index: int) -> None:
+        """Note that a line rule did not match a line that holds its literal."""
+        misses = self._misses[index] = self._misses.get(index, 0) + 1
+        if misses > MISSES:
+            self.done.add(index)
+
+    def serves(self) -> None:
+        """Note that the server answers requests: what would say no more than that is of no use from here on."""
+        self.done |= self._engine.serving
+
+    def learn(self, found: Found, size: int) -> None:
+        """Take in what a block of ``size`` bytes held, and settle on what to look for in the next ones."""
+        self._mute(found)
+        self._read += size
+        if self._read > self._settle and len(self._muted) > self._settled:
+            # From here on the log is taken to be a server at work; once more where much changes.
+            self._settle, self._settled = self._settle * 8, len(self._muted)
+            self.scanner = self._engine.scanner.steady(frozenset(self._muted))
+
+    def _mute(self, found: Found) -> None:
+        """Stop looking for literals that stand everywhere in this log: their rules have had their chance."""
+        if len(found) < FEWEST:
+            return
+        for word, count in Counter(item[0] for item in found).items():
+            rules = self._engine.scanner.rules[word]
+            if rules:
+                total = self._visits[word] = self._visits.get(word, 0) + count
+                if total > VISITS or self.done.issuperset(rules):
+                    self._muted.add(word)

@@ -1,0 +1,193 @@
+"""Reads the lines of one server and cuts them into incidents, one for each start."""
+
+from __future__ import annotations
+
+from ...corpus.stages import STAGE_ORDER
+from ...corpus.types import Rule
+from ..facts.continuation import JOINED, capture_of, joined
+from ..facts.readers import note
+from ..facts.types import Captures
+from ..lines.tail import Tail
+from ..lines.types import Line, Trace
+from ..matching.engine import Engine
+from ..matching.match import match_line
+from ..matching.types import Hit
+from .builder import IncidentBuilder, Place
+from .candidates import Candidate, Literals, candidates, is_prompt, read_line
+from .effort import Effort
+from .types import Incident
+
+AHEAD = 24
+"""Facts kept that seem to belong to the start that follows."""
+LAST = 8
+"""Last lines of a frequent kind on which a rule that judges them is tried."""
+LOOP = 50
+"""Starts after which a log is a crash loop: of the middle ones only so much is kept as to count them."""
+LOOP_HITS = 20
+"""Hits kept of each of them."""
+EARLY = ("launch", "config")
+"""Stages that a launcher speaks of before the server does."""
+
+
+class IncidentReader:
+    """Fed with the blocks of one server's log, in order.
+
+    Args:
+        engine: The rules.
+        shared: Whether other servers' lines were taken out of the log, and left empty ones.
+    """
+
+    def __init__(self, engine: Engine, shared: bool = False) -> None:
+        self.shared = shared
+        self.incidents: list[Incident] = []
+        """The starts that are over."""
+        self._engine = engine
+        self._builder = IncidentBuilder(1)
+        self._effort = Effort(engine)
+        self._ahead: list[tuple[Rule, Line, Captures]] = []
+
+    @property
+    def incident(self) -> Incident:
+        """The server start that is being read."""
+        return self._builder.incident
+
+    @property
+    def scanner(self) -> object:
+        """What finds literals at present, which a copy of the reader may share."""
+        return self._effort.scanner
+
+    @property
+    def open(self) -> int:
+        """Tracebacks that are open."""
+        return self._builder.traces.open
+
+    @property
+    def done(self) -> set[int]:
+        """Line rules that need not be tried any more."""
+        return self._effort.done
+
+    def sweep(self, number: int) -> None:
+        """Close tracebacks that have been silent for long before line ``number``."""
+        self._builder.traces.sweep(number)
+
+    def read(self, data: bytes, number: int, earlier: bytes) -> None:
+        """Read a block.
+
+        Args:
+            data: Whole lines.
+            number: That of the first.
+            earlier: The end of the log before it.
+        """
+        self.incident.contexts.extend(data)
+        found = self._effort.scanner.find(data)
+        for candidate in candidates(data, number, found, self._engine.scanner, self):
+            # In a log that servers share, a line without anything is another's: an own one bears the container's name.
+            if not self.shared or candidate[0] < candidate[1]:
+                self._read_line(data, candidate, earlier)
+        self._effort.learn(found, len(data))
+
+    def _read_line(self, data: bytes, candidate: Candidate, earlier: bytes) -> None:
+        start, end, _, literals = candidate
+        line = read_line(data, candidate)
+        place = (data, start, end, earlier)
+        if is_prompt(line.text):
+            rules = self._engine.line_rules
+            literals = {index: literal for index, literal in literals.items() if rules[index].role == "fact"}
+            if not literals or not self.open:
+                self._try_rules(line, place, literals, "", None)
+                return
+        part, trace = self._builder.traces.feed(line)
+        if literals:
+            self._try_rules(line, place, literals, part, trace)
+        # The line may have begun the next start: from here on it is that one's.
+        if line.level in ("ERROR", "CRITICAL") and part in ("", "final"):
+            self._builder.note_error(line, place)
+        if part == "final":
+            self._builder.keep_context(line, place)
+
+    def _try_rules(self, line: Line, place: Place, literals: Literals, part: str, trace: Trace | None) -> None:
+        for index in sorted(literals):
+            rule = self._engine.line_rules[index]
+            captures = match_line(rule, line, literals[index])
+            if captures is None or (rule.speaker and not self._builder.is_spoken_by(rule, line)):
+                self._effort.missed(index)
+                continue
+            self._effort.matched(index, rule)
+            quoted = _is_quoted(rule, part)
+            if rule.role != "fact":
+                self._builder.keep(Hit(rule, line, captures, trace if part else None, quoted, last=line.number), place)
+            elif not quoted:
+                self._fact(rule, line, captures, place)
+            elif rule.bucket != "facts":
+                self.incident.fired.add(rule.id)
+
+    def _fact(self, rule: Rule, line: Line, captures: Captures, place: Place) -> None:
+        if rule.continues:
+            block, _, end, _ = place
+            name = capture_of(rule.continues)
+            captures[name] = joined(rule.continues, captures.get(name, ""), block[end + 1 : end + 1 + JOINED])
+        if rule.stage in EARLY and not rule.start and self._builder.order >= STAGE_ORDER["weights"]:
+            # A launcher's command, or the configuration of the next offline run: it belongs to the start that follows.
+            self._ahead = [*self._ahead[-AHEAD:], (rule, line, captures)]
+            return
+        if self._builder.ends_before(rule, line):
+            earlier = self._builder.book
+            self._start_anew(line.number)
+            if not rule.start:
+                self._builder.book.inherit(earlier)
+        self._mark(rule, line, captures)
+
+    def _mark(self, rule: Rule, line: Line, captures: Captures) -> None:
+        if self._builder.mark(rule, line, captures) == "serving":
+            self._effort.serves()
+
+    def _start_anew(self, number: int) -> None:
+        """Close the start that was read so far: the next one begins on line ``number``."""
+        self._close(number - 1)
+        self._builder = IncidentBuilder(number)
+        self._effort = Effort(self._engine)
+        ahead, self._ahead = self._ahead, []
+        for rule, line, captures in ahead:
+            self._mark(rule, line, captures)
+
+    def _close(self, last: int) -> None:
+        if len(self.incidents) >= LOOP:
+            middle = self.incidents[-1]
+            middle.hits = middle.hits[:LOOP_HITS]
+            middle.traces = []
+        self.incidents.append(self._builder.close(last, self._engine.trace_rules))
+
+    def finish(self, tail: Tail, last: int) -> list[Incident]:
+        """Read the end of the log, which is line ``last``, and return all incidents."""
+        self._last_of_frequent(tail)
+        for rule, line, captures in self._ahead:
+            # No start followed: the log is not in order, or names its command at the end.
+            note(self._builder.book, rule, line, captures)
+        self._close(last)
+        return self.incidents
+
+    def _last_of_frequent(self, tail: Tail) -> None:
+        """Note the last line of the kinds that are too frequent to be read each time (throughput)."""
+        for literal, rule in self._engine.frequent:
+            at = len(tail.data)
+            for _ in range(1 if rule.role == "fact" else LAST):
+                at = tail.data.rfind(literal, 0, at)
+                if at < 0 or self._read_last(rule, literal, tail, at):
+                    break
+
+    def _read_last(self, rule: Rule, literal: bytes, tail: Tail, at: int) -> bool:
+        """Try a rule on the line of the log's end that holds its literal at ``at``; tell whether it matched."""
+        line, start, end = tail.line_at(at)
+        captures = match_line(rule, line, literal.decode())
+        if captures is None:
+            return False
+        if rule.role == "fact":
+            note(self._builder.book, rule, line, captures)
+        else:
+            self._builder.keep(Hit(rule, line, captures, last=line.number), (tail.data, start, end, tail.data))
+        return True
+
+
+def _is_quoted(rule: Rule, part: str) -> bool:
+    """Tell whether a match stands in source code that a traceback shows, which proves nothing."""
+    return (part == "code" and not rule.in_code) or (part == "frame" and "File" not in rule.pattern)
