@@ -7,7 +7,7 @@ import random
 import pytest
 
 from vllm_triage.classifier.api import Triage
-from vllm_triage.classifier.incidents.not_vllm import SHORT, is_foreign
+from vllm_triage.classifier.incidents.not_vllm import SHORT, is_foreign, other_engine
 from vllm_triage.training.text_model.rows.other_software import other_logs
 
 TRIAGE = Triage()
@@ -30,8 +30,47 @@ def test_a_failure_of_another_program_is_unknown(log: str) -> None:
     assert any("Nothing in this log is vLLM's" in note for note in found.notes)
 
 
-def test_a_quiet_log_of_another_program_has_no_failure() -> None:
-    assert "no_failure" == TRIAGE.diagnose("".join(map(REDIS.format, range(20))).encode()).bucket
+def test_a_quiet_log_of_another_program_is_neither_healthy_nor_failed() -> None:
+    assert "unknown/nothing_recognised" == TRIAGE.diagnose("".join(map(REDIS.format, range(20))).encode()).cause
+
+
+@pytest.mark.parametrize(
+    ("log", "engine"),
+    [
+        (
+            '  File "/opt/sglang/python/sglang/srt/managers/scheduler.py", line 5, in step\nRuntimeError: CUDA error\n',
+            "SGLang",
+        ),
+        ("llama_model_loader: loaded meta data\nllama_model_load: error loading model: tensor missing\n", "llama.cpp"),
+        (
+            '  File "/opt/sglang/python/sglang/a.py", line 5, in step\n  File "/opt/vllm/vllm/_custom_ops.py", line 7\n',
+            "",
+        ),
+    ],
+)
+def test_another_engine_is_told_by_its_paths_and_words(log: str, engine: str) -> None:
+    """Unless vLLM's own code stands in it as well."""
+    assert engine == other_engine(log.encode(), b"")
+
+
+def test_another_engines_failure_is_unknown_and_named() -> None:
+    """Its words are vLLM's, but the fixes would be for another program."""
+    log = 'Traceback (most recent call last):\n  File "/opt/sglang/python/sglang/srt/model.py", line 5, in load\n    x()\n'
+    found = TRIAGE.diagnose(f"{log}torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n".encode())
+    assert "unknown" == found.bucket
+    assert any("a log of SGLang" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import os\nfrom vllm import LLM\n\n\ndef main():\n    print('Application startup complete')\n\n\nclass A:\n    x = 1\n",
+        '[project]\nname = "x"\n[tool.ruff]\nselect = ["A"]\nline = "Application startup complete."\nx = \'y\'\n',
+    ],
+)
+def test_a_program_or_a_configuration_is_no_healthy_server(text: str) -> None:
+    """Although it holds the words of a healthy start."""
+    assert "unknown" == TRIAGE.diagnose(text.encode()).bucket
 
 
 def test_an_excerpt_is_answered() -> None:
