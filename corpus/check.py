@@ -17,21 +17,13 @@ from .compiler import read_bucket
 from .lint import lint_pattern
 from .literals import MINIMUM, required_literals
 from .places import CorpusError, complaint
-from .types import EXPRESSIONS, Bucket, Rule
+from .types import EXPRESSIONS, UNNAMED, Bucket, Rule
 
 if TYPE_CHECKING:
     from regex import Pattern
 
 HERE = Path(__file__).parent
 
-DECIDED_BY_STAGE = frozenset(
-    {
-        "nccl_hang/silent_distributed_init", "unknown/below_threshold", "no_failure/healthy",
-        "no_failure/nothing_found", "no_failure/still_starting", "no_failure/stopped_from_outside",
-        "unknown/unrecognised_failure",
-    }
-)  # fmt: skip
-"""Causes that no rule names: the engine concludes them from how far the log got."""
 CONFUSERS = 2
 """Excerpts that look like a bucket and are not, at least as many for each of the corpus."""
 
@@ -57,7 +49,7 @@ def check_bucket(bucket: Bucket, file: str) -> list[str]:
     if bucket.id != "facts" and len(bucket.confusers) < CONFUSERS:
         complaints.append(f"{file}: needs at least {CONFUSERS} confusers")
     for cause in bucket.causes:
-        if not cause.fixes and bucket.id not in ("no_failure", "unknown"):
+        if not cause.fixes and bucket.id not in UNNAMED:
             complaints.append(complaint(file, cause.line, f"cause {cause.id}: needs at least one fix"))
     return complaints
 
@@ -68,7 +60,7 @@ def check_rules(bucket: Bucket, file: str) -> list[str]:
         complaint(file, rule.line, f"rule {rule.name}: {text}") for rule in bucket.rules for text in _check_rule(rule)
     ]
     used = {rule.cause for rule in bucket.rules}
-    used |= {name.partition("/")[2] for name in DECIDED_BY_STAGE if name.startswith(f"{bucket.id}/")}
+    used |= {cause.id for cause in bucket.causes if cause.concluded}
     return complaints + [
         complaint(file, cause.line, f"cause {cause.id}: no rule leads to it")
         for cause in bucket.causes

@@ -19,13 +19,14 @@ from .literals import all_strings, required_literals
 from .places import complaint
 from .schema import CorpusError, parse_text
 from .store import FORMAT, Expressions, Index, regex_build
-from .types import EXPRESSIONS, Bucket, Cause, Fix, Rule
+from .types import EXPRESSIONS, Bucket, Cause, Fix, Rule, Traits
 
 NOT_COMPILED = ("note", "match", "reject")
 """Keys of a rule that only its file holds."""
 _RULE = tuple(item.name for item in fields(Rule) if item.init and item.name not in NOT_COMPILED)
+_USUAL = Traits()
 _FIX = tuple(item.name for item in fields(Fix))
-_CAUSE = ("id", "title", "summary", "confirm", "refute")
+_CAUSE = ("id", "title", "summary", "confirm", "refute", "concluded", "ends_silently_in")
 
 
 def sources(source: Path) -> list[Path]:
@@ -59,7 +60,7 @@ def complete(bucket: Bucket, file: str) -> list[dict[str, list[str]]]:
         CorpusError: A rule has no literal that every match contains.
     """
     for cause in bucket.causes:
-        tell_effort(cause, bucket.id)
+        tell_effort(cause, bucket.side)
     for rule in bucket.rules:
         if rule.pattern and not rule.literals:
             found = required_literals(rule.pattern)
@@ -84,8 +85,14 @@ def _needs(rule: Rule) -> dict[str, list[str]]:
     return needs
 
 
+def traits_of(bucket: Bucket) -> dict[str, bool | int | float | str]:
+    """Return the traits that a file sets."""
+    told = {item.name: getattr(bucket, item.name) for item in fields(Traits)}
+    return {name: value for name, value in told.items() if value != getattr(_USUAL, name)}
+
+
 def rows_of(bucket: Bucket) -> tuple[object, ...]:
-    """Return the words of a bucket as they are stored: id, title, meaning, its causes, each with its fixes."""
+    """Return the words of a bucket as they are stored: id, title, meaning, its causes, each with its fixes last."""
     causes = [(*_row(cause, _CAUSE), [_row(fix, _FIX) for fix in cause.fixes]) for cause in bucket.causes]
     return bucket.id, bucket.title, bucket.meaning, causes
 
@@ -127,7 +134,7 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
         "format": FORMAT,
         "rules": [_row(rule, _RULE) for rule in rules],
         "needs": needs,
-        "buckets": sorted(bucket.id for bucket in buckets),
+        "traits": {bucket.id: traits_of(bucket) for bucket in sorted(buckets, key=lambda item: item.id)},
         "problems": problems,
         "releases": _releases(source),
         **_expressions(rules),

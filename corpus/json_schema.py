@@ -7,6 +7,7 @@ from typing import get_args, get_origin
 from .schema import KEYS, REQUIRED, Table, choices_of, table_in
 from .types import Bucket
 
+_PLAIN: dict[type, str] = {bool: "boolean", int: "integer", float: "number"}
 TITLE = "A rule file of vllm-triage"
 
 
@@ -28,4 +29,4 @@ def _value(hint: object) -> dict[str, object]:
     if get_origin(hint) is tuple:
         table = table_in(hint)
         return {"type": "array", "items": _table(table) if table else _value(get_args(hint)[0])}
-    return {"type": "boolean" if bool in (hint, *get_args(hint)) else "string"}
+    return {"type": next((name for kind, name in _PLAIN.items() if kind in (hint, *get_args(hint))), "string")}

@@ -33,6 +33,10 @@ _WHEN = re.compile(r"^[\w:\-\.]+ (?:present|absent|(?:==|!=|<=|>=|<|>|in) .+)$")
 _SLUG = re.compile(r"^[a-z0-9][a-z0-9_.\-]*$")
 _TABLES = {"causes": "cause", "rules": "rule", "fixes": "fix"}
 """Attributes that hold tables, and the keys under which these stand in a file."""
+_PLAIN: dict[type, tuple[tuple[type, ...], str]] = {
+    bool: ((bool,), "true or false"), int: ((int,), "a whole number"), float: ((float, int), "a number"), str: ((str,), "text"),
+}  # fmt: skip
+"""For each plain type what a value may be, and what it is called."""
 _OF_LINE = re.compile(r" \(at line (\d+), column (\d+)\)$")
 
 Table = Bucket | Cause | Rule | Fix
@@ -69,6 +73,8 @@ def parse_bucket(data: Mapping[str, object], file: str, lines: Mapping[Path, int
     bucket = _build(Bucket, data, place)
     if not _SLUG.match(bucket.id):
         raise CorpusError(place.says(f"id must be lower-case letters, digits, '_' (got {bucket.id!r})", "id"))
+    if not 0 <= bucket.yields <= 1:
+        raise CorpusError(place.says(f"yields must be from 0 to 1, not {bucket.yields}", "yields"))
     bucket.causes = tuple(_cause(table, spot, bucket.id) for table, spot in _tables(data, "cause", place))
     names = {cause.id for cause in bucket.causes}
     loose = [_rule(table, spot, bucket.id, names) for table, spot in _tables(data, "rule", place)]
@@ -194,8 +200,8 @@ def _unlike(value: object, hint: object) -> str:
     if choices := choices_of(hint):
         return "" if value in choices else f"one of {', '.join(map(repr, choices))}, not {value!r}"
     if get_origin(hint) is not tuple:
-        kind, name = (bool, "true or false") if bool in (hint, *get_args(hint)) else (str, "text")
-        return "" if isinstance(value, kind) else name
+        kinds, name = _PLAIN[next((kind for kind in _PLAIN if kind in (hint, *get_args(hint))), str)]
+        return "" if type(value) in kinds else name
     if table_in(hint):  # each table is looked at by itself
         return "" if isinstance(value, list) else "an array of tables"
     if not isinstance(value, list):

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, TypedDict
 
-from .types import Bucket, Cause, Fix, Rule
+from .types import Bucket, Cause, Fix, Rule, Traits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +40,8 @@ class Index(Expressions):
     rules: list[tuple[object, ...]]
     """For each rule the values of ``Rule``'s attributes, in their order, as far as they are compiled."""
     needs: list[dict[str, list[str]]]
-    buckets: list[str]
+    traits: dict[str, dict[str, bool | int | float | str]]
+    """For each bucket the traits that are not the usual ones."""
     problems: list[str]
     releases: tuple[str, ...]
 
@@ -50,7 +52,7 @@ class Corpus:
     Args:
         rules: All rules, in the order in which they are tried.
         folder: The folder of the compiled corpus.
-        names: Ids of the buckets that it holds.
+        traits: For each bucket that it holds what is peculiar to it.
         extra: Buckets of rule files of one's own, or with their causes added.
         problems: Rule files that were left out, each with the reason.
         releases: The vLLM releases that are known, oldest first.
@@ -60,7 +62,7 @@ class Corpus:
         self,
         rules: list[Rule],
         folder: str,
-        names: Iterable[str],
+        traits: dict[str, Traits],
         extra: dict[str, Bucket],
         problems: list[str],
         releases: tuple[str, ...] = (),
@@ -68,7 +70,7 @@ class Corpus:
         self.rules = rules
         self.problems = problems
         self.releases = releases
-        self._names = frozenset(names)
+        self._traits = traits
         self._folder = folder
         self._read: dict[str, Bucket] = dict(extra)
 
@@ -80,15 +82,19 @@ class Corpus:
         """
         found = self._read.get(name)
         if found is None:
-            if name not in self._names:
+            if name not in self._traits:
                 raise KeyError(name)
-            found = self._read[name] = _read_bucket(self._folder, name)
+            found = self._read[name] = _read_bucket(self._folder, name, self._traits[name])
             found.rules = tuple(rule for rule in self.rules if rule.bucket == name)
         return found
 
     def buckets(self) -> list[str]:
         """Return all bucket ids, sorted."""
-        return sorted((self._names | set(self._read)) - {"facts"})
+        return sorted({*self._traits, *self._read} - {"facts"})
+
+    def traits(self, name: str) -> Traits:
+        """Return what is peculiar to a bucket; what is usual where there is none of this name."""
+        return self._read.get(name) or self._traits.get(name) or Traits()
 
     def causes(self) -> list[str]:
         """Return all causes as ``bucket/cause``, by bucket."""
@@ -107,12 +113,24 @@ def load(folders: Iterable[str | os.PathLike[str]] = ()) -> Corpus:
     for rule, needs in zip(rules, index["needs"], strict=True):
         rule.prepare(needs, ready)
     problems: list[str] = list(index["problems"])
+    traits = _traits(index)
     extra: dict[str, Bucket] = {}
     if files := _user_files(folders, problems):
-        shipped = Corpus(list(rules), folder, index["buckets"], {}, [])
+        shipped = Corpus(list(rules), folder, traits, {}, [])
         for path in files:
             _add_user_file(path, rules, extra, problems, shipped)
-    return Corpus(rules, folder, index["buckets"], extra, problems, index["releases"])
+    return Corpus(rules, folder, traits, extra, problems, index["releases"])
+
+
+@cache
+def shipped_traits() -> Mapping[str, Traits]:
+    """Return what is peculiar to each bucket of the corpus, rule files of one's own left out."""
+    return _traits(_own()[1])
+
+
+def _traits(index: Index) -> dict[str, Traits]:
+    make: Callable[..., Traits] = Traits
+    return {name: make(**told) for name, told in index["traits"].items()}
 
 
 def _own() -> tuple[str, Index]:
@@ -153,14 +171,19 @@ def _read(folder: str) -> tuple[str, Index]:
         return folder, loads(file.read())  # noqa: S301 - our own file
 
 
-def _read_bucket(folder: str, name: str) -> Bucket:
-    """Read the words of a bucket, as ``compiler.rows_of`` stored them."""
+def _read_bucket(folder: str, name: str, traits: Traits) -> Bucket:
+    """Read the words of a bucket, as ``compiler.rows_of`` stored them, and give it its traits."""
     with open(os.path.join(folder, f"{name}.pickle"), "rb") as file:
         *words, causes = loads(file.read())  # noqa: S301 - our own file
     make_cause: Callable[..., Cause] = Cause
     make_fix: Callable[..., Fix] = Fix
     bucket = Bucket(*words)
-    bucket.causes = tuple(make_cause(*told, fixes=tuple(make_fix(*fix) for fix in fixes)) for *told, fixes in causes)
+    for trait in Traits.__slots__:
+        setattr(bucket, trait, getattr(traits, trait))
+    for *told, concluded, stage, fixes in causes:
+        cause = make_cause(*told, concluded=concluded, ends_silently_in=stage)
+        cause.fixes = tuple(make_fix(*fix) for fix in fixes)
+        bucket.causes += (cause,)
     return bucket
 
 

@@ -26,6 +26,10 @@ Level = Literal["", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 Scope = Literal["any", "request"]
 Kind = Literal["flag", "env", "command", "step"]
 Safety = Literal["safe", "quality", "destructive"]
+Side = Literal["server", "client"]
+
+UNNAMED = ("unknown", "no_failure")
+"""Buckets that name no failure."""
 
 EXPRESSIONS = ("pattern", "exception", "message", "frames", "innermost", "not_frames")
 """The fields of a rule that are regular expressions."""
@@ -157,12 +161,35 @@ class Cause:
     rules: tuple[Rule, ...] = ()
     """The rules that stand within it; ``Bucket.rules`` has these as well."""
     fixes: tuple[Fix, ...] = ()
+    concluded: bool = False
+    """Whether the engine concludes it from how far the log got, without a rule."""
+    ends_silently_in: Stage | Literal[""] = ""
+    """The stage in which a log that simply stops is answered with it."""
     line: int = field(default=0, init=False)
     """Line of the rule file on which it stands; 0 where that is not known."""
 
 
+@dataclass(slots=True, eq=False, repr=False, match_args=False, kw_only=True)
+class Traits:
+    """What is peculiar to a bucket and counts in decisions: keys of its file, at hand without its words."""
+
+    waits: bool = False
+    """Whether its symptoms say that something waits: over as soon as requests are answered again."""
+    burst_below: int = 0
+    """Waiting requests below which its weak rules tell of a burst in the life of a healthy server."""
+    strangers_below: int = 0
+    """How often its symptoms must be said at a server that came up to be more than probes and strangers' requests."""
+    wrapper_rank: int = 0
+    """Where wrappers are all that a log shows: a bucket of a higher rank says less, and answers only without one of a lower."""
+    yields: float = 0.0
+    """From 0 to 1: how far its words give way to another bucket's in the same log, for they are said about, or after, a
+    fault that others name (text model)."""
+    side: Side = "server"
+    """Who carries out its steps: who runs the server, or who sends the requests."""
+
+
 @dataclass(slots=True, eq=False, repr=False, match_args=False)
-class Bucket:
+class Bucket(Traits):
     """One kind of failure: one file of ``corpus/buckets/``."""
 
     id: str

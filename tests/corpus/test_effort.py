@@ -18,7 +18,7 @@ FIXES = [
 
 def _told(**given: Any) -> Fix:
     fix = Fix(**{"title": "t", "kind": "command", "change": "c", "why": "w", "cost": "none", **given})
-    tell_effort(Cause("id", "title", "summary", fixes=(fix,)), "engine_dead")
+    tell_effort(Cause("id", "title", "summary", fixes=(fix,)), "server")
     return fix
 
 

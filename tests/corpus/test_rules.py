@@ -12,7 +12,7 @@ from vllm_triage.classifier.advice.fixes import holds
 from vllm_triage.classifier.advice.values import COMPUTED
 from vllm_triage.classifier.testing import CORPUS, check_confusers, check_examples, company, corpus_files
 from vllm_triage.classifier.testing import fires as rule_fires
-from vllm_triage.corpus.check import DECIDED_BY_STAGE, check_file
+from vllm_triage.corpus.check import check_file
 from vllm_triage.corpus.compiler import read_bucket
 from vllm_triage.corpus.types import Bucket, Rule
 
@@ -122,11 +122,11 @@ def test_every_cause_has_a_fix(bucket):
 
 
 def test_every_cause_can_be_answered(bucket):
-    """Each cause is one that a rule names, or one that the engine decides by the stage reached."""
-    named = {rule.cause for rule in bucket.rules}
-    unnamed = {f"{bucket.id}/{cause.id}" for cause in bucket.causes if cause.id not in named}
+    """Each cause is one that a rule names, or one that the engine concludes."""
+    named = {rule.cause for rule in bucket.rules} - {""}
+    concluded = {cause.id for cause in bucket.causes if cause.concluded}
 
-    assert unnamed - DECIDED_BY_STAGE == set()
+    assert {cause.id for cause in bucket.causes} == named | concluded
 
 
 def test_fix_texts_are_whole(bucket):

@@ -56,6 +56,12 @@ def test_a_good_file_is_read():
     [
         ("title", None, "missing title"),
         ("colour", "red", "unknown key 'colour'"),
+        ("waits", 1, "waits must be true or false"),
+        ("burst_below", True, "burst_below must be a whole number"),
+        ("yields", "much", "yields must be a number"),
+        ("yields", 1.5, "yields must be from 0 to 1"),
+        ("side", "both", "side must be one of"),
+        ("cause.0.ends_silently_in", "lunch", "ends_silently_in must be one of"),
         ("rule.0.role", "culprit", "role must be one of"),
         ("rule.0.strength", "huge", "strength must be one of"),
         ("rule.0.scope", "all", "scope must be one of"),

@@ -186,7 +186,7 @@ def test_any_line_gets_an_answer(text: str, level: str) -> None:
 def test_no_numpy_and_no_scikit_learn_at_run_time() -> None:
     """The command must start fast."""
     code = (
-        "import sys; from vllm_triage.classifier import text_model; from vllm_triage.classifier.incidents.types import Line; "
+        "import sys; from vllm_triage.classifier.text_model import ask as text_model; from vllm_triage.classifier.lines.types import Line; "
         "assert text_model.predict([], [Line(1, 'CUDA out of memory', level='ERROR')]); "
         "print(sorted({'numpy', 'sklearn', 'scipy', 'joblib'} & set(sys.modules)))"
     )
