@@ -18,9 +18,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..corpus.check import check_bucket
+from ..corpus.check import check_bucket, check_rules
 from ..corpus.compiler import read_bucket
-from ..corpus.schema import Bucket, CorpusError, Rule
+from ..corpus.places import CorpusError
+from ..corpus.types import Bucket, Rule
 from .api import Triage, shared
 from .errors import RuleError
 from .incidents.types import Incident
@@ -48,39 +49,39 @@ class RuleFile:
             self.bucket: Bucket = read_bucket(self.path)
         except (CorpusError, OSError) as error:
             raise RuleError(str(error)) from None
-        built_in = self.path.resolve().is_relative_to(CORPUS.resolve())
-        self.triage = shared() if built_in else Triage([self.path])
+        self._built_in = self.path.resolve().is_relative_to(CORPUS.resolve())
+        self.triage = shared() if self._built_in else Triage([self.path])
         problems = [problem for problem in self.triage.corpus.problems if self.path.name in problem]
         if problems:
             raise RuleError("; ".join(problems))
 
     @property
-    def rules(self) -> list[Rule]:
+    def rules(self) -> tuple[Rule, ...]:
         """The rules as they stand in the file, with their examples."""
-        return self.bucket.rule
+        return self.bucket.rules
 
     def complaints(self) -> list[str]:
         """Return what is wrong: format, literals, costs, every example, every confuser (none: all is well)."""
-        found = check_bucket(self.bucket, self.path.name)
-        for rule in self.bucket.rule:
-            found += check_examples(self.bucket, rule, self.triage)
+        check = check_bucket if self._built_in else check_rules
+        found = check(self.bucket, self.path.name)
+        for rule in self.bucket.rules:
+            found += check_examples(rule, self.triage)
         return found + check_confusers(self.bucket, self.triage)
 
 
-def check_examples(bucket: Bucket, rule: Rule, triage: Triage | None = None) -> list[str]:
+def check_examples(rule: Rule, triage: Triage | None = None) -> list[str]:
     """Return complaints about the examples of one rule, each run through the engine by itself.
 
     Every ``match`` must make the rule fire. A ``reject`` must not, where the rule's own words decide; a rule that asks
     for a stage or for other rules is tried in that company (:func:`company`).
     """
     engine = triage or shared()
-    name = f"{bucket.id}/{rule.id}"
     before = company(rule)
-    silent = [text for text in rule.match if not fires(name, before + text, engine)]
-    complaints = [f"{name}: does not fire on its example {text[:100]!r}" for text in silent]
+    silent = [text for text in rule.match if not fires(rule.id, before + text, engine)]
+    complaints = [f"{rule.id}: does not fire on its example {text[:100]!r}" for text in silent]
     if not (rule.requires or rule.stages or rule.unless or rule.not_frames):
-        loud = [text for text in rule.reject if fires(name, text, engine)]
-        complaints += [f"{name}: fires on its counter-example {text[:100]!r}" for text in loud]
+        loud = [text for text in rule.reject if fires(rule.id, text, engine)]
+        complaints += [f"{rule.id}: fires on its counter-example {text[:100]!r}" for text in loud]
     return complaints
 
 
@@ -164,16 +165,16 @@ def corpus_files() -> Iterable[Path]:
 
 
 @cache
-def _corpus_examples() -> dict[str, list[str]]:
+def _corpus_examples() -> dict[str, tuple[str, ...]]:
     buckets = [read_bucket(path) for path in corpus_files()]
-    return {f"{bucket.id}/{rule.id}": rule.match for bucket in buckets for rule in bucket.rule}
+    return {rule.id: rule.match for bucket in buckets for rule in bucket.rules}
 
 
 @cache
 def _stage_lines() -> dict[str, str]:
     """Return for each stage a line by which a start is known to have reached it."""
     lines: dict[str, str] = {}
-    for rule in read_bucket(CORPUS / "facts.toml").rule:
+    for rule in read_bucket(CORPUS / "facts.toml").rules:
         if rule.stage and rule.pattern:
             lines.setdefault(rule.stage, rule.match[0])
     return lines

@@ -1,64 +1,76 @@
 """Checks rule files: format, literals, pattern costs, and every example that needs no engine.
 
-Run as ``python -m vllm_triage.corpus.check [FILE…]``; exit code 1 when anything is wrong.
+Run as ``python -m vllm_triage.corpus.check [FILE…]``; exit code 1 when anything is wrong. ``--schema`` prints the format
+as JSON Schema instead.
 """
 
 from __future__ import annotations
 
+import json
 import sys
-import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import regex
 
+from .compiler import read_bucket
 from .lint import lint_pattern
 from .literals import MINIMUM, required_literals
-from .schema import Bucket, CorpusError, Rule, parse_bucket
+from .places import CorpusError, complaint
+from .types import EXPRESSIONS, UNNAMED, Bucket, Rule
+
+if TYPE_CHECKING:
+    from regex import Pattern
 
 HERE = Path(__file__).parent
 
-DECIDED_BY_STAGE = frozenset(
-    {
-        "nccl_hang/silent_distributed_init", "unknown/below_threshold", "no_failure/healthy",
-        "no_failure/nothing_found", "no_failure/still_starting", "no_failure/stopped_from_outside",
-        "unknown/unrecognised_failure",
-    }
-)  # fmt: skip
-"""Causes that no rule names: the engine concludes them from how far the log got."""
+CONFUSERS = 2
+"""Excerpts that look like a bucket and are not, at least as many for each of the corpus."""
 
 
 def check_file(path: Path) -> list[str]:
-    """Return the complaints about one rule file, each naming the file and the rule."""
+    """Return the complaints about one rule file, each naming the file, the line and the rule.
+
+    Of a file outside the corpus is asked what its rules need to work, no more (:func:`check_rules`).
+    """
     try:
-        with path.open("rb") as file:
-            bucket = parse_bucket(tomllib.load(file), path.name)
-    except (CorpusError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        return [f"{path.name}: {error}" if path.name not in str(error) else str(error)]
-    complaints = [] if path.stem == bucket.id else [f"{path.name}: id {bucket.id!r} must be the file's name"]
-    complaints += check_bucket(bucket, path.name)
+        bucket = read_bucket(path)
+    except CorpusError as error:
+        return [str(error)]
+    if not path.resolve().is_relative_to(HERE):
+        return check_rules(bucket, path.name)
+    named = [] if path.stem == bucket.id else [f"{path.name}: id {bucket.id!r} must be the file's name"]
+    return named + check_bucket(bucket, path.name)
+
+
+def check_bucket(bucket: Bucket, file: str) -> list[str]:
+    """Return complaints about one bucket of the corpus: what :func:`check_rules` says, and what is asked of us alone."""
+    complaints = check_rules(bucket, file)
+    if bucket.id != "facts" and len(bucket.confusers) < CONFUSERS:
+        complaints.append(f"{file}: needs at least {CONFUSERS} confusers")
+    for cause in bucket.causes:
+        if not cause.fixes and bucket.id not in UNNAMED:
+            complaints.append(complaint(file, cause.line, f"cause {cause.id}: needs at least one fix"))
     return complaints
 
 
-def check_bucket(bucket: Bucket, where: str) -> list[str]:
-    """Return complaints about the rules and causes of one parsed bucket."""
-    complaints = []
-    for rule in bucket.rule:
-        complaints += [f"{where}: rule {rule.id}: {complaint}" for complaint in _check_rule(rule)]
-    used = {rule.cause for rule in bucket.rule}
-    for cause in bucket.cause:
-        if not cause.fix and bucket.id not in ("no_failure", "unknown"):
-            complaints.append(f"{where}: cause {cause.id}: needs at least one fix")
-        if cause.id not in used and f"{bucket.id}/{cause.id}" not in DECIDED_BY_STAGE:
-            complaints.append(f"{where}: cause {cause.id}: no rule leads to it")
-    if bucket.id != "facts" and len(bucket.confusers) < 2:
-        complaints.append(f"{where}: needs at least 2 confusers")
-    return complaints
+def check_rules(bucket: Bucket, file: str) -> list[str]:
+    """Return complaints about the rules and causes of a parsed bucket, whoever wrote it."""
+    complaints = [
+        complaint(file, rule.line, f"rule {rule.name}: {text}") for rule in bucket.rules for text in _check_rule(rule)
+    ]
+    used = {rule.cause for rule in bucket.rules}
+    used |= {cause.id for cause in bucket.causes if cause.concluded}
+    return complaints + [
+        complaint(file, cause.line, f"cause {cause.id}: no rule leads to it")
+        for cause in bucket.causes
+        if cause.id not in used
+    ]
 
 
 def _check_rule(rule: Rule) -> list[str]:
     complaints = []
-    for name in ("pattern", "exception", "message", "frames", "innermost", "not_frames"):
+    for name in EXPRESSIONS:
         text = getattr(rule, name)
         if not text:
             continue
@@ -67,7 +79,7 @@ def _check_rule(rule: Rule) -> list[str]:
         except regex.error as error:
             complaints.append(f"{name} does not compile: {error}")
             continue
-        complaints += [f"{name}: {complaint}" for complaint in lint_pattern(text)]
+        complaints += [f"{name}: {costly}" for costly in lint_pattern(text)]
     if complaints or not rule.pattern:
         return complaints
     literals = rule.literals or required_literals(rule.pattern)
@@ -79,14 +91,14 @@ def _check_rule(rule: Rule) -> list[str]:
         if not lines:
             complaints.append(f"does not match its own example {example[:90]!r}")
         elif not any(literal in line for line in lines for literal in literals):
-            complaints.append(f"literals {literals} are not in the matching line of {example[:90]!r}")
+            complaints.append(f"literals {list(literals)} are not in the matching line of {example[:90]!r}")
     if not (rule.frames or rule.not_frames or rule.stages or rule.requires or rule.unless):
         rejects = [text for text in rule.reject if any(_matches(rule, compiled, line) for line in text.splitlines())]
         complaints += [f"matches its own counter-example {text[:90]!r}" for text in rejects]
     return complaints
 
 
-def _matches(rule: Rule, compiled: Any, line: str) -> bool:
+def _matches(rule: Rule, compiled: Pattern[str], line: str) -> bool:
     return bool(compiled.search(_peeled(line))) and (not rule.levels or _level(line) in rule.levels)
 
 
@@ -107,10 +119,15 @@ def _peeled(line: str) -> str:
 
 def main(arguments: list[str]) -> int:
     """Check the files named (default: all of the corpus) and print what is wrong."""
+    if arguments == ["--schema"]:
+        from .json_schema import json_schema
+
+        print(json.dumps(json_schema(), indent=2))
+        return 0
     paths = [Path(name) for name in arguments] or [*sorted((HERE / "buckets").glob("*.toml")), HERE / "facts.toml"]
-    complaints = [complaint for path in paths for complaint in check_file(path)]
-    for complaint in complaints:
-        print(complaint)
+    complaints = [text for path in paths for text in check_file(path)]
+    for text in complaints:
+        print(text)
     print(f"{len(paths)} files, {len(complaints)} complaints")
     return 1 if complaints else 0
 

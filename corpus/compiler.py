@@ -1,4 +1,4 @@
-"""Turns the TOML files into what is loaded at run time: an index of rules for the scanner, texts by bucket.
+"""Turns the TOML files into what is loaded at run time: an index of rules for the scanner, and the words of each bucket.
 
 TOML takes a third of a second to read; the compiled form a few milliseconds. A wheel holds it; a checkout makes it when
 a TOML file is newer (store.py).
@@ -9,25 +9,24 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import tomllib
-from dataclasses import asdict
+import sys
+from collections.abc import Iterable
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
-from .effort import with_effort
+from .effort import tell_effort
 from .literals import all_strings, required_literals
-from .schema import Bucket, CorpusError, Rule, parse_bucket
-from .store import FORMAT, regex_build
+from .places import complaint
+from .schema import CorpusError, parse_text
+from .store import FORMAT, Expressions, Index, regex_build
+from .types import EXPRESSIONS, Bucket, Cause, Fix, Rule, Traits
 
-EXPRESSIONS = ("pattern", "exception", "message", "frames", "innermost", "not_frames")
-"""The fields of a rule that are regular expressions."""
-
-# What the engine needs of a rule, in this order (short keys would save nothing: the file is read once).
-RULE_KEYS = (
-    "id", "role", "cause", "strength", "pattern", "literals", "exception", "message", "frames", "innermost",
-    "not_frames", "levels", "stages", "requires", "unless", "scope", "stage", "start", "reader", "continues",
-    "speaker", "in_code", "frequent", "source", "versions", "needs",
-)  # fmt: skip
+NOT_COMPILED = ("note", "match", "reject")
+"""Keys of a rule that only its file holds."""
+_RULE = tuple(item.name for item in fields(Rule) if item.init and item.name not in NOT_COMPILED)
+_USUAL = Traits()
+_FIX = tuple(item.name for item in fields(Fix))
+_CAUSE = ("id", "title", "summary", "confirm", "refute", "concluded", "ends_silently_in")
 
 
 def sources(source: Path) -> list[Path]:
@@ -42,24 +41,34 @@ def read_bucket(path: Path) -> Bucket:
         CorpusError: It breaks the format.
     """
     try:
-        with path.open("rb") as file:
-            return parse_bucket(tomllib.load(file), path.name)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return parse_text(path.read_text(encoding="utf-8"), path.name)
+    except UnicodeDecodeError as error:
         raise CorpusError(f"{path.name}: {error}") from None
 
 
-def index_rules(bucket: Bucket) -> list[list[Any]]:
-    """Return the rules of a bucket as rows of ``RULE_KEYS``, the id with the bucket in front."""
-    return [_row(bucket.id, rule) for rule in bucket.rule]
+def complete(bucket: Bucket, file: str) -> list[dict[str, list[str]]]:
+    """Work out what a file need not say: the literals of its rules, and what its fixes ask for.
 
+    Args:
+        bucket: What was read; it is changed.
+        file: The file's name, for messages.
 
-def _row(bucket: str, rule: Rule) -> list[Any]:
-    if rule.pattern and not rule.literals:
-        found = required_literals(rule.pattern)
-        if not found:
-            raise CorpusError(f"{bucket}: rule {rule.id}: no literal that every match contains; give 'literals'")
-        rule.literals = found
-    return [f"{bucket}/{rule.id}", *(getattr(rule, key) for key in RULE_KEYS[1:-1]), _needs(rule)]
+    Returns:
+        For each rule what its expressions need (``Rule.needs``).
+
+    Raises:
+        CorpusError: A rule has no literal that every match contains.
+    """
+    for cause in bucket.causes:
+        tell_effort(cause, bucket.side)
+    for rule in bucket.rules:
+        if rule.pattern and not rule.literals:
+            found = required_literals(rule.pattern)
+            if not found:
+                message = f"rule {rule.name}: no literal that every match contains; give 'literals'"
+                raise CorpusError(complaint(file, rule.line, message))
+            rule.literals = tuple(found)
+    return [_needs(rule) for rule in bucket.rules]
 
 
 def _needs(rule: Rule) -> dict[str, list[str]]:
@@ -76,14 +85,22 @@ def _needs(rule: Rule) -> dict[str, list[str]]:
     return needs
 
 
-def texts(bucket: Bucket) -> dict[str, Any]:
-    """Return what a person reads of a bucket: titles, causes, fixes."""
-    return {
-        "id": bucket.id,
-        "title": bucket.title,
-        "meaning": bucket.meaning,
-        "causes": {cause.id: asdict(with_effort(cause, bucket.id)) for cause in bucket.cause},
-    }
+def traits_of(bucket: Bucket) -> dict[str, bool | int | float | str]:
+    """Return the traits that a file sets."""
+    told = {item.name: getattr(bucket, item.name) for item in fields(Traits)}
+    return {name: value for name, value in told.items() if value != getattr(_USUAL, name)}
+
+
+def rows_of(bucket: Bucket) -> tuple[object, ...]:
+    """Return the words of a bucket as they are stored: id, title, meaning, its causes, each with its fixes last."""
+    causes = [(*_row(cause, _CAUSE), [_row(fix, _FIX) for fix in cause.fixes]) for cause in bucket.causes]
+    return bucket.id, bucket.title, bucket.meaning, causes
+
+
+def _row(item: Rule | Cause | Fix, names: Iterable[str]) -> tuple[object, ...]:
+    """Return the values of the attributes ``names``; equal texts are one object, and stored once."""
+    values = [getattr(item, name) for name in names]
+    return tuple(sys.intern(value) if isinstance(value, str) else value for value in values)
 
 
 def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
@@ -91,39 +108,42 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
 
     Args:
         source: The folder that holds ``buckets/`` and ``facts.toml``.
-        target: Where the JSON files go.
+        target: Where the files go.
         strict: Refuse a broken file; otherwise leave it out and name it in the index.
 
     Raises:
         CorpusError: A file breaks the format, and ``strict``.
     """
     target.mkdir(parents=True, exist_ok=True)
-    buckets, rows, problems = [], [], []
+    buckets: list[Bucket] = []
+    needs: list[dict[str, list[str]]] = []
+    problems: list[str] = []
     for path in sources(source):
         try:
             bucket = read_bucket(path)
-            rows += index_rules(bucket)
+            needs += complete(bucket, path.name)
             buckets.append(bucket)
         except CorpusError as error:
             if strict:
                 raise
             problems.append(str(error))
     for bucket in buckets:
-        _write(target / f"{bucket.id}.json", _json(texts(bucket)))
-    names = sorted(bucket.id for bucket in buckets)
-    index = {
+        _write(target / f"{bucket.id}.pickle", pickle.dumps(rows_of(bucket), 4))
+    rules = [rule for bucket in buckets for rule in bucket.rules]
+    index: Index = {
         "format": FORMAT,
-        "rules": rows,
-        "buckets": names,
+        "rules": [_row(rule, _RULE) for rule in rules],
+        "needs": needs,
+        "traits": {bucket.id: traits_of(bucket) for bucket in sorted(buckets, key=lambda item: item.id)},
         "problems": problems,
         "releases": _releases(source),
-        **_expressions(rows),
+        **_expressions(rules),
     }
     # Pickle loads three times as fast as JSON; the file is our own package's, nothing that a user gives is unpickled.
     _write(target / "index.pickle", pickle.dumps(index, 4))
 
 
-def _expressions(rows: list[list[Any]]) -> dict[str, Any]:
+def _expressions(rules: list[Rule]) -> Expressions:
     """Return all expressions of the rules in compiled form.
 
     Compiling one takes half a millisecond, loading it a fortieth of that. The form belongs to one version of ``regex``;
@@ -133,8 +153,7 @@ def _expressions(rows: list[list[Any]]) -> dict[str, Any]:
         import regex
     except ImportError:  # a build without run-time dependencies
         return {"regex": "", "expressions": {}}
-    at = [RULE_KEYS.index(name) for name in EXPRESSIONS]
-    texts = {row[index] for row in rows for index in at if row[index]}
+    texts = {text for rule in rules for name in EXPRESSIONS if (text := getattr(rule, name))}
     return {
         "regex": regex_build(),
         "expressions": {text: pickle.dumps(regex.compile(text), 4) for text in sorted(texts)},
@@ -148,10 +167,6 @@ def _releases(source: Path) -> tuple[str, ...]:
     except FileNotFoundError:  # a corpus of rules alone
         return ()
     return tuple(table["releases"])
-
-
-def _json(data: Any) -> bytes:
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
-from .schema import Cause, Fix
+from .types import Cause, Side
 
 _ROOT = re.compile(
     r"(?<!-iE )\b(?:sudo|modprobe|rmmod|reboot|apt|apt-get|dnf|systemctl|sysctl|swapoff|nvidia-smi -[a-z]|nvidia-ctk|"
@@ -20,21 +19,18 @@ _LOOK = re.compile(
     r"^(?:grep|dmesg|curl|py-spy|nvidia-smi|ls|ss|lsof|find|df|du|cat|strings|kubectl (?:logs|describe|get)|docker manifest|"
     r"journalctl|ray status|free|until curl|vllm serve --help|ip |ping|nc )"
 )
-_CLIENT = frozenset({"client_connection", "context_length_exceeded", "unknown_model_name"})
-"""Buckets whose steps are for who sends the requests."""
 
 
-def with_effort(cause: Cause, bucket: str = "") -> Cause:
-    """Return ``cause`` with ``restart`` and ``root`` of its fixes told."""
-    return replace(cause, fix=[_told(fix, bucket) for fix in cause.fix])
+def tell_effort(cause: Cause, side: Side) -> None:
+    """Work out ``restart`` and ``root`` of the fixes of a cause where their file does not say.
 
-
-def _told(fix: Fix, bucket: str) -> Fix:
-    restart = fix.restart
-    if restart is None:
-        beside = _LOOK.match(fix.change) or _ASKING.match(fix.title) or (fix.kind == "step" and bucket in _CLIENT)
-        restart = fix.kind in ("flag", "env") or not beside
-    root = fix.root
-    if root is None:
-        root = bool(_ROOT.search(f"{fix.title} {fix.change}")) and "nvidia-smi -q" not in fix.change
-    return replace(fix, restart=restart, root=root)
+    Args:
+        cause: The cause; its fixes are changed.
+        side: Who carries out the steps of its bucket.
+    """
+    for fix in cause.fixes:
+        if fix.restart is None:
+            beside = _LOOK.match(fix.change) or _ASKING.match(fix.title) or (fix.kind == "step" and side == "client")
+            fix.restart = fix.kind in ("flag", "env") or not beside
+        if fix.root is None:
+            fix.root = bool(_ROOT.search(f"{fix.title} {fix.change}")) and "nvidia-smi -q" not in fix.change

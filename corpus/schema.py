@@ -1,245 +1,248 @@
-"""What a bucket file may say, as slotted classes; parsing refuses what docs/rules.md does not allow."""
+"""Reads a rule file into the classes of types.py; what docs/rules.md does not allow is refused with words that say why.
+
+What a key may hold follows from the type of the attribute that it fills: nothing is listed a second time.
+"""
 
 from __future__ import annotations
 
+import difflib
 import re
-from dataclasses import dataclass, field
-from typing import Any
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from types import UnionType
+from typing import Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .fact_keys import CONTINUATIONS, READERS, SPEAKERS, STARTS
-from .stages import STAGES
+from .places import CorpusError, Path, Place, complaint, lines_of
+from .types import Bucket, Cause, Fix, Level, Role, Rule
 
-ROLES = ("cause", "symptom", "teardown", "advice", "fact", "benign")
-STRENGTHS = ("guess", "weak", "strong", "certain")
-LEVELS = ("", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
-KINDS = ("flag", "env", "command", "step")
-SAFETY = ("safe", "quality", "destructive")
-FAILURE_LEVELS = ("", "ERROR", "CRITICAL")
+__all__ = (
+    "FAILURE_LEVELS", "KEYS", "REQUIRED", "ROLES", "CorpusError", "Table", "choices_of", "parse_bucket",
+    "parse_text", "table_in",
+)  # fmt: skip
 
-
-class CorpusError(ValueError):
-    """A rule file breaks the format; the message names the file, the place and what to write instead."""
-
-
-@dataclass(slots=True)
-class Fix:
-    """One recommended change. Texts are templates (``{name|fallback}``)."""
-
-    title: str
-    kind: str
-    change: str
-    why: str
-    cost: str
-    verify: str = ""
-    option: str = ""
-    value: str = ""
-    safety: str = "safe"
-    versions: str = ""
-    fixed_in: str = ""
-    """For an upgrade: the release from which the fault is gone by vLLM's own sources."""
-    restart: bool | None = None
-    """Whether the server must be started anew for it; None: worked out (effort.py)."""
-    root: bool | None = None
-    """Whether it needs the superuser, or access to the host; None: worked out (effort.py)."""
-    when: list[str] = field(default_factory=list)
-    source: str = ""
-
-
-@dataclass(slots=True)
-class Cause:
-    """A finer id within a bucket, with the words that a person reads and the fixes, best first."""
-
-    id: str
-    title: str
-    summary: str
-    confirm: str = ""
-    refute: str = ""
-    fix: list[Fix] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Rule:
-    """A line rule (``pattern``) or a traceback rule (``exception``, ``message``, ``frames``)."""
-
-    id: str
-    role: str
-    cause: str = ""
-    strength: str = "strong"
-    pattern: str = ""
-    literals: list[str] = field(default_factory=list)
-    exception: str = ""
-    message: str = ""
-    frames: str = ""
-    innermost: str = ""
-    not_frames: str = ""
-    levels: list[str] = field(default_factory=list)
-    stages: list[str] = field(default_factory=list)
-    requires: list[str] = field(default_factory=list)
-    unless: list[str] = field(default_factory=list)
-    scope: str = "any"
-    stage: str = ""
-    start: str = ""
-    """What begins with such a line (``fact_keys.STARTS``)."""
-    reader: str = ""
-    """How a fact's line is read, where its captures are not the facts (``fact_keys.READERS``)."""
-    continues: str = ""
-    """What tells that it goes on over the next lines (``fact_keys.CONTINUATIONS``)."""
-    speaker: str = ""
-    """Who must have said it (``fact_keys.SPEAKERS``)."""
-    in_code: bool = False
-    """Whether it counts where a traceback shows source code."""
-    frequent: bool = False
-    versions: str = ""
-    source: str = ""
-    note: str = ""
-    match: list[str] = field(default_factory=list)
-    reject: list[str] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Bucket:
-    """One file of corpus/buckets/."""
-
-    id: str
-    title: str
-    meaning: str
-    confusers: list[str] = field(default_factory=list)
-    cause: list[Cause] = field(default_factory=list)
-    rule: list[Rule] = field(default_factory=list)
-    """All rules: those within its causes, in the order of the file, then those of no cause."""
-
+ROLES: tuple[Role, ...] = get_args(Role)
+FAILURE_LEVELS: tuple[Level, ...] = ("", "ERROR", "CRITICAL")
+"""Levels on which a rule for a failure fires where it names none."""
 
 _VERSIONS = re.compile(
     r"^(?:[<>]=?|==|!=)\s*\d+(?:\.\d+)*(?:\.?(?:post|rc|dev)\d+)?(?:\s*,\s*(?:[<>]=?|==|!=)\s*\d+(?:\.\d+)*(?:\.?(?:post|rc|dev)\d+)?)*$"
 )
 _WHEN = re.compile(r"^[\w:\-\.]+ (?:present|absent|(?:==|!=|<=|>=|<|>|in) .+)$")
 _SLUG = re.compile(r"^[a-z0-9][a-z0-9_.\-]*$")
+_TABLES = {"causes": "cause", "rules": "rule", "fixes": "fix"}
+"""Attributes that hold tables, and the keys under which these stand in a file."""
+_PLAIN: dict[type, tuple[tuple[type, ...], str]] = {
+    bool: ((bool,), "true or false"), int: ((int,), "a whole number"), float: ((float, int), "a number"), str: ((str,), "text"),
+}  # fmt: skip
+"""For each plain type what a value may be, and what it is called."""
+_OF_LINE = re.compile(r" \(at line (\d+), column (\d+)\)$")
+
+Table = Bucket | Cause | Rule | Fix
+Made = TypeVar("Made", Bucket, Cause, Rule, Fix)
 
 
-def parse_bucket(data: dict[str, Any], where: str) -> Bucket:
-    """Build a bucket from the parsed TOML document ``data``.
+def parse_text(text: str, file: str) -> Bucket:
+    """Build a bucket from the text of a rule file.
 
     Raises:
-        CorpusError: The document breaks the format; ``where`` (a path) is named in the message.
+        CorpusError: It breaks the format; the message names ``file`` and the line.
     """
-    bucket: Bucket = _build(Bucket, data, where)
-    bucket.cause = [_parse_cause(item, f"{where}: cause {item.get('id', '?')}") for item in data.get("cause", [])]
-    bucket.rule = [rule for item in data.get("cause", []) for rule in _rules_of(item, where)]
-    bucket.rule += [_build(Rule, item, f"{where}: rule {item.get('id', '?')}") for item in data.get("rule", [])]
-    for rule in bucket.rule:
-        _check_rule(rule, bucket, f"{where}: rule {rule.id}")
-    _unique([rule.id for rule in bucket.rule], f"{where}: rule")
-    _unique([cause.id for cause in bucket.cause], f"{where}: cause")
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = _OF_LINE.search(str(error))
+        line, message = (int(found[1]), _OF_LINE.sub(r" (column \2)", str(error))) if found else (0, str(error))
+        raise CorpusError(complaint(file, line, message)) from None
+    return parse_bucket(data, file, lines_of(text))
+
+
+def parse_bucket(data: Mapping[str, object], file: str, lines: Mapping[Path, int] | None = None) -> Bucket:
+    """Build a bucket from a parsed TOML document.
+
+    Args:
+        data: The document.
+        file: The file's name, for messages.
+        lines: Where its tables and keys stand (:func:`places.lines_of`).
+
+    Raises:
+        CorpusError: The document breaks the format.
+    """
+    place = Place(file, lines or {})
+    bucket = _build(Bucket, data, place)
+    if not _SLUG.match(bucket.id):
+        raise CorpusError(place.says(f"id must be lower-case letters, digits, '_' (got {bucket.id!r})", "id"))
+    if not 0 <= bucket.yields <= 1:
+        raise CorpusError(place.says(f"yields must be from 0 to 1, not {bucket.yields}", "yields"))
+    bucket.causes = tuple(_cause(table, spot, bucket.id) for table, spot in _tables(data, "cause", place))
+    names = {cause.id for cause in bucket.causes}
+    loose = [_rule(table, spot, bucket.id, names) for table, spot in _tables(data, "rule", place)]
+    bucket.rules = (*(rule for cause in bucket.causes for rule in cause.rules), *loose)
+    _unique(file, "cause", [(cause.id, cause.line) for cause in bucket.causes])
+    _unique(file, "rule", [(rule.name, rule.line) for rule in bucket.rules])
     return bucket
 
 
-def _rules_of(cause: dict[str, Any], where: str) -> list[Rule]:
-    """Return the rules that stand within a cause, and therefore name it."""
-    rules: list[Rule] = [_build(Rule, item, f"{where}: rule {item.get('id', '?')}") for item in cause.get("rule", [])]
-    for rule in rules:
-        if rule.cause:
-            raise CorpusError(f"{where}: rule {rule.id}: 'cause' is the one that it stands in; leave the key out")
-        rule.cause = cause["id"]
-    return rules
-
-
-def _parse_cause(data: dict[str, Any], where: str) -> Cause:
-    cause: Cause = _build(Cause, {key: value for key, value in data.items() if key != "rule"}, where)
+def _cause(table: object, place: Place, bucket: str) -> Cause:
+    cause = _build(Cause, table, place)
     if not _SLUG.match(cause.id):
-        raise CorpusError(f"{where}: id must be lower-case letters, digits, '_' (got {cause.id!r})")
-    cause.fix = [_build(Fix, item, f"{where}: fix {item.get('title', '?')!r}") for item in data.get("fix", [])]
-    for fix in cause.fix:
-        spot = f"{where}: fix {fix.title!r}"
-        _one_of(fix.kind, KINDS, f"{spot}: kind")
-        _one_of(fix.safety, SAFETY, f"{spot}: safety")
-        if not fix.cost.strip():
-            raise CorpusError(f'{spot}: cost is empty ("none" where there is none)')
-        if fix.kind in ("flag", "env") and not fix.option:
-            raise CorpusError(f"{spot}: a {fix.kind} needs 'option'")
-        if fix.option and fix.kind == "flag" and not fix.option.startswith(("-", "{")):
-            raise CorpusError(f'{spot}: option {fix.option!r} is no flag (kind = "env" for a variable)')
-        if fix.versions and not _VERSIONS.match(fix.versions):
-            raise CorpusError(f"{spot}: versions {fix.versions!r} is no range such as '>=0.8,<0.11'")
-        if fix.fixed_in and not fix.versions:
-            raise CorpusError(f"{spot}: fixed_in needs versions: an upgrade helps the releases before it")
-        for condition in fix.when:
-            if not _WHEN.match(condition):
-                raise CorpusError(f"{spot}: when {condition!r} is no condition such as 'tensor_parallel_size > 1'")
+        raise CorpusError(place.says(f"id must be lower-case letters, digits, '_' (got {cause.id!r})", "id"))
+    rules = []
+    for item, spot in _tables(table, "rule", place):
+        if isinstance(item, dict) and "cause" in item:
+            raise CorpusError(spot.says("'cause' is the one that it stands in; leave the key out", "cause"))
+        within = {**item, "cause": cause.id} if isinstance(item, dict) else item
+        rules.append(_rule(within, spot, bucket, {cause.id}))
+    cause.rules = tuple(rules)
+    cause.fixes = tuple(_fix(item, spot) for item, spot in _tables(table, "fix", place))
+    cause.line = place.line()
     return cause
 
 
-def _check_rule(rule: Rule, bucket: Bucket, where: str) -> None:
+def _fix(table: object, place: Place) -> Fix:
+    fix = _build(Fix, table, place)
+
+    def refuse(message: str, key: str) -> NoReturn:
+        raise CorpusError(place.says(message, key))
+
+    if not fix.cost.strip():
+        refuse('cost is empty ("none" where there is none)', "cost")
+    if fix.kind in ("flag", "env") and not fix.option:
+        refuse(f"a {fix.kind} needs 'option'", "kind")
+    if fix.option and fix.kind == "flag" and not fix.option.startswith(("-", "{")):
+        refuse(f'option {fix.option!r} is no flag (kind = "env" for a variable)', "option")
+    if fix.versions and not _VERSIONS.match(fix.versions):
+        refuse(f"versions {fix.versions!r} is no range such as '>=0.8,<0.11'", "versions")
+    if fix.fixed_in and not fix.versions:
+        refuse("fixed_in needs versions: an upgrade helps the releases before it", "fixed_in")
+    for condition in fix.when:
+        if not _WHEN.match(condition):
+            refuse(f"when {condition!r} is no condition such as 'tensor_parallel_size > 1'", "when")
+    return fix
+
+
+def _rule(table: object, place: Place, bucket: str, causes: set[str]) -> Rule:
+    rule = _build(Rule, table, place)
+
+    def refuse(message: str, key: str = "id") -> NoReturn:
+        raise CorpusError(place.says(message, key))
+
     if not _SLUG.match(rule.id):
-        raise CorpusError(f"{where}: id must be lower-case letters, digits, '-', '_', '.'")
-    _one_of(rule.role, ROLES, f"{where}: role")
-    _one_of(rule.strength, STRENGTHS, f"{where}: strength")
-    _one_of(rule.scope, ("any", "request"), f"{where}: scope")
-    for level in rule.levels:
-        _one_of(level, LEVELS, f"{where}: levels")
-    for stage in [*rule.stages, *([rule.stage] if rule.stage else [])]:
-        _one_of(stage, STAGES, f"{where}: stage")
-    _check_fact(rule, where)
-    if rule.cause and rule.cause not in {cause.id for cause in bucket.cause}:
-        raise CorpusError(f"{where}: cause {rule.cause!r} is not defined in this file")
+        refuse("id must be lower-case letters, digits, '-', '_', '.'")
+    if rule.cause and rule.cause not in causes:
+        refuse(f"cause {rule.cause!r} is not defined in this file", "cause")
     if rule.role == "cause" and not rule.cause:
-        raise CorpusError(
-            f"{where}: role 'cause' needs 'cause' (a [[cause]] of this file), or stands within one as [[cause.rule]]"
-        )
+        refuse("role 'cause' needs 'cause' (a [[cause]] of this file), or stands within one as [[cause.rule]]", "role")
     if not rule.pattern and not (rule.exception or rule.message or rule.frames or rule.innermost):
-        raise CorpusError(f"{where}: needs 'pattern' (line rule) or 'exception', 'message', 'frames' (traceback rule)")
+        refuse("needs 'pattern' (line rule) or 'exception', 'message', 'frames' (traceback rule)")
     if rule.pattern and rule.message:
-        raise CorpusError(f"{where}: 'message' is for traceback rules; a line rule has 'pattern'")
+        refuse("'message' is for traceback rules; a line rule has 'pattern'", "message")
     if rule.versions and not _VERSIONS.match(rule.versions):
-        raise CorpusError(f"{where}: versions {rule.versions!r} is no range such as '>=0.8,<0.11'")
+        refuse(f"versions {rule.versions!r} is no range such as '>=0.8,<0.11'", "versions")
     if not rule.match:
-        raise CorpusError(f"{where}: needs at least one positive example in 'match'")
+        refuse("needs at least one positive example in 'match'")
+    _check_fact(rule, refuse)
     if not rule.levels and rule.role in ("cause", "symptom"):
-        rule.levels = list(FAILURE_LEVELS)
+        rule.levels = FAILURE_LEVELS
+    rule.line = place.line()
+    rule.id = f"{bucket}/{rule.id}"
+    rule.bucket = bucket
+    return rule
 
 
-def _check_fact(rule: Rule, where: str) -> None:
+def _check_fact(rule: Rule, refuse: Callable[[str, str], NoReturn]) -> None:
     keys = {"start": STARTS, "reader": READERS, "continues": CONTINUATIONS, "speaker": SPEAKERS}
     for key, allowed in keys.items():
         if value := getattr(rule, key):
-            _one_of(value, allowed, f"{where}: {key}")
+            if value not in allowed:
+                refuse(f"{key} must be one of {', '.join(map(repr, allowed))}, not {value!r}", key)
             if rule.role != "fact":
-                raise CorpusError(f"{where}: {key!r} is for rules of role 'fact'")
+                refuse(f"{key!r} is for rules of role 'fact'", key)
     wanted = "command" if rule.continues == "backslash" else "table"
     if rule.continues and f"(?P<{wanted}>" not in rule.pattern:
-        raise CorpusError(f"{where}: continues = {rule.continues!r} needs a capture {wanted!r} in 'pattern'")
+        refuse(f"continues = {rule.continues!r} needs a capture {wanted!r} in 'pattern'", "continues")
 
 
-def _build(kind: Any, data: Any, where: str) -> Any:
-    if not isinstance(data, dict):
-        raise CorpusError(f"{where}: expected a table")
-    fields = kind.__dataclass_fields__
-    values = {}
-    for key, value in data.items():
-        if key not in fields:
-            raise CorpusError(f"{where}: unknown key {key!r} (known: {', '.join(sorted(fields))})")
-        wanted = str(fields[key].type).removesuffix(" | None")
-        good = {
-            "str": isinstance(value, str), "bool": isinstance(value, bool),
-            "list[str]": isinstance(value, list) and all(isinstance(item, str) for item in value),
-        }.get(wanted, isinstance(value, list))  # fmt: skip
-        if not good:
-            raise CorpusError(f"{where}: {key} must be {wanted.replace('str', 'text')}")
-        values[key] = value if wanted in ("str", "bool", "list[str]") else []
-    try:
-        return kind(**values)
-    except TypeError as error:
-        missing = re.findall(r"'(\w+)'", str(error))
-        raise CorpusError(f"{where}: missing {', '.join(missing)}") from None
+def _tables(data: object, key: str, place: Place) -> list[tuple[object, Place]]:
+    """Return the tables under ``key``, each with its place."""
+    found: list[tuple[object, Place]] = []
+    for number, item in enumerate(data.get(key, ()) if isinstance(data, dict) else ()):
+        told = item if isinstance(item, dict) else {}
+        name = f"{place.name}: fix {told.get('title', '?')!r}" if key == "fix" else f"{key} {told.get('id', '?')}"
+        found.append((item, place.inside(key, number, name)))
+    return found
 
 
-def _one_of(value: str, allowed: tuple[str, ...], where: str) -> None:
-    if value not in allowed:
-        raise CorpusError(f"{where} must be one of {', '.join(repr(item) for item in allowed)}, not {value!r}")
+def _build(kind: type[Made], table: object, place: Place) -> Made:
+    """Make a ``kind`` of a table's plain keys, each checked by the type of its attribute; its tables are left out."""
+    if not isinstance(table, dict):
+        raise CorpusError(place.says("expected a table"))
+    known = KEYS[kind]
+    values: dict[str, object] = {}
+    for key, value in table.items():
+        if key not in known:
+            near = difflib.get_close_matches(key, known, 1)
+            hint = f"; do you mean {near[0]!r}?" if near else f" (known: {', '.join(sorted(known))})"
+            raise CorpusError(place.says(f"unknown key {key!r}{hint}", key))
+        if wrong := _unlike(value, known[key]):
+            raise CorpusError(place.says(f"{key} must be {wrong}", key))
+        if table_in(known[key]) is None:
+            values[key] = tuple(value) if isinstance(value, list) else value
+    if missing := [key for key in REQUIRED[kind] if key not in values]:
+        raise CorpusError(place.says(f"missing {', '.join(missing)}"))
+    make: Callable[..., Made] = kind
+    return make(**values)
 
 
-def _unique(ids: list[str], where: str) -> None:
+def _unlike(value: object, hint: object) -> str:
+    """Return what a value should have been; "" where it fits the type."""
+    if choices := choices_of(hint):
+        return "" if value in choices else f"one of {', '.join(map(repr, choices))}, not {value!r}"
+    if get_origin(hint) is not tuple:
+        kinds, name = _PLAIN[next((kind for kind in _PLAIN if kind in (hint, *get_args(hint))), str)]
+        return "" if type(value) in kinds else name
+    if table_in(hint):  # each table is looked at by itself
+        return "" if isinstance(value, list) else "an array of tables"
+    if not isinstance(value, list):
+        return "a list"
+    told = next((wrong for item in value if (wrong := _unlike(item, get_args(hint)[0]))), "")
+    return "a list of texts" if told == "text" else told
+
+
+def table_in(hint: object) -> type[Table] | None:
+    """Return the class of the tables that a type holds; None where it holds texts or a single value."""
+    part = get_args(hint)[0] if get_origin(hint) is tuple else None
+    return next((kind for kind in (Cause, Rule, Fix) if kind is part), None)
+
+
+def choices_of(hint: object) -> list[str]:
+    """Return the words that a type allows (``Literal``, or a union of such); nothing for other types."""
+    if get_origin(hint) is Literal:
+        return list(get_args(hint))
+    if get_origin(hint) not in (Union, UnionType):
+        return []
+    parts = [choices_of(part) for part in get_args(hint)]
+    return [word for part in parts for word in part] if all(parts) else []
+
+
+def _keys(kind: type[Table]) -> dict[str, object]:
+    hints = get_type_hints(kind, localns={"Pattern": re.Pattern})
+    return {_TABLES.get(item.name, item.name): hints[item.name] for item in fields(kind) if item.init}
+
+
+KINDS: tuple[type[Table], ...] = (Bucket, Cause, Rule, Fix)
+KEYS: dict[type[object], dict[str, object]] = {kind: _keys(kind) for kind in KINDS}
+"""The keys that the table of each class may have, with their types."""
+REQUIRED: dict[type[object], list[str]] = {
+    kind: [item.name for item in fields(kind) if item.init and item.default is MISSING] for kind in KINDS
+}
+"""The keys that it must have."""
+
+
+def _unique(file: str, kind: str, found: list[tuple[str, int]]) -> None:
     seen: set[str] = set()
-    for item in ids:
-        if item in seen:
-            raise CorpusError(f"{where} {item!r} stands twice")
-        seen.add(item)
+    for name, line in found:
+        if name in seen:
+            raise CorpusError(complaint(file, line, f"{kind} {name!r} stands twice"))
+        seen.add(name)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-STAGES = (
+from typing import Literal, get_args
+
+Stage = Literal[
     "launch", "config", "engine_init", "distributed_init", "weights", "compile",
     "profile", "kv_cache", "graph_capture", "api_ready", "serving", "shutdown",
-)  # fmt: skip
+]  # fmt: skip
+STAGES: tuple[str, ...] = get_args(Stage)
 """The stages, first to last."""
-STAGE_ORDER = {stage: index for index, stage in enumerate(STAGES)}
+STAGE_ORDER: dict[str, int] = {stage: index for index, stage in enumerate(STAGES)}
 """Position of each stage."""

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, TypedDict
 
-from .types import Rule
+from .types import Bucket, Cause, Fix, Rule, Traits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,44 +22,83 @@ except ImportError:  # another Python than CPython
     from pickle import loads
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FORMAT = 10
+FORMAT = 11
 """Number of the compiled layout; raise it with every change of it."""
 
 
+class Expressions(TypedDict):
+    """Compiled expressions by their text, and the build of ``regex`` that they are for."""
+
+    regex: str
+    expressions: dict[str, bytes]
+
+
+class Index(Expressions):
+    """What a start reads of the compiled corpus."""
+
+    format: int
+    rules: list[tuple[object, ...]]
+    """For each rule the values of ``Rule``'s attributes, in their order, as far as they are compiled."""
+    needs: list[dict[str, list[str]]]
+    traits: dict[str, dict[str, bool | int | float | str]]
+    """For each bucket the traits that are not the usual ones."""
+    problems: list[str]
+    releases: tuple[str, ...]
+
+
 class Corpus:
-    """Rules for the scanner, and the texts of the buckets on demand."""
+    """Rules for the scanner, and the words of the buckets on demand.
+
+    Args:
+        rules: All rules, in the order in which they are tried.
+        folder: The folder of the compiled corpus.
+        traits: For each bucket that it holds what is peculiar to it.
+        extra: Buckets of rule files of one's own, or with their causes added.
+        problems: Rule files that were left out, each with the reason.
+        releases: The vLLM releases that are known, oldest first.
+    """
 
     def __init__(
         self,
         rules: list[Rule],
         folder: str,
-        names: list[str],
-        extra: dict[str, dict[str, Any]],
+        traits: dict[str, Traits],
+        extra: dict[str, Bucket],
         problems: list[str],
         releases: tuple[str, ...] = (),
     ) -> None:
         self.rules = rules
-        self._names = frozenset(names)
         self.problems = problems
-        """Rule files that were left out, each with the reason."""
         self.releases = releases
-        """The vLLM releases that are known, oldest first."""
+        self._traits = traits
         self._folder = folder
-        self._texts: dict[str, dict[str, Any]] = dict(extra)
+        self._read: dict[str, Bucket] = dict(extra)
 
-    def texts(self, bucket: str) -> dict[str, Any]:
-        """Return title, meaning and causes (with fixes) of ``bucket``; KeyError where there is none."""
-        if bucket not in self._texts:
-            try:
-                with open(os.path.join(self._folder, f"{bucket}.json"), "rb") as file:
-                    self._texts[bucket] = json.loads(file.read())
-            except FileNotFoundError:
-                raise KeyError(bucket) from None
-        return self._texts[bucket]
+    def bucket(self, name: str) -> Bucket:
+        """Return a bucket with its causes, fixes and rules.
+
+        Raises:
+            KeyError: There is none of this name.
+        """
+        found = self._read.get(name)
+        if found is None:
+            if name not in self._traits:
+                raise KeyError(name)
+            found = self._read[name] = _read_bucket(self._folder, name, self._traits[name])
+            found.rules = tuple(rule for rule in self.rules if rule.bucket == name)
+        return found
 
     def buckets(self) -> list[str]:
         """Return all bucket ids, sorted."""
-        return sorted((self._names | set(self._texts)) - {"facts"})
+        return sorted({*self._traits, *self._read} - {"facts"})
+
+    def traits(self, name: str) -> Traits:
+        """Return what is peculiar to a bucket; what is usual where there is none of this name."""
+        return self._read.get(name) or self._traits.get(name) or Traits()
+
+    def causes(self) -> list[str]:
+        """Return all causes as ``bucket/cause``, by bucket."""
+        return [f"{name}/{cause.id}" for name in self.buckets() for cause in self.bucket(name).causes]
 
 
 def load(folders: Iterable[str | os.PathLike[str]] = ()) -> Corpus:
@@ -69,17 +108,32 @@ def load(folders: Iterable[str | os.PathLike[str]] = ()) -> Corpus:
     """
     folder, index = _own()
     ready = index["expressions"] if index["regex"] == regex_build() else {}
-    rules = [Rule(row) for row in index["rules"]]
+    make: Callable[..., Rule] = Rule
+    rules = [make(*row) for row in index["rules"]]
+    for rule, needs in zip(rules, index["needs"], strict=True):
+        rule.prepare(needs, ready)
     problems: list[str] = list(index["problems"])
-    extra: dict[str, dict[str, Any]] = {}
-    for path in _user_files(folders, problems):
-        _add_user_file(path, rules, extra, problems, folder)
-    for rule in rules:
-        rule.ready = ready
-    return Corpus(rules, folder, index["buckets"], extra, problems, index["releases"])
+    traits = _traits(index)
+    extra: dict[str, Bucket] = {}
+    if files := _user_files(folders, problems):
+        shipped = Corpus(list(rules), folder, traits, {}, [])
+        for path in files:
+            _add_user_file(path, rules, extra, problems, shipped)
+    return Corpus(rules, folder, traits, extra, problems, index["releases"])
 
 
-def _own() -> tuple[str, dict[str, Any]]:
+@cache
+def shipped_traits() -> Mapping[str, Traits]:
+    """Return what is peculiar to each bucket of the corpus, rule files of one's own left out."""
+    return _traits(_own()[1])
+
+
+def _traits(index: Index) -> dict[str, Traits]:
+    make: Callable[..., Traits] = Traits
+    return {name: make(**told) for name, told in index["traits"].items()}
+
+
+def _own() -> tuple[str, Index]:
     """Return the folder of the compiled corpus, and its index.
 
     A wheel holds it. A checkout makes it where a source is newer, beside Python's own caches; where that cannot be
@@ -112,9 +166,25 @@ def _own() -> tuple[str, dict[str, Any]]:
     return _read(folder)
 
 
-def _read(folder: str) -> tuple[str, dict[str, Any]]:
+def _read(folder: str) -> tuple[str, Index]:
     with open(os.path.join(folder, "index.pickle"), "rb") as file:
         return folder, loads(file.read())  # noqa: S301 - our own file
+
+
+def _read_bucket(folder: str, name: str, traits: Traits) -> Bucket:
+    """Read the words of a bucket, as ``compiler.rows_of`` stored them, and give it its traits."""
+    with open(os.path.join(folder, f"{name}.pickle"), "rb") as file:
+        *words, causes = loads(file.read())  # noqa: S301 - our own file
+    make_cause: Callable[..., Cause] = Cause
+    make_fix: Callable[..., Fix] = Fix
+    bucket = Bucket(*words)
+    for trait in Traits.__slots__:
+        setattr(bucket, trait, getattr(traits, trait))
+    for *told, concluded, stage, fixes in causes:
+        cause = make_cause(*told, concluded=concluded, ends_silently_in=stage)
+        cause.fixes = tuple(make_fix(*fix) for fix in fixes)
+        bucket.causes += (cause,)
+    return bucket
 
 
 def regex_build() -> str:
@@ -122,8 +192,7 @@ def regex_build() -> str:
     import regex
     from regex import _regex
 
-    engine: Any = _regex
-    return f"{regex.__version__};{engine.MAGIC};{engine.CODE_SIZE};{sys.byteorder}"
+    return f"{regex.__version__};{getattr(_regex, 'MAGIC', 0)};{getattr(_regex, 'CODE_SIZE', 0)};{sys.byteorder}"
 
 
 def _stamp() -> str:
@@ -205,33 +274,33 @@ def _user_files(folders: Iterable[str | os.PathLike[str]], problems: list[str]) 
 
 
 def _add_user_file(
-    path: Path, rules: list[Rule], extra: dict[str, dict[str, Any]], problems: list[str], folder: str
+    path: Path, rules: list[Rule], extra: dict[str, Bucket], problems: list[str], shipped: Corpus
 ) -> None:
-    from .check import check_bucket
-    from .compiler import index_rules, read_bucket, texts
-    from .schema import CorpusError
+    from .check import check_rules
+    from .compiler import complete, read_bucket
+    from .places import CorpusError
 
     try:
         bucket = read_bucket(path)
-        # What is good style in our own corpus is no reason to leave a user's rules out.
-        complaints = [text for text in check_bucket(bucket, path.name) if "needs at least" not in text]
-        rows = [] if complaints else [Rule(row) for row in index_rules(bucket)]
+        complaints = check_rules(bucket, path.name)
+        needs = [] if complaints else complete(bucket, path.name)
     except (CorpusError, OSError) as error:
         complaints = [str(error) if path.name in str(error) else f"{path.name}: {error}"]
     if complaints:
         problems.append("; ".join(complaints[:3]))
         return
     known = {rule.id for rule in rules}
-    twice = [row.id for row in rows if row.id in known]
-    if twice:
+    if twice := [rule.id for rule in bucket.rules if rule.id in known]:
         problems.append(f"{path.name}: rule {twice[0]} stands in the corpus already; choose another id")
         return
-    rules += rows
-    own = texts(bucket)
-    base = Corpus([], folder, [], extra, [])
-    try:
-        merged = dict(base.texts(bucket.id))
-        merged["causes"] = {**merged["causes"], **own["causes"]}
-    except KeyError:
-        merged = own
-    extra[bucket.id] = merged
+    for rule, needed in zip(bucket.rules, needs, strict=True):
+        rule.prepare(needed, {})
+    rules += bucket.rules
+    known_bucket = extra.get(bucket.id) or (shipped.bucket(bucket.id) if bucket.id in shipped.buckets() else None)
+    if known_bucket is None:
+        extra[bucket.id] = bucket
+        return
+    causes = {cause.id: cause for cause in (*known_bucket.causes, *bucket.causes)}
+    known_bucket.causes = tuple(causes.values())
+    known_bucket.rules += bucket.rules
+    extra[bucket.id] = known_bucket

@@ -1,8 +1,15 @@
-"""What the engine knows, as classes: a rule as it is matched."""
+"""What is known, as classes: buckets, their causes, the rules that prove these, and the fixes. One class for each idea.
+
+A rule file (schema.py) and the compiled corpus (store.py) fill the same classes. The names of the keys in a rule file are
+those of the attributes, lists in the singular: ``[[cause.fix]]`` fills ``Cause.fixes``.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from .stages import Stage
 
 if TYPE_CHECKING:
     from regex import Pattern
@@ -13,84 +20,108 @@ try:
 except ImportError:  # another Python than CPython
     from pickle import loads
 
+Role = Literal["cause", "symptom", "teardown", "advice", "fact", "benign"]
+Strength = Literal["certain", "strong", "weak", "guess"]
+Level = Literal["", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
+Scope = Literal["any", "request"]
+Kind = Literal["flag", "env", "command", "step"]
+Safety = Literal["safe", "quality", "destructive"]
+Side = Literal["server", "client"]
 
+UNNAMED = ("unknown", "no_failure")
+"""Buckets that name no failure."""
+
+EXPRESSIONS = ("pattern", "exception", "message", "frames", "innermost", "not_frames")
+"""The fields of a rule that are regular expressions."""
+
+# Compared by identity and never printed: what dataclass need not generate makes the command start faster.
+
+
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
+class Fix:
+    """One recommended change. Texts are templates (``{name|fallback}``)."""
+
+    title: str
+    kind: Kind
+    change: str
+    why: str
+    cost: str
+    verify: str = ""
+    option: str = ""
+    value: str = ""
+    safety: Safety = "safe"
+    versions: str = ""
+    fixed_in: str = ""
+    """For an upgrade: the release from which the fault is gone by vLLM's own sources."""
+    restart: bool | None = None
+    """Whether the server must be started anew for it; None: not said in the file, worked out (effort.py)."""
+    root: bool | None = None
+    """Whether it needs the superuser, or access to the host; None: likewise."""
+    when: tuple[str, ...] = ()
+    """Conditions on the log's facts, all of which must hold."""
+    source: str = ""
+
+
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
 class Rule:
-    """One rule as the engine uses it. Slots by hand: a thousand are made at every start.
-
-    Args:
-        row: The values in the order of ``compiler.RULE_KEYS``.
-    """
-
-    __slots__ = (
-        "bucket",
-        "cause",
-        "compiled",
-        "continues",
-        "exception",
-        "frames",
-        "frequent",
-        "id",
-        "in_code",
-        "innermost",
-        "levels",
-        "literals",
-        "message",
-        "needs",
-        "not_frames",
-        "pattern",
-        "reader",
-        "ready",
-        "requires",
-        "role",
-        "scope",
-        "source",
-        "speaker",
-        "stage",
-        "stages",
-        "start",
-        "strength",
-        "unless",
-        "versions",
-    )  # fmt: skip
+    """A line rule (``pattern``), or a traceback rule (``exception``, ``message``, ``frames``, ``innermost``)."""
 
     id: str
-    role: str
-    cause: str
-    strength: str
-    pattern: str
-    literals: list[str]
-    exception: str
-    message: str
-    frames: str
-    innermost: str
-    not_frames: str
-    levels: list[str]
-    stages: list[str]
-    requires: list[str]
-    unless: list[str]
-    scope: str
-    stage: str
-    start: str
-    reader: str
-    continues: str
-    speaker: str
-    in_code: bool
-    frequent: bool
-    source: str
-    versions: str
-    needs: dict[str, list[str]]
-    bucket: str
-    compiled: dict[str, Pattern[str]]
-    ready: dict[str, bytes]
+    """With the bucket in front: ``kv_cache_oom/max-seq-len-v1``. In the file without it."""
+    role: Role
+    cause: str = ""
+    """Id of a cause of the same bucket; "" for a rule that leads to none."""
+    strength: Strength = "strong"
+    pattern: str = ""
+    literals: tuple[str, ...] = ()
+    """Strings of which every line that matches holds one."""
+    exception: str = ""
+    message: str = ""
+    frames: str = ""
+    innermost: str = ""
+    not_frames: str = ""
+    levels: tuple[Level, ...] = ()
+    """Log levels on which a line rule may fire; empty: on all."""
+    stages: tuple[Stage, ...] = ()
+    requires: tuple[str, ...] = ()
+    """Full ids of rules, of which one must have fired."""
+    unless: tuple[str, ...] = ()
+    """Full ids of rules, of which none may have fired."""
+    scope: Scope = "any"
+    stage: Stage | Literal[""] = ""
+    start: str = ""
+    """What begins with such a line (``fact_keys.STARTS``)."""
+    reader: str = ""
+    """How a fact's line is read, where its captures are not the facts (``fact_keys.READERS``)."""
+    continues: str = ""
+    """What tells that it goes on over the next lines (``fact_keys.CONTINUATIONS``)."""
+    speaker: str = ""
+    """Who must have said it (``fact_keys.SPEAKERS``)."""
+    in_code: bool = False
+    """Whether it counts where a traceback shows source code."""
+    frequent: bool = False
+    source: str = ""
+    versions: str = ""
+    note: str = ""
+    match: tuple[str, ...] = ()
+    """Log texts on which the rule fires. In the rule file alone, as ``reject`` and ``note``: the compiled corpus has none."""
+    reject: tuple[str, ...] = ()
+    """Log texts on which it must not."""
+    line: int = field(default=0, init=False)
+    """Line of the rule file on which it stands; 0 where that is not known."""
+    bucket: str = field(init=False)
+    needs: dict[str, list[str]] = field(init=False)
+    """For each expression on exceptions the strings of which a text must hold one; for ``names``, all class names."""
+    ready: dict[str, bytes] = field(init=False)
     """Compiled expressions by their text, shared by all rules."""
+    compiled: dict[str, Pattern[str]] = field(init=False)
 
-    def __init__(self, row: list[object]) -> None:
-        (self.id, self.role, self.cause, self.strength, self.pattern, self.literals, self.exception, self.message,
-         self.frames, self.innermost, self.not_frames, self.levels, self.stages, self.requires, self.unless, self.scope,
-         self.stage, self.start, self.reader, self.continues, self.speaker, self.in_code, self.frequent, self.source, self.versions, self.needs) = row  # type: ignore[assignment]  # fmt: skip
+    def prepare(self, needs: dict[str, list[str]], ready: dict[str, bytes]) -> None:
+        """Make a rule that was read ready for matching."""
         self.bucket = self.id.partition("/")[0]
+        self.needs = needs
+        self.ready = ready
         self.compiled = {}
-        self.ready = {}
 
     def expression(self, name: str) -> Pattern[str]:
         """Return the compiled expression of the field ``name``, made on first use."""
@@ -108,6 +139,68 @@ class Rule:
         return found
 
     @property
+    def name(self) -> str:
+        """The id within the bucket, as it stands in the file."""
+        return self.id.partition("/")[2]
+
+    @property
     def specific(self) -> bool:
         """Whether the rule asks for more evidence than its own words."""
         return bool(self.frames or self.innermost or self.stages or self.requires or self.not_frames)
+
+
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
+class Cause:
+    """A finer id within a bucket, with the words that a person reads, the rules that prove it, and the fixes, best first."""
+
+    id: str
+    title: str
+    summary: str
+    confirm: str = ""
+    refute: str = ""
+    rules: tuple[Rule, ...] = ()
+    """The rules that stand within it; ``Bucket.rules`` has these as well."""
+    fixes: tuple[Fix, ...] = ()
+    concluded: bool = False
+    """Whether the engine concludes it from how far the log got, without a rule."""
+    ends_silently_in: Stage | Literal[""] = ""
+    """The stage in which a log that simply stops is answered with it."""
+    line: int = field(default=0, init=False)
+    """Line of the rule file on which it stands; 0 where that is not known."""
+
+
+@dataclass(slots=True, eq=False, repr=False, match_args=False, kw_only=True)
+class Traits:
+    """What is peculiar to a bucket and counts in decisions: keys of its file, at hand without its words."""
+
+    waits: bool = False
+    """Whether its symptoms say that something waits: over as soon as requests are answered again."""
+    burst_below: int = 0
+    """Waiting requests below which its weak rules tell of a burst in the life of a healthy server."""
+    strangers_below: int = 0
+    """How often its symptoms must be said at a server that came up to be more than probes and strangers' requests."""
+    wrapper_rank: int = 0
+    """Where wrappers are all that a log shows: a bucket of a higher rank says less, and answers only without one of a lower."""
+    yields: float = 0.0
+    """From 0 to 1: how far its words give way to another bucket's in the same log, for they are said about, or after, a
+    fault that others name (text model)."""
+    side: Side = "server"
+    """Who carries out its steps: who runs the server, or who sends the requests."""
+
+
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
+class Bucket(Traits):
+    """One kind of failure: one file of ``corpus/buckets/``."""
+
+    id: str
+    title: str
+    meaning: str
+    confusers: tuple[str, ...] = ()
+    """Excerpts that look like this bucket and are not. In the rule file alone."""
+    causes: tuple[Cause, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    """All rules: those within the causes in the order of the file, then those of no cause."""
+
+    def cause(self, name: str) -> Cause | None:
+        """Return the cause with this id; None where there is none."""
+        return next((cause for cause in self.causes if cause.id == name), None)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from vllm_triage.classifier.api import shared
+from vllm_triage.corpus.types import Fix
 
 PAGE = Path(__file__).parent.parent / "docs" / "claims.md"
 CORPUS = shared().corpus
@@ -50,14 +50,21 @@ def references(cell: str) -> list[tuple[str, list[str]]]:
     return found
 
 
-def fixes() -> list[tuple[str, dict[str, Any]]]:
+def fixes() -> list[tuple[str, Fix]]:
     """Return all fixes of the corpus with the cause that they belong to."""
     return [
-        (f"{bucket}/{name}", fix)
+        (f"{bucket}/{cause.id}", fix)
         for bucket in CORPUS.buckets()
-        for name, cause in CORPUS.texts(bucket)["causes"].items()
-        for fix in cause["fix"]
+        for cause in CORPUS.bucket(bucket).causes
+        for fix in cause.fixes
     ]
+
+
+def titles_of(bucket: str, cause: str) -> list[str]:
+    """Return the titles of a cause's fixes, best first."""
+    found = CORPUS.bucket(bucket).cause(cause)
+    assert found is not None, f"{bucket}/{cause}"
+    return [fix.title for fix in found.fixes]
 
 
 def test_every_claim_has_its_row():
@@ -75,7 +82,7 @@ def test_every_row_says_what_is_claimed_how_true_it_is_and_where_it_lives(row):
     assert place
     for cause, titles in references(place):
         bucket, _, name = cause.partition("/")
-        known = [fix["title"] for fix in CORPUS.texts(bucket)["causes"][name]["fix"]]
+        known = titles_of(bucket, name)
         assert set(titles) <= set(known), cause
 
 
@@ -84,7 +91,7 @@ def test_fixes_are_named_in_the_order_in_which_they_are_advised(row):
     """A row lists fixes of one cause as the cause does: the better before the worse."""
     for cause, titles in references(row[3]):
         bucket, _, name = cause.partition("/")
-        known = [fix["title"] for fix in CORPUS.texts(bucket)["causes"][name]["fix"]]
+        known = titles_of(bucket, name)
         assert titles == sorted(titles, key=known.index), cause
 
 
@@ -98,16 +105,14 @@ def test_see_also_points_to_rows_that_are_there():
 @pytest.mark.parametrize("option", NEVER)
 def test_what_is_false_is_recommended_by_no_fix(option):
     """Neither as an option nor in a text of a fix."""
-    naming = [
-        cause for cause, fix in fixes() if option in f"{fix['title']} {fix['option']} {fix['change']} {fix['why']} "
-    ]
+    naming = [cause for cause, fix in fixes() if option in f"{fix.title} {fix.option} {fix.change} {fix.why} "]
     assert naming == []
 
 
 @pytest.mark.parametrize("cause", NO_HELP)
 def test_advice_that_does_not_help_is_not_given(cause):
     """Context and memory share free no room for weights, the context frees none for the cache's first block."""
-    advised = {fix["option"] for name, fix in fixes() if name == cause}
+    advised = {fix.option for name, fix in fixes() if name == cause}
     assert advised
     assert not advised & set(NO_HELP[cause])
 
@@ -115,9 +120,9 @@ def test_advice_that_does_not_help_is_not_given(cause):
 def test_the_memory_share_is_not_lowered_where_the_cache_has_no_room():
     """Every change of it there is a step up."""
     shares = [
-        fix["change"]
+        fix.change
         for name, fix in fixes()
-        if name.startswith("kv_cache_oom/") and fix["option"] == "--gpu-memory-utilization"
+        if name.startswith("kv_cache_oom/") and fix.option == "--gpu-memory-utilization"
     ]
     assert shares
     assert all("{raise_gpu_memory_utilization" in change for change in shares)
@@ -129,11 +134,11 @@ def test_what_ended_is_recommended_for_old_releases_only(option):
     setting = [
         (cause, fix)
         for cause, fix in fixes()
-        if fix["kind"] in ("flag", "env")
-        and re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", fix["change"])
-        and not fix["change"].startswith("unset")
+        if fix.kind in ("flag", "env")
+        and re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", fix.change)
+        and not fix.change.startswith("unset")
     ]
-    assert [cause for cause, fix in setting if "<" not in fix["versions"]] == []
+    assert [cause for cause, fix in setting if "<" not in fix.versions] == []
 
 
 def test_the_page_speaks_of_no_option_that_never_was_but_to_warn_of_it():

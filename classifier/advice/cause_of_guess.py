@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from typing import Any
 
-from ...corpus.types import Rule
+from ...corpus.store import Corpus
+from ...corpus.types import Bucket, Cause, Fix, Rule
 from ..patterns.lazy import LazyPattern
 
 MOST_FIXES = 3
@@ -19,7 +18,7 @@ _AHEAD = 1.35
 """How far the likeliest cause must be ahead of the next."""
 
 
-def likely_cause(bucket: str, terms: AbstractSet[str], corpus: Any) -> str:
+def likely_cause(bucket: str, terms: AbstractSet[str], corpus: Corpus) -> str:
     """Return the cause of a bucket whose rules share most words with a log; "" where none stands out.
 
     Args:
@@ -54,17 +53,27 @@ def _words(rule: Rule) -> set[str]:
     return {word.lower() for word in _WORD.findall(plain)}
 
 
-def generic_entry(texts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a bucket says of all its causes: its meaning, and the fixes that several causes share, the commonest first.
+def generic_cause(bucket: Bucket) -> Cause:
+    """Return what a bucket says of all its causes: the fixes that several of them share, the commonest first.
 
     Fixes that destroy something, or that hold only from a release on, are left out: they need the exact cause.
     """
-    found: dict[str, list[Any]] = {}
-    for number, cause in enumerate(texts["causes"].values()):
-        for place, fix in enumerate(cause["fix"]):
-            if fix["safety"] == "destructive" or fix["fixed_in"]:
+    found: dict[str, _Shared] = {}
+    for number, cause in enumerate(bucket.causes):
+        for rank, fix in enumerate(cause.fixes):
+            if fix.safety == "destructive" or fix.fixed_in:
                 continue
-            entry = found.setdefault(fix["option"] or fix["title"], [0, (place, number), fix])
-            entry[0] += 1
-    ordered = sorted(found.values(), key=lambda item: (-item[0], item[1]))
-    return {"title": "", "summary": "", "confirm": "", "refute": "", "fix": [item[2] for item in ordered[:MOST_FIXES]]}
+            found.setdefault(fix.option or fix.title, _Shared(fix, (rank, number))).count += 1
+    ordered = sorted(found.values(), key=lambda shared: (-shared.count, shared.first))
+    return Cause(id="", title="", summary="", fixes=tuple(shared.fix for shared in ordered[:MOST_FIXES]))
+
+
+class _Shared:
+    """A fix with how many causes have it, and where it stands first: its rank there, and the cause's position."""
+
+    __slots__ = ("count", "first", "fix")
+
+    def __init__(self, fix: Fix, first: tuple[int, int]) -> None:
+        self.fix = fix
+        self.first = first
+        self.count = 0

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ...corpus.types import Cause, Fix
 from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
 from ..report.mask import mask
@@ -92,7 +93,7 @@ def _ordered(left: Any, right: Any, way: int) -> bool:
 
 
 def advise(
-    cause: Mapping[str, Any], facts: Mapping[str, Any], captures: Mapping[str, Any], release: str = "", gone: str = ""
+    cause: Cause, facts: Mapping[str, Any], captures: Mapping[str, Any], release: str = "", gone: str = ""
 ) -> list[Advice]:
     """Return the fixes of ``cause`` that hold for this log, ranked.
 
@@ -101,37 +102,37 @@ def advise(
     """
     values = {**captures, **facts}
     known = []
-    for fix in cause.get("fix", ()):
-        if fix["versions"] and release and in_range(release, fix["versions"]) is False:
+    for fix in cause.fixes:
+        if fix.versions and release and in_range(release, fix.versions) is False:
             continue
-        if not all(holds(condition, values) for condition in fix["when"]):
+        if not all(holds(condition, values) for condition in fix.when):
             continue
-        value, complete = fill(fix["value"], values) if fix["value"] else ("", True)
-        change = fill(fix["change"], values)[0]
+        value, complete = fill(fix.value, values) if fix.value else ("", True)
+        change = fill(fix.change, values)[0]
         exact = (
-            all(lookup(found["name"], values) is not None for found in _SLOT.finditer(fix["change"]))
+            all(lookup(found["name"], values) is not None for found in _SLOT.finditer(fix.change))
             and "…" not in change
             and "<" not in change
         )
-        fixed, why = fix["fixed_in"], _reason(fix, values)
+        fixed, why = fix.fixed_in, _reason(fix, values)
         if gone and not fixed and _UPGRADE.search(change):
             fixed, why = gone, f"{why} vLLM no longer says this from {gone} on."
         known.append(Advice(
-            0, sentences(fix["title"], values) or fix["title"], fix["kind"], change, why, sentences(fix["cost"], values) or "none",
-            sentences(fix["verify"], values), fill(fix["option"], values)[0], value if complete else "", fix["safety"], fix["versions"], fixed,
-            bool(fix["restart"]), bool(fix["root"]), fix["source"], exact,
+            0, sentences(fix.title, values) or fix.title, fix.kind, change, why, sentences(fix.cost, values) or "none",
+            sentences(fix.verify, values), fill(fix.option, values)[0], value if complete else "", fix.safety, fix.versions, fixed,
+            bool(fix.restart), bool(fix.root), fix.source, exact,
         ))  # fmt: skip
     for rank, advice in enumerate(known, 1):
         advice.rank = rank
     return known
 
 
-def _reason(fix: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+def _reason(fix: Fix, values: Mapping[str, Any]) -> str:
     """Return why a fix helps, with the arithmetic behind the values that were worked out for it."""
-    names = dict.fromkeys(found["name"] for found in _SLOT.finditer(f"{fix['value']} {fix['change']}"))
+    names = dict.fromkeys(found["name"] for found in _SLOT.finditer(f"{fix.value} {fix.change}"))
     worked = [WORKED[name](values) for name in names if name in WORKED]
     parts = [
-        sentences(fix["why"], values),
+        sentences(fix.why, values),
         *(f"{_sentence(item.formula)}." for item in worked if item and item.formula),
     ]
     if asked := list(dict.fromkeys(name for item in worked if not item for name in item.missing)):

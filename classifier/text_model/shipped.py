@@ -15,6 +15,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ...corpus.store import shipped_traits
+from ...corpus.types import UNNAMED
 from .features import Unit
 
 FORMAT = 2
@@ -22,21 +24,10 @@ FORMAT = 2
 GRAM_PREFIX = "g:"
 DECAY = 0.6
 """What a later unit counts for against the one before it."""
-YIELD = {
-    "engine_dead": 1.0,
-    "no_failure": 1.0,
-    "unknown": 0.6,
-    "engine_bug": 0.3,
-    "worker_died": 0.2,
-    "mqllmengine_stall": 0.2,
-}
-"""Buckets that give way: their words are said about, or after, a fault that other words name."""
 SIGNS = ("odds", "margin", "known", "near", "rival", "agreement", "units", "vllm", "spread", "silent")
 """What the confidence of an answer is worked out from, in the order of its weights."""
 SHARE = 65535
 """What a share of 1 in a profile is written as."""
-SILENT = ("unknown", "no_failure")
-"""Buckets that name no failure."""
 Vector = list[tuple[int, float, str, int]]
 """Known terms of a unit: row, value, term, line of the log."""
 
@@ -78,7 +69,8 @@ class TextModel:
         if len(data) != at + count * width or self.keys.itemsize != 4 or len(self.confidence) != len(SIGNS) + 1:
             raise ValueError("the file has another size than its description says")
         self._weights = memoryview(data)[at:].cast("b")
-        self._yields = [YIELD.get(bucket, 0.0) for bucket in self.buckets]
+        traits = shipped_traits()
+        self._yields = [traits[bucket].yields if bucket in traits else 0.0 for bucket in self.buckets]
 
     def vector(self, unit: Unit) -> Vector:
         """Return the known terms of a unit; the values are those of a vector of length 1."""
@@ -194,7 +186,7 @@ class TextModel:
             "units": math.log(len(scores)),
             "vllm": float(ours[root]),
             "spread": -sum(value * math.log(value) for value in chances if value > 1e-9),
-            "silent": float(self.buckets[first] in SILENT),
+            "silent": float(self.buckets[first] in UNNAMED),
         }
         return joint, [signs[name] for name in SIGNS]
 

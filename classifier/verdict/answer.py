@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ...corpus.store import Corpus
+from ...corpus.types import Bucket
 from ..advice.fixes import advise, sentences
 from ..advice.start_command import corrected_command
 from ..facts.release import gone_from, release_for
@@ -30,7 +32,7 @@ class Known:
 
     def __init__(
         self,
-        corpus: Any,
+        corpus: Corpus,
         guesser: Callable[[], Guesser] | None,
         alone: bool = False,
         only: frozenset[str] = frozenset(),
@@ -54,26 +56,25 @@ class Known:
             return False
         return not self.only or guess.bucket in self.only
 
-    def texts(self, bucket: str) -> dict[str, Any]:
-        """Return title, meaning and causes of a bucket; a title made of its name where no rule file has it."""
+    def bucket(self, name: str) -> Bucket:
+        """Return a bucket with its causes; one with a title made of its name where no rule file has it."""
         try:
-            texts: dict[str, Any] = self.corpus.texts(bucket)
+            return self.corpus.bucket(name)
         except KeyError:
-            name = bucket.replace("_", " ").replace("-", " ")
-            texts = {"title": name[:1].upper() + name[1:], "meaning": "", "causes": {}}
-        return texts
+            title = name.replace("_", " ").replace("-", " ")
+            return Bucket(name, title[:1].upper() + title[1:], "")
 
 
 def answer_for(  # noqa: PLR0913 - the parts of an answer
     bucket: str, cause: str, confidence: float, decided_by: str, known: Known, incident: Incident, hit: Hit | None
 ) -> Diagnosis:
     """Return the answer that names a bucket and a cause, with the cause's words and fixes."""
-    texts = known.texts(bucket)
-    entry = texts["causes"].get(cause)
+    known_bucket = known.bucket(bucket)
+    entry = known_bucket.cause(cause)
     if entry is None:
-        from ..advice.cause_of_guess import generic_entry
+        from ..advice.cause_of_guess import generic_cause
 
-        entry = generic_entry(texts)
+        entry = generic_cause(known_bucket)
     captures = dict(hit.captures) if hit is not None else {}
     values = {**incident.facts, **captures}
     facts = incident.facts
@@ -87,13 +88,13 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
         cause=f"{bucket}/{cause}",
         confidence=round(min(0.99, max(0.05, confidence)), 3),
         decided_by=decided_by,
-        title=sentences(entry.get("title", ""), values) or texts["title"],
-        summary=sentences(entry.get("summary", ""), values),
+        title=sentences(entry.title, values) or known_bucket.title,
+        summary=sentences(entry.summary, values),
         fixes=fixes,
         corrected_command=corrected_command(facts, fixes) if bucket != "no_failure" else "",
-        confirm=sentences(entry.get("confirm", ""), values),
-        refute=sentences(entry.get("refute", ""), values),
-        notes=[assumed] if assumed and any(fix["versions"] for fix in entry.get("fix", ())) else [],
+        confirm=sentences(entry.confirm, values),
+        refute=sentences(entry.refute, values),
+        notes=[assumed] if assumed and any(fix.versions for fix in entry.fixes) else [],
     )
 
 

@@ -116,7 +116,7 @@ def choice(incident: str) -> ActionsBlock:
 
 
 def _option(bucket: str) -> PlainTextObject:
-    title = str(shared().corpus.texts(bucket)["title"])
+    title = shared().corpus.bucket(bucket).title
     return _plain(f"{bucket}: {title}", Option.label_max_length)
 
 

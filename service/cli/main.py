@@ -107,8 +107,7 @@ def _run(files: list[str], options: Any) -> int:
 
 def _names(corpus: Any) -> set[str]:
     """Return everything that --only and --ignore may name."""
-    causes = {f"{bucket}/{cause}" for bucket in corpus.buckets() for cause in corpus.texts(bucket)["causes"]}
-    return {*corpus.buckets(), *causes, *(rule.id for rule in corpus.rules)}
+    return {*corpus.buckets(), *corpus.causes(), *(rule.id for rule in corpus.rules)}
 
 
 def _diagnose(engine: Any, names: list[str]) -> Any:

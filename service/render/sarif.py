@@ -6,13 +6,16 @@ import hashlib
 import json
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ...classifier.report.contract import as_dict, shown, without_secrets
 from ...classifier.report.types import Diagnosis, Evidence
 from . import markdown
 from .interface import Options, Result
+
+if TYPE_CHECKING:
+    from ...corpus.store import Corpus
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 STDIN = "standard-input.log"
@@ -44,9 +47,9 @@ def _rule(answer: Diagnosis) -> dict[str, Any]:
 
     name = answer.cause.partition("/")[2]
     corpus = _corpus()
-    texts = corpus.texts(answer.bucket) if answer.bucket in corpus.buckets() else None
-    cause = texts["causes"].get(name) if texts else None
-    title = fill(cause["title"], {})[0] if cause else shown(without_secrets(answer).title)
+    bucket = corpus.bucket(answer.bucket) if answer.bucket in corpus.buckets() else None
+    cause = bucket.cause(name) if bucket else None
+    title = fill(cause.title, {})[0] if cause else shown(without_secrets(answer).title)
     rule: dict[str, Any] = {
         "id": answer.cause,
         "name": "".join(part.capitalize() for part in answer.cause.replace("/", "_").split("_")),
@@ -54,14 +57,14 @@ def _rule(answer: Diagnosis) -> dict[str, Any]:
         "defaultConfiguration": {"level": _level(answer)},
         "properties": {"tags": ["vllm", answer.bucket]},
     }
-    if texts and (meaning := sentences(cause["summary"], {}) if cause else texts["meaning"]):
+    if bucket and (meaning := sentences(cause.summary, {}) if cause else bucket.meaning):
         rule["fullDescription"] = {"text": meaning}
         rule["help"] = {"text": f"{meaning}\n\nvllm-triage explain {answer.cause}"}
     return rule
 
 
 @cache
-def _corpus() -> Any:
+def _corpus() -> Corpus:
     from ...corpus.store import load, plugin_folders
 
     return load(plugin_folders())

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from vllm_triage.classifier.advice.cause_of_guess import MOST_FIXES, generic_entry, likely_cause
+from vllm_triage.classifier.advice.cause_of_guess import MOST_FIXES, generic_cause, likely_cause
 from vllm_triage.classifier.api import Triage
 from vllm_triage.classifier.errors import InputError
 from vllm_triage.classifier.report.contract import as_dict
@@ -225,9 +225,9 @@ def test_a_cause_is_named_only_where_it_stands_out() -> None:
 @pytest.mark.parametrize("bucket", [name for name in load().buckets() if name not in ("unknown", "no_failure")])
 def test_fixes_without_a_cause_harm_nothing(bucket: str) -> None:
     """Of every bucket there are some, none of which destroys."""
-    fixes = generic_entry(load().texts(bucket))["fix"]
+    fixes = generic_cause(load().bucket(bucket)).fixes
     assert 0 < len(fixes) <= MOST_FIXES
-    assert all(fix["safety"] != "destructive" for fix in fixes)
+    assert all(fix.safety != "destructive" for fix in fixes)
 
 
 def test_terms_are_spoken_as_people_read_them() -> None:

@@ -6,31 +6,28 @@ from typing import Any
 
 import pytest
 
-from vllm_triage.corpus.compiler import texts
-from vllm_triage.corpus.effort import with_effort
-from vllm_triage.corpus.schema import Cause, Fix
+from vllm_triage.corpus.effort import tell_effort
 from vllm_triage.corpus.store import load
+from vllm_triage.corpus.types import Cause, Fix
 
 CORPUS = load()
 FIXES = [
-    (bucket, cause, fix)
-    for bucket in CORPUS.buckets()
-    for cause, text in CORPUS.texts(bucket)["causes"].items()
-    for fix in text["fix"]
+    (bucket, cause, fix) for bucket in CORPUS.buckets() for cause in CORPUS.bucket(bucket).causes for fix in cause.fixes
 ]
 
 
 def _told(**given: Any) -> Fix:
     fix = Fix(**{"title": "t", "kind": "command", "change": "c", "why": "w", "cost": "none", **given})
-    return with_effort(Cause("id", "title", "summary", fix=[fix]), given.pop("bucket", "")).fix[0]
+    tell_effort(Cause("id", "title", "summary", fixes=(fix,)), "server")
+    return fix
 
 
 def test_all_fixes_tell() -> None:
-    assert {(bool, bool)} == {(type(fix["restart"]), type(fix["root"])) for _, _, fix in FIXES}
+    assert {(bool, bool)} == {(type(fix.restart), type(fix.root)) for _, _, fix in FIXES}
 
 
 def test_options_and_variables_count_at_the_next_start() -> None:
-    assert [fix["title"] for _, _, fix in FIXES if fix["kind"] in ("flag", "env") and not fix["restart"]] == []
+    assert [fix.title for _, _, fix in FIXES if fix.kind in ("flag", "env") and not fix.restart] == []
 
 
 @pytest.mark.parametrize(
@@ -54,17 +51,7 @@ def test_effort_by_the_words_of_a_fix(fix: dict[str, Any], restart: bool, root: 
 
 
 def test_steps_of_client_buckets_need_no_restart() -> None:
-    steps = [fix for bucket, _, fix in FIXES if bucket == "client_connection" and fix["kind"] == "step"]
+    steps = [fix for bucket, _, fix in FIXES if bucket == "client_connection" and fix.kind == "step"]
 
     assert steps
-    assert [fix["title"] for fix in steps if fix["restart"]] == []
-
-
-def test_texts_of_a_bucket_tell_it() -> None:
-    """User's rule files go the same way."""
-    from vllm_triage.corpus.schema import Bucket
-
-    fix = Fix(title="t", kind="flag", option="--x", change="--x 1", why="w", cost="none")
-    bucket = Bucket(id="mine", title="Mine", meaning="m", cause=[Cause("a", "t", "s", fix=[fix])])
-
-    assert texts(bucket)["causes"]["a"]["fix"][0]["restart"] is True
+    assert [fix.title for fix in steps if fix.restart] == []

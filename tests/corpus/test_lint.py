@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vllm_triage.corpus.compiler import EXPRESSIONS
 from vllm_triage.corpus.lint import lint_pattern
 from vllm_triage.corpus.store import load
+from vllm_triage.corpus.types import EXPRESSIONS
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from vllm_triage.classifier.advice.fixes import holds
 from vllm_triage.classifier.advice.values import COMPUTED
 from vllm_triage.classifier.testing import CORPUS, check_confusers, check_examples, company, corpus_files
 from vllm_triage.classifier.testing import fires as rule_fires
-from vllm_triage.corpus.check import DECIDED_BY_STAGE, check_file
+from vllm_triage.corpus.check import check_file
 from vllm_triage.corpus.compiler import read_bucket
-from vllm_triage.corpus.schema import Bucket, Rule
+from vllm_triage.corpus.types import Bucket, Rule
 
 FILES = list(corpus_files())
 BUCKETS = 44
@@ -44,8 +44,8 @@ def _read(name: str) -> Bucket:
     return read_bucket(next(path for path in FILES if path.stem == name))
 
 
-def _rules() -> list[tuple[Bucket, Rule]]:
-    return [(bucket, rule) for path in FILES for bucket in [_read(path.stem)] for rule in bucket.rule]
+def _rules() -> list[Rule]:
+    return [rule for path in FILES for rule in _read(path.stem).rules]
 
 
 @pytest.fixture(params=[path.stem for path in FILES])
@@ -56,9 +56,7 @@ def bucket(request) -> Bucket:
 
 def test_examples(bucket):
     """Every `match` makes its rule fire, no `reject` does, in the engine itself."""
-    found = [
-        text for rule in bucket.rule if f"{bucket.id}/{rule.id}" not in PENDING for text in check_examples(bucket, rule)
-    ]
+    found = [text for rule in bucket.rules if rule.id not in PENDING for text in check_examples(rule)]
 
     assert found == []
 
@@ -71,14 +69,13 @@ def test_confusers(bucket):
 def test_sure_examples_are_answered_with_their_bucket(bucket, triage):
     """The example of a cause that is certain or strong is a log of its bucket, alone as it stands."""
     got = {}
-    for rule in bucket.rule:
-        name = f"{bucket.id}/{rule.id}"
-        if rule.role != "cause" or rule.strength not in ("certain", "strong") or name in PENDING:
+    for rule in bucket.rules:
+        if rule.role != "cause" or rule.strength not in ("certain", "strong") or rule.id in PENDING:
             continue
         for text in rule.match:
             answer = triage.diagnose(company(rule) + text).bucket
             if answer != bucket.id:
-                got[name] = answer
+                got[rule.id] = answer
 
     assert got == {name: answer for name, answer in BORDER.items() if name.startswith(f"{bucket.id}/")}
 
@@ -95,24 +92,21 @@ def test_every_bucket_has_a_file():
 
 def test_there_are_hundreds_of_rules():
     """At least 250 rules, not counting facts."""
-    assert len([rule for bucket, rule in _rules() if bucket.id != "facts"]) >= 250
+    assert len([rule for rule in _rules() if rule.bucket != "facts"]) >= 250
 
 
 def test_rule_ids_are_unique():
     """A full id names one rule."""
-    counts = Counter(f"{bucket.id}/{rule.id}" for bucket, rule in _rules())
+    counts = Counter(rule.id for rule in _rules())
 
     assert [name for name, count in counts.items() if count > 1] == []
 
 
 def test_requires_and_unless_name_rules_that_exist():
     """A condition on a rule that does not exist never holds."""
-    known = {f"{bucket.id}/{rule.id}" for bucket, rule in _rules()}
+    known = {rule.id for rule in _rules()}
     missing = [
-        f"{bucket.id}/{rule.id}: {name}"
-        for bucket, rule in _rules()
-        for name in [*rule.requires, *rule.unless]
-        if name not in known
+        f"{rule.id}: {name}" for rule in _rules() for name in [*rule.requires, *rule.unless] if name not in known
     ]
 
     assert missing == []
@@ -121,25 +115,25 @@ def test_requires_and_unless_name_rules_that_exist():
 def test_every_cause_has_a_fix(bucket):
     """Whoever is told a cause is told what to do."""
     without = (
-        [cause.id for cause in bucket.cause if not cause.fix] if bucket.id not in ("no_failure", "unknown") else []
+        [cause.id for cause in bucket.causes if not cause.fixes] if bucket.id not in ("no_failure", "unknown") else []
     )
 
     assert without == []
 
 
 def test_every_cause_can_be_answered(bucket):
-    """Each cause is one that a rule names, or one that the engine decides by the stage reached."""
-    named = {rule.cause for rule in bucket.rule}
-    unnamed = {f"{bucket.id}/{cause.id}" for cause in bucket.cause if cause.id not in named}
+    """Each cause is one that a rule names, or one that the engine concludes."""
+    named = {rule.cause for rule in bucket.rules} - {""}
+    concluded = {cause.id for cause in bucket.causes if cause.concluded}
 
-    assert unnamed - DECIDED_BY_STAGE == set()
+    assert {cause.id for cause in bucket.causes} == named | concluded
 
 
 def test_fix_texts_are_whole(bucket):
     """Flags name their option, every fix says what it costs, conditions can be read."""
     wrong = []
-    for cause in bucket.cause:
-        for fix in cause.fix:
+    for cause in bucket.causes:
+        for fix in cause.fixes:
             if fix.kind in ("flag", "env") and not fix.option:
                 wrong.append(f"{cause.id}: {fix.title}: no option")
             if not fix.cost.strip() or not fix.why.strip():
@@ -154,8 +148,8 @@ def test_computed_values_exist(bucket):
     """A slot that looks like a computed value is one."""
     texts = [
         text
-        for cause in bucket.cause
-        for fix in cause.fix
+        for cause in bucket.causes
+        for fix in cause.fixes
         for text in (fix.change, fix.value, fix.why, fix.title, fix.cost, fix.verify)
     ]
     names = {name for text in texts for name in re.findall(r"\{((?:fit|raise|lower|halve|free)_\w+)", text)}
@@ -165,7 +159,7 @@ def test_computed_values_exist(bucket):
 
 def test_pending_names_rules_that_exist():
     """Nothing is excused that is not there."""
-    known = {f"{bucket.id}/{rule.id}" for bucket, rule in _rules()}
+    known = {rule.id for rule in _rules()}
 
     assert set(PENDING) | set(BORDER) <= known
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import copy
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vllm_triage.corpus.schema import CorpusError, parse_bucket
+from vllm_triage.corpus.places import CorpusError
+from vllm_triage.corpus.schema import parse_bucket, parse_text
 
 _FIX = {"title": "Make room", "kind": "step", "change": "Delete what is old.", "why": "Room.", "cost": "none"}
 _RULE = {
@@ -45,8 +47,8 @@ def test_a_good_file_is_read():
     """All that stands in it arrives."""
     bucket = parse_bucket(GOOD, "x.toml")
 
-    assert (bucket.id, bucket.cause[0].id, bucket.rule[0].id) == ("acme_disk", "full", "no-space")
-    assert bucket.rule[0].levels == ["", "ERROR", "CRITICAL"]
+    assert ("acme_disk", "full", "acme_disk/no-space") == (bucket.id, bucket.causes[0].id, bucket.rules[0].id)
+    assert ("", "ERROR", "CRITICAL") == bucket.rules[0].levels
 
 
 @pytest.mark.parametrize(
@@ -54,11 +56,22 @@ def test_a_good_file_is_read():
     [
         ("title", None, "missing title"),
         ("colour", "red", "unknown key 'colour'"),
+        ("waits", 1, "waits must be true or false"),
+        ("burst_below", True, "burst_below must be a whole number"),
+        ("yields", "much", "yields must be a number"),
+        ("yields", 1.5, "yields must be from 0 to 1"),
+        ("side", "both", "side must be one of"),
+        ("cause.0.ends_silently_in", "lunch", "ends_silently_in must be one of"),
         ("rule.0.role", "culprit", "role must be one of"),
         ("rule.0.strength", "huge", "strength must be one of"),
         ("rule.0.scope", "all", "scope must be one of"),
         ("rule.0.levels", ["LOUD"], "levels must be one of"),
-        ("rule.0.stages", ["lunch"], "stage must be one of"),
+        ("rule.0.stages", ["lunch"], "stages must be one of"),
+        ("rule.0.stage", "lunch", "stage must be one of"),
+        ("rule.0.patern", "x", "unknown key 'patern'; do you mean 'pattern'"),
+        ("rule.0.frequent", "yes", "frequent must be true or false"),
+        ("rule.0.reject", [1], "reject must be a list of texts"),
+        ("id", "../elsewhere", "id must be lower-case"),
         ("rule.0.cause", "empty", "is not defined in this file"),
         ("rule.0.cause", None, "needs 'cause'"),
         ("rule.0.pattern", None, "needs 'pattern'"),
@@ -66,7 +79,7 @@ def test_a_good_file_is_read():
         ("rule.0.match", [], "positive example"),
         ("rule.0.versions", "new", "is no range"),
         ("rule.0.id", "No Space", "lower-case"),
-        ("rule.0.match", "text", "match must be list"),
+        ("rule.0.match", "text", "match must be a list"),
         ("rule", [*GOOD["rule"], *GOOD["rule"]], "stands twice"),
         ("cause", [*GOOD["cause"], *GOOD["cause"]], "stands twice"),
         ("cause.0.fix.0.kind", "magic", "kind must be one of"),
@@ -89,7 +102,8 @@ def test_rules_stand_within_their_cause_or_name_it():
     within["rule"] = [{**_RULE, "id": "disk-full"}]
     bucket = parse_bucket(within, "x.toml")
 
-    assert [(rule.id, rule.cause) for rule in bucket.rule] == [("no-space", "full"), ("disk-full", "full")]
+    assert [("no-space", "full"), ("disk-full", "full")] == [(rule.name, rule.cause) for rule in bucket.rules]
+    assert ["no-space"] == [rule.name for rule in bucket.causes[0].rules]
 
 
 def test_a_rule_within_a_cause_names_no_other():
@@ -105,6 +119,63 @@ def test_the_message_names_file_and_rule():
     """Whoever reads it finds the place."""
     with pytest.raises(CorpusError, match=r"x\.toml: rule no-space"):
         parse_bucket(_with("rule.0.role", "culprit"), "x.toml")
+
+
+LINES = """id = "acme_disk"
+title = "The disk is full"
+meaning = '''
+[[cause]] is no table here,
+nor pattern = "this" a key.
+'''
+[[cause]]
+id = "full"
+title = "Full"
+summary = "No space."
+  [[cause.rule]]
+  id = "no-space"
+  role = "cause"
+  pattern = "No space on acme"
+  match = [
+    "No space on acme",
+  ]
+
+  [[cause.fix]]
+  title = "Make room"
+  kind = "step"
+  change = "Delete what is old."
+  why = "Room."
+  cost = "none"
+[[rule]]
+id = "noise"
+role = "benign"
+pattern = "acme is fine"
+match = ["acme is fine"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ('role = "cause"', 'role = "culprit"', 13, "rule no-space: role must be one of"),
+        ('kind = "step"', 'kind = "magic"', 21, "cause full: fix 'Make room': kind must be one of"),
+        ('  pattern = "No space on acme"\n', "", 12, "rule no-space: needs 'pattern'"),
+        ('role = "benign"', 'colour = "red"', 27, "rule noise: unknown key 'colour'"),
+        ('title = "Full"', "title = 7", 9, "cause full: title must be text"),
+        ('id = "noise"', 'id = "no-space"', 25, "rule 'no-space' stands twice"),
+        ('cost = "none"', "cost = none", 24, "Invalid value (column 10)"),
+    ],
+)
+def test_the_message_names_the_line(old, new, line, words):
+    """As `file:line:`, which editors and terminals jump to; strings of several lines do not lead astray."""
+    with pytest.raises(CorpusError, match=rf"^x\.toml:{line}: .*{re.escape(words)}"):
+        parse_text(LINES.replace(old, new), "x.toml")
+
+
+def test_rules_and_causes_know_their_line():
+    """For complaints that are found later."""
+    bucket = parse_text(LINES, "x.toml")
+
+    assert [7, 11, 25] == [bucket.causes[0].line, *(rule.line for rule in bucket.rules)]
 
 
 _JSON = st.recursive(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
 from vllm_triage.classifier.api import Triage
 from vllm_triage.corpus import store
-from vllm_triage.corpus.compiler import compile_corpus
-from vllm_triage.corpus.schema import CorpusError
-from vllm_triage.corpus.store import load, plugin_folders
+from vllm_triage.corpus.compiler import compile_corpus, read_bucket
+from vllm_triage.corpus.page import page_of
+from vllm_triage.corpus.places import CorpusError
+from vllm_triage.corpus.store import load, plugin_folders, shipped_traits
 
+HERE = Path(store.HERE)
 RULES = """
 id = "acme_plugin"
 title = "The Acme plug-in failed"
@@ -73,7 +76,8 @@ def test_a_known_bucket_can_be_given_more(folder):
     corpus = load([folder])
 
     assert corpus.problems == []
-    assert {"bad_cache", *load().texts("host_memory")["causes"]} == set(corpus.texts("host_memory")["causes"])
+    known = [cause.id for cause in load().bucket("host_memory").causes]
+    assert [*known, "bad_cache"] == [cause.id for cause in corpus.bucket("host_memory").causes]
 
 
 @pytest.mark.parametrize(
@@ -213,10 +217,38 @@ def test_a_checkout_with_a_broken_file_still_works(tmp_path, monkeypatch):
     assert (corpus.buckets(), len(corpus.problems)) == (["acme_plugin"], 1)
 
 
+def test_what_is_peculiar_to_a_bucket_is_known_without_its_words(folder):
+    """Of the corpus and of a file of one's own; what is usual for a bucket that nobody described."""
+    path = folder / "acme_plugin.toml"
+    path.write_text(path.read_text().replace("[[cause]]", "waits = true\n[[cause]]", 1))
+    corpus = load([folder])
+
+    assert corpus.problems == []
+    assert [True, False] == [corpus.traits(name).waits for name in ("acme_plugin", "kv_cache_oom")]
+    assert 100 == corpus.traits("performance_degradation").burst_below
+    assert (False, "server", 0.0) == (corpus.traits("x").waits, corpus.traits("x").side, corpus.traits("x").yields)
+    assert 1.0 == shipped_traits()["engine_dead"].yields == corpus.bucket("engine_dead").yields
+
+
+def test_a_loaded_bucket_is_the_one_of_its_file():
+    """Words, fixes and marks of causes come through the compiled form unchanged."""
+    written, loaded = read_bucket(HERE / "buckets" / "nccl_hang.toml"), load().bucket("nccl_hang")
+
+    assert [page_of(written)["title"], written.meaning] == [page_of(loaded)["title"], loaded.meaning]
+    assert [
+        (cause.id, cause.summary, cause.concluded, cause.ends_silently_in, [fix.change for fix in cause.fixes])
+        for cause in written.causes
+    ] == [
+        (cause.id, cause.summary, cause.concluded, cause.ends_silently_in, [fix.change for fix in cause.fixes])
+        for cause in loaded.causes
+    ]
+    assert [rule.id for rule in written.rules] == [rule.id for rule in loaded.rules]
+
+
 def test_a_bucket_that_is_not_there():
     """KeyError, as documented."""
     with pytest.raises(KeyError):
-        load().texts("no_such_bucket")
+        load().bucket("no_such_bucket")
 
 
 def test_expressions_ship_compiled():

@@ -10,6 +10,7 @@ import pytest
 from tests.corpus.test_store import LOG, RULES
 from vllm_triage.classifier.errors import RuleError
 from vllm_triage.classifier.testing import CORPUS, RuleFile, assert_verdict, check_examples, company, fires
+from vllm_triage.corpus.check import check_file
 
 
 @pytest.fixture
@@ -30,7 +31,16 @@ def test_a_good_file_has_no_complaints(write):
     """Format, examples, confusers."""
     rules = RuleFile(write())
 
-    assert (rules.complaints(), [rule.id for rule in rules.rules]) == ([], ["bad-cache"])
+    assert (rules.complaints(), [rule.id for rule in rules.rules]) == ([], ["acme_plugin/bad-cache"])
+
+
+def test_a_file_of_ones_own_needs_no_confusers(tmp_path):
+    """Nor a fix for every cause: that is asked of the corpus."""
+    path = tmp_path / "acme_plugin.toml"
+    path.write_text(RULES[: RULES.index("  [[cause.fix]]")] + RULES[RULES.index("[[rule]]") :])
+
+    assert RuleFile(path).complaints() == []
+    assert check_file(path) == []
 
 
 def test_a_file_of_the_corpus_is_read_as_what_it_is():
@@ -48,9 +58,9 @@ def test_a_confuser_that_is_answered_with_the_bucket_is_named(write):
 def test_an_example_that_does_not_fire_is_named(write):
     """With its beginning."""
     rules = RuleFile(write())
-    rules.rules[0].match.append("INFO acme cache is fine")
+    rules.rules[0].match += ("INFO acme cache is fine",)
 
-    assert check_examples(rules.bucket, rules.rules[0], rules.triage) == [
+    assert check_examples(rules.rules[0], rules.triage) == [
         "acme_plugin/bad-cache: does not fire on its example 'INFO acme cache is fine'"
     ]
 
@@ -58,9 +68,9 @@ def test_an_example_that_does_not_fire_is_named(write):
 def test_a_counter_example_that_fires_is_named(write):
     """In the engine, with all that it peels off."""
     rules = RuleFile(write())
-    rules.rules[0].reject.append(f"(EngineCore pid=7) ERROR 11-02 10:00:00 [core.py:1] {LOG}")
+    rules.rules[0].reject += (f"(EngineCore pid=7) ERROR 11-02 10:00:00 [core.py:1] {LOG}",)
 
-    found = check_examples(rules.bucket, rules.rules[0], rules.triage)
+    found = check_examples(rules.rules[0], rules.triage)
     assert ["fires on its counter-example" in text for text in found] == [True]
 
 
@@ -111,7 +121,7 @@ def test_a_verdict_that_does_not_hold_says_what_was_answered(expected, more, wor
 def test_rules_get_the_company_that_they_ask_for():
     """A stage that is reached, a rule that fired before."""
     rule = RuleFile(CORPUS / "buckets" / "kv_cache_oom.toml").rules[0]
-    rule.stages, rule.requires = ["weights"], ["kv_cache_oom/max-seq-len-v1"]
+    rule.stages, rule.requires = ("weights",), ("kv_cache_oom/max-seq-len-v1",)
     lines = company(rule).splitlines()
 
     assert len(lines) == 2

@@ -6,10 +6,11 @@ import argparse
 import difflib
 import json
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
-from ....corpus.types import Rule
+from ....corpus.page import page_of
+from ....corpus.types import Bucket, Cause, Fix, Rule
 from ..arguments import add_rules
 
 KEYS = ("id", "role", "cause", "pattern", "versions")
@@ -36,48 +37,50 @@ def run(words: Sequence[str]) -> int:
         near = difflib.get_close_matches(options.id, [*corpus.buckets(), *(rule.id for rule in corpus.rules)], 3, 0.5)
         hint = f"near: {', '.join(near)}" if near else "vllm-triage rules lists them"
         return _complain(f"no bucket {bucket!r}; {hint}")
-    texts = corpus.texts(bucket)
+    page = corpus.bucket(bucket)
     rules = [rule for rule in corpus.rules if rule.bucket == bucket]
-    causes = texts["causes"]
+    causes = list(page.causes)
     if part:
-        rules = [rule for rule in rules if part in (rule.cause, rule.id.partition("/")[2])]
+        rules = [rule for rule in rules if part in (rule.cause, rule.name)]
         named = {part, *(rule.cause for rule in rules)}
-        causes = {name: cause for name, cause in causes.items() if name in named}
+        causes = [cause for cause in causes if cause.id in named]
         if not causes and not rules:
-            return _complain(f"{bucket} has no cause or rule {part!r}; causes: {', '.join(texts['causes'])}")
+            return _complain(
+                f"{bucket} has no cause or rule {part!r}; causes: {', '.join(cause.id for cause in page.causes)}"
+            )
     if options.format == "json":
         told = [{key: getattr(rule, key) for key in KEYS} for rule in rules]
-        print(json.dumps({**texts, "causes": causes, "rules": told}, ensure_ascii=False, indent=2))
+        print(json.dumps({**page_of(replace(page, causes=tuple(causes))), "rules": told}, ensure_ascii=False, indent=2))
         return 0
-    _print(texts, causes, rules)
+    _print(page, causes, rules)
     return 0
 
 
-def _print(texts: Mapping[str, Any], causes: Mapping[str, Any], rules: list[Rule]) -> None:
+def _print(bucket: Bucket, causes: Sequence[Cause], rules: Sequence[Rule]) -> None:
     from ....classifier.advice.fixes import sentences
 
-    print(f"{texts['id']}: {texts['title']}\n")
-    _wrap(texts["meaning"], "")
-    for key, cause in causes.items():
-        print(f"\n{texts['id']}/{key}")
-        _wrap(_plain(cause["title"]), "  ")
-        _wrap(sentences(cause["summary"], {}), "  ")
-        for label in ("confirm", "refute"):
-            if cause[label]:
-                _wrap(f"{label.capitalize()}: {_plain(cause[label])}", "  ")
-        for number, fix in enumerate(cause["fix"], 1):
+    print(f"{bucket.id}: {bucket.title}\n")
+    _wrap(bucket.meaning, "")
+    for cause in causes:
+        print(f"\n{bucket.id}/{cause.id}")
+        _wrap(_plain(cause.title), "  ")
+        _wrap(sentences(cause.summary, {}), "  ")
+        for label, text in (("Confirm", cause.confirm), ("Refute", cause.refute)):
+            if text:
+                _wrap(f"{label}: {_plain(text)}", "  ")
+        for number, fix in enumerate(cause.fixes, 1):
             _print_fix(number, fix)
-    print(f"\n{len(rules)} rules: " + ", ".join(rule.id.partition("/")[2] for rule in rules))
+    print(f"\n{len(rules)} rules: " + ", ".join(rule.name for rule in rules))
 
 
-def _print_fix(number: int, fix: Mapping[str, str]) -> None:
-    versions = f"   (vLLM {fix['versions']})" if fix["versions"] else ""
-    costs = "" if fix["cost"].lower().rstrip(".") == "none" else f"Costs: {fix['cost']}"
-    check = f"Check: {fix['verify']}" if fix["verify"] else ""
-    change = _plain(fix["change"])
+def _print_fix(number: int, fix: Fix) -> None:
+    versions = f"   (vLLM {fix.versions})" if fix.versions else ""
+    costs = "" if fix.cost.lower().rstrip(".") == "none" else f"Costs: {fix.cost}"
+    check = f"Check: {fix.verify}" if fix.verify else ""
+    change = _plain(fix.change)
     print()
-    _wrap(f"{number}. {_plain(fix['title'])}{versions}", "    ")
-    for text in (change if change != fix["title"] else "", fix["why"], costs, check, fix["source"]):
+    _wrap(f"{number}. {_plain(fix.title)}{versions}", "    ")
+    for text in (change if change != fix.title else "", fix.why, costs, check, fix.source):
         _wrap(_plain(text), "       ")
 
 

@@ -88,7 +88,7 @@ async def say(request: Request, caller: Annotated[Caller, Security(Allowed(Scope
 
 def _causes(corpus: Corpus) -> list[str]:
     """Return the ids of all causes, those of rule files of one's own included."""
-    return [f"{bucket}/{cause}" for bucket in corpus.buckets() for cause in corpus.texts(bucket)["causes"]]
+    return corpus.causes()
 
 
 async def export(request: Request, _caller: Annotated[Caller, Security(Allowed(Scope.ADMIN))]) -> Response:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import fastapi
 from fastapi import APIRouter, Path, Request, Security
 
+from ....corpus.page import page_of
 from ....corpus.schema import ROLES
 from ...cli.commands.explain import KEYS as RULE_KEYS
 from ...cli.commands.rules import KEYS as LIST_KEYS
@@ -39,8 +40,8 @@ def buckets(request: Request, _caller: May) -> dict[str, Any]:
     corpus = state_of(request).desk.engines.plain.corpus
     found = []
     for name in corpus.buckets():
-        texts = corpus.texts(name)
-        found.append({"id": name, "title": texts["title"], "causes": [f"{name}/{cause}" for cause in texts["causes"]]})
+        page = corpus.bucket(name)
+        found.append({"id": name, "title": page.title, "causes": [f"{name}/{cause.id}" for cause in page.causes]})
     return {"buckets": found}
 
 
@@ -50,7 +51,7 @@ def bucket(request: Request, id: Annotated[str, Path(max_length=100)], _caller: 
     if id not in corpus.buckets():
         raise Problem("not-found", "There is no such bucket; GET /v1/buckets lists them.")
     rules = [rule for rule in corpus.rules if rule.bucket == id]
-    return {**corpus.texts(id), "rules": [{key: getattr(rule, key) for key in RULE_KEYS} for rule in rules]}
+    return {**page_of(corpus.bucket(id)), "rules": [{key: getattr(rule, key) for key in RULE_KEYS} for rule in rules]}
 
 
 def rules(

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from vllm_triage.classifier.api import shared
 from vllm_triage.classifier.errors import InputError
 from vllm_triage.classifier.report.contract import as_dict
+from vllm_triage.corpus.page import page_of
 from vllm_triage.service.web import page_router
 
 SUMMARY = ("bucket", "cause", "title", "confidence", "decided_by")
@@ -133,11 +134,11 @@ def make_app(memory: Memory) -> FastAPI:  # noqa: C901 - one function for each r
     @app.get("/v1/buckets")
     def buckets() -> Any:
         corpus = shared().corpus
-        return [{"id": name, "title": corpus.texts(name)["title"]} for name in corpus.buckets()]
+        return [{"id": name, "title": corpus.bucket(name).title} for name in corpus.buckets()]
 
     @app.get("/v1/buckets/{name}")
     def bucket(name: str) -> Any:
-        return shared().corpus.texts(name)
+        return page_of(shared().corpus.bucket(name))
 
     return app
 

@@ -11,7 +11,7 @@ from ahocorasick_rs import AhoCorasick, MatchKind
 
 from ....classifier.facts.versions import version_key
 from ....corpus.compiler import read_bucket
-from ....corpus.schema import Bucket, Rule
+from ....corpus.types import Bucket, Rule
 from ...examples.row import Row
 from .pattern_texts import draw
 
@@ -62,7 +62,7 @@ def rule_rows(buckets: list[Bucket], seed: random.Random, known: Known | None = 
     """
     known = known or Known({})
     for bucket in buckets:
-        for rule in bucket.rule:
+        for rule in bucket.rules:
             yield from _rows(bucket.id, rule, seed, known)
 
 
@@ -71,7 +71,7 @@ def _rows(bucket: str, rule: Rule, seed: random.Random, known: Known) -> Iterato
         label, origin, weight = "no_failure", "healthy", 0.7
     else:
         label, origin, weight = bucket, "rule", WEIGHTS[rule.strength] * (1.0 if rule.role == "cause" else 0.8)
-    group = f"{bucket}/{rule.id}"
+    group = rule.id
     stage = rule.stages[0] if rule.stages else ""
     newer = _NEWER.search(rule.versions)
     # Words of torch, CUDA, the Hub and others belong to no release of vLLM's.

@@ -132,8 +132,8 @@ NAMES |= {"PIECEWISE", "HND", "NHD"}
 def test_no_placeholder_of_the_corpus_is_pasted():
     """Words in capitals stand for a person's own value, unless they are values of an option."""
     pasted = []
-    for cause in (cause for bucket in CORPUS.buckets() for cause in CORPUS.texts(bucket)["causes"].values()):
-        for change in (item["change"] for item in cause["fix"] if item["kind"] in ("flag", "env")):
+    for cause in (cause for bucket in CORPUS.buckets() for cause in CORPUS.bucket(bucket).causes):
+        for change in (item.change for item in cause.fixes if item.kind in ("flag", "env")):
             _, parts = read_change(re.sub(r"\{[a-z_0-9]+(?:\|[^{}]*)?\}", "7", change)) or ([], [])
             pasted += [value.value for part in parts for value in part.values]
     words = {word for value in pasted for word in re.split(r"[^A-Za-z0-9_]+", value)}

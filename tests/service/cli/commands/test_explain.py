@@ -16,10 +16,10 @@ CORPUS = load()
 def test_every_bucket_has_a_page(run, bucket):
     """Meaning, causes, fixes, rules."""
     ran = run("explain", bucket)
-    texts = CORPUS.texts(bucket)
+    page = CORPUS.bucket(bucket)
 
-    assert (ran.code, ran.out.splitlines()[0]) == (0, f"{bucket}: {texts['title']}")
-    assert all(f"{bucket}/{cause}" in ran.out for cause in texts["causes"])
+    assert (ran.code, ran.out.splitlines()[0]) == (0, f"{bucket}: {page.title}")
+    assert all(f"{bucket}/{cause.id}" in ran.out for cause in page.causes)
     assert re.findall(r"\{[a-z_]+(?:\|[^{}]*)?\}", ran.out) == []
 
 

@@ -66,10 +66,10 @@ def test_rules_of_other_software_belong_to_no_release() -> None:
     """What torch, CUDA or the Hub say could be known at any time; what vLLM says could not."""
     bucket = read_bucket(CORPUS / "buckets" / "lora.toml")
     rows = list(rule_rows([bucket], random.Random(1), Known({"words that stand in no rule": "0.12.0"})))
-    ours = {f"lora/{rule.id}" for rule in bucket.rule if rule.source.startswith("vllm")}
+    ours = {rule.id for rule in bucket.rules if rule.source.startswith("vllm")}
     assert ours
     assert all(row.release for row in rows if row.group in ours)
-    assert {row.cause for row in rows if row.origin == "rule"} <= {cause.id for cause in bucket.cause}
+    assert {row.cause for row in rows if row.origin == "rule"} <= {cause.id for cause in bucket.causes}
 
 
 def test_a_recorded_fault_is_shown_by_the_lines_that_prove_it() -> None:
