@@ -23,7 +23,7 @@ WHAT = {
     "curl": "the commands of README and docs",
     "openssl": "the webhook's signature by openssl",
     "hyperscan": "the faster scanner",
-    "sklearn": "training and evaluation",
+    "scikit-learn": "training and evaluation",
     "matplotlib": "the pictures of an evaluation",
     "superuser": "files that may not be read",
 }

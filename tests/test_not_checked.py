@@ -16,12 +16,12 @@ def test_skips_are_counted_by_their_reason():
         ("tests/service/web/test_page.py::test_one", "Skipped: no Chromium on the path"),
         ("tests/service/web/test_page.py::test_two", "Skipped: no Chromium on the path"),
         ("tests/deploy/test_deploy.py::test_chart", "Skipped: helm is not installed"),
-        ("tests/training/fit/test_fit.py", "Skipped: could not import 'sklearn'"),
+        ("tests/training/fit/test_fit.py", "Skipped: scikit-learn is not installed"),
         ("tests/x.py::test_x", "Skipped: reads /proc"),
     ]
 
     assert line(skipped) == (
-        "NOT CHECKED on this machine: training and evaluation (could not import 'sklearn'): 1 file of tests; "
+        "NOT CHECKED on this machine: training and evaluation (scikit-learn is not installed): 1 file of tests; "
         "the Helm chart (helm is not installed): 1 test; pages in a browser (no Chromium on the path): 2 tests; "
         "reads /proc: 1 test"
     )
