@@ -70,7 +70,7 @@ def _told(marked: Marked, triage: Triage, log: str | bytes) -> tuple[str, bool]:
 def test_a_wrapped_log_is_answered_the_same(marked, wrapper, triage):
     """Containers, clusters, terminals, mails: the same bucket, proved by the same line."""
     if wrapper.__name__ == "beside_another_server" and marked.name in SILENT:
-        pytest.skip("the other server's lines change what the log says")
+        pytest.skip("does not apply: the other server's lines change what the log says")
 
     assert _told(marked, triage, wrapper(marked.log)) == (marked.bucket, True)
 
@@ -78,7 +78,7 @@ def test_a_wrapped_log_is_answered_the_same(marked, wrapper, triage):
 def test_a_log_after_another_start_is_answered_the_same(marked, triage):
     """The last start counts; one before it that went well changes nothing."""
     if marked.name in NO_START:
-        pytest.skip("says nowhere that a server starts")
+        pytest.skip("does not apply: the log says nowhere that a server starts")
 
     assert _told(marked, triage, after_another_start(marked.log)) == (marked.bucket, True)
 

@@ -87,7 +87,7 @@ def test_a_recorded_log_is_answered_the_same_as_others_pass_it_on(example, form)
     answer = marked(example, form)
 
     if answer is None:
-        pytest.skip("the form leaves no line that proves anything")
+        pytest.skip("does not apply: the form leaves no line that proves anything")
     assert (answer.accepted, answer.evident) == (True, True), f"{form}: {answer.cause}: {answer.shown}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -27,13 +28,11 @@ def _is_python(pattern: str) -> bool:
     return True
 
 
-PATTERNS = sorted(
-    {
-        rule.pattern
-        for rule in load().rules
-        if rule.pattern and required_literals(rule.pattern) and _is_python(rule.pattern)
-    }
-)
+@cache
+def patterns() -> list[str]:
+    """Patterns of the corpus that hold literals. Some seconds of work, so not done while tests are collected."""
+    found = {rule.pattern for rule in load().rules if rule.pattern and required_literals(rule.pattern)}
+    return sorted(filter(_is_python, found))
 
 
 @settings(
@@ -44,7 +43,7 @@ PATTERNS = sorted(
 @given(st.data())
 def test_every_match_holds_a_required_literal(data):
     """Whatever a pattern of the corpus matches, the scanner has found a literal in it."""
-    pattern = data.draw(st.sampled_from(PATTERNS))
+    pattern = data.draw(st.sampled_from(patterns()))
     text = data.draw(st.from_regex(re.compile(pattern)))
 
     assert any(literal in text for literal in required_literals(pattern) or [])
@@ -69,7 +68,7 @@ def test_literals_of_patterns_built_from_pieces(pieces, data):
 
 def test_literals_have_the_length_that_the_scanner_wants():
     """Not so short that they stand everywhere, not so long that the automaton grows."""
-    literals = {text for pattern in PATTERNS for text in required_literals(pattern) or ()}
+    literals = {text for pattern in patterns() for text in required_literals(pattern) or ()}
 
     assert {text for text in literals if not 5 <= len(text) <= LONGEST} == set()
 

@@ -124,8 +124,6 @@ def test_many_rows(opened, monkeypatch):
 def test_a_row_is_read_by_the_text_model(opened, name):
     """The training reads the same exception out of a row as the classifier out of the whole log."""
     path = RECORDED / f"{name}.log"
-    if not path.exists():
-        pytest.skip(f"{name} was not recorded")
     history = opened()
     made = as_dict(shared().diagnose(path))
     history.feedback(history.record(made).id, "right")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("sklearn")
 
 from vllm_triage.classifier.text_model.user import FILE, read_own
 from vllm_triage.training.examples.labelled import Case, read_cases
@@ -20,6 +19,8 @@ from vllm_triage.training.user_model.model import UserModel
 from vllm_triage.training.user_model.negatives import SHIPPED, Negative, background, negatives, rows_of_rules
 from vllm_triage.training.user_model.training_set import OwnSet, own_set
 from vllm_triage.training.user_model.validate import Validation, validate
+
+pytestmark = pytest.mark.skipif(find_spec("sklearn") is None, reason="scikit-learn is not installed")
 
 KNOWN = ["lora", "no_gpu", "port_in_use"]
 QUOTA = ("has used up its tokens", "is over its share of hours", "was suspended by billing", "has no budget left")

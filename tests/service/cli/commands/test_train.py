@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("sklearn")
-
 from vllm_triage.service.history.feedback import row as feedback_row
+
+pytestmark = pytest.mark.skipif(find_spec("sklearn") is None, reason="scikit-learn is not installed")
 
 QUOTA = ("has used up its tokens", "is over its share of hours", "was suspended by billing", "has no budget left")
 LEASE = ("lease of the adapter lost", "adapter store is sealed", "stale adapter handle", "adapter was withdrawn")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("sklearn")
 
 from tests.training.text_model.small_model import probabilities, small_model
 from vllm_triage.classifier.text_model.ask import read_model
@@ -21,6 +20,8 @@ from vllm_triage.training.text_model.fit.fit import fit_grown
 from vllm_triage.training.text_model.fit.fitted import Fitted, Settings
 from vllm_triage.training.text_model.rows.dataset import with_terms
 from vllm_triage.training.text_model.rows.recorded import LabelledLog
+
+pytestmark = pytest.mark.skipif(find_spec("sklearn") is None, reason="scikit-learn is not installed")
 
 ROWS = [
     Row(f"{kind}: {text} {word}", bucket, f"{bucket}/{word}", "rule", weight=1.5, cause=word)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("sklearn")
 
 from vllm_triage.classifier.text_model import ask as text_model
 from vllm_triage.training.examples.row import Row, digest_of
@@ -16,6 +15,8 @@ from vllm_triage.training.text_model.fit.confidence import Verdict
 from vllm_triage.training.text_model.fit.fitted import Settings
 from vllm_triage.training.text_model.fit.train import Book, describe, earlier, later_logs
 from vllm_triage.training.text_model.rows.recorded import LabelledLog
+
+pytestmark = pytest.mark.skipif(find_spec("sklearn") is None, reason="scikit-learn is not installed")
 
 
 def _row(origin: str, release: str) -> Row:
