@@ -16,6 +16,8 @@ FOLDER = os.path.dirname(__file__)  # noqa: PTH120 (pathlib is slow to import)
 ENDING = ".tsv"
 MODULE = "# "
 """What a line that names a module begins with; its messages follow."""
+SPECIFIC = "+"
+"""Stands behind ``read`` or ``rule`` where the words alone decide the bucket."""
 FACTS = 6
 """Columns of every message: template, kind or class or level, function, sites, first, last."""
 
@@ -85,9 +87,9 @@ def _columns(row: Row) -> list[str]:
     if row.label.by == "place":
         return facts
     label = row.label
-    return [*facts, label.bucket, label.cause, label.owner, label.fatal, "specific" if label.specific else ""]
+    return [*facts, label.bucket, label.cause, label.owner, label.fatal, label.by + (SPECIFIC if label.specific else "")]
 
 
 def _label(parts: list[str]) -> Label:
-    bucket, cause, owner, fatal, specific = parts
-    return Label(bucket, cause, owner, fatal, specific == "specific", "read")
+    bucket, cause, owner, fatal, by = parts
+    return Label(bucket, cause, owner, fatal, by.endswith(SPECIFIC), by.removesuffix(SPECIFIC))

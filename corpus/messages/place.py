@@ -26,7 +26,8 @@ def by_place(package: str, path: str, kind: str, name: str) -> Label:
         return Label("unknown", "", "package", "any")
     label = table[max(fitting, key=len)]
     if kind == "log" and name == "WARNING":
-        return Label(label.bucket, label.cause, label.owner, "survived")
+        # What is warned of and survived is no failure.
+        return Label("no_failure", "healthy", label.owner, "survived")
     if kind == "log" and label.fatal == "start":
         # An error that is logged and not raised tells of something that a request or a background task met.
         return Label(label.bucket, label.cause, label.owner, "any")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 KINDS = ("raise", "assert", "argparse", "answer", "native", "log")
 """Strongest first: where one text is both raised and logged, the row says ``raise``."""
 OWNERS = ("user", "model", "environment", "hardware", "package", "plugin", "client", "vllm")
+BY = ("read", "rule", "place")
 FATAL = ("start", "any", "request", "survived", "never")
 
 
@@ -26,7 +27,8 @@ class Label:
     specific: bool = False
     """The words alone decide the bucket."""
     by: str = "place"
-    """``read``: somebody read the message; ``place``: the label is that of its module."""
+    """``read``: somebody read the message, or one that differs in a few letters; ``rule``: a strong rule of corpus/buckets knows the
+    words; ``place``: the label is that of its module."""
 
 
 @dataclass(slots=True, frozen=True)

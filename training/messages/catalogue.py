@@ -18,7 +18,7 @@ def merged(package: str, entries: Iterable[Entry], known: Iterable[Row], newest:
         known: Its rows so far: their labels are kept where somebody read the message.
         newest: The newest release that was mined; a message that it has says no last release.
     """
-    labels = {row.template: row.label for row in known if row.label.by == "read"}
+    labels = {row.template: row.label for row in known if row.label.by != "place"}
     rows = []
     for entry in entries:
         path, function = entry.sites[0]
