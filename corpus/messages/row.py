@@ -58,4 +58,9 @@ class Row:
     @property
     def decides(self) -> bool:
         """Tell whether the row's words alone name the bucket."""
-        return self.label.specific and self.label.fatal not in ("never", "survived")
+        return self.label.specific and self.ends
+
+    @property
+    def ends(self) -> bool:
+        """Tell whether the row can be a root cause: not what was survived, not what only stands beside one."""
+        return self.label.by != "place" and self.label.fatal not in ("never", "survived")
