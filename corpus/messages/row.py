@@ -27,8 +27,8 @@ class Label:
     specific: bool = False
     """The words alone decide the bucket."""
     by: str = "place"
-    """``read``: somebody read the message, or one that differs in a few letters; ``rule``: a strong rule of corpus/buckets knows the
-    words; ``place``: the label is that of its module."""
+    """``read``: somebody read the message, or one that differs in a few letters; ``rule``: a strong rule of corpus/buckets, or an
+    expression over the words of one package's messages, names it; ``place``: the label is that of its module."""
 
 
 @dataclass(slots=True, frozen=True)
