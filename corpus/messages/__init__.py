@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from .place import by_place
-from .row import FATAL, KINDS, OWNERS, Label, Row
+from .row import BY, FATAL, KINDS, OWNERS, Label, Row
 
 FOLDER = os.path.dirname(__file__)  # noqa: PTH120 (pathlib is slow to import)
 ENDING = ".tsv"
@@ -21,12 +21,26 @@ SPECIFIC = "+"
 FACTS = 6
 """Columns of every message: template, kind or class or level, function, sites, first, last."""
 
-__all__ = ["FATAL", "FOLDER", "KINDS", "OWNERS", "Label", "Row", "catalogue", "from_text", "packages", "read", "to_text", "write"]
+__all__ = [
+    "BY",
+    "FATAL",
+    "FOLDER",
+    "KINDS",
+    "OWNERS",
+    "Label",
+    "Row",
+    "catalogue",
+    "from_text",
+    "packages",
+    "read",
+    "to_text",
+    "write",
+]
 
 
 def packages(folder: str = FOLDER) -> list[str]:
     """Return the packages of which the catalogue holds messages, sorted."""
-    return sorted(name.removesuffix(ENDING) for name in os.listdir(folder) if name.endswith(ENDING))
+    return sorted(name.removesuffix(ENDING) for name in os.listdir(folder) if name.endswith(ENDING))  # noqa: PTH208
 
 
 def read(package: str, folder: str = FOLDER) -> list[Row]:
@@ -87,7 +101,14 @@ def _columns(row: Row) -> list[str]:
     if row.label.by == "place":
         return facts
     label = row.label
-    return [*facts, label.bucket, label.cause, label.owner, label.fatal, label.by + (SPECIFIC if label.specific else "")]
+    return [
+        *facts,
+        label.bucket,
+        label.cause,
+        label.owner,
+        label.fatal,
+        label.by + (SPECIFIC if label.specific else ""),
+    ]
 
 
 def _label(parts: list[str]) -> Label:

@@ -34,6 +34,11 @@ def by_place(package: str, path: str, kind: str, name: str) -> Label:
     return label
 
 
+def catalogued(package: str, path: str) -> bool:
+    """Tell whether places.toml names a module of a package."""
+    return any(_within(path, prefix) for prefix in _tables().get(package, {}))
+
+
 def _within(path: str, prefix: str) -> bool:
     return path.startswith(prefix) and (not prefix or path[len(prefix) : len(prefix) + 1] in ("", "/", ".", "_"))
 

@@ -13,7 +13,7 @@ COMMON = frozenset(
     negative no non none not number of on one only open op option or other output parameter parse path please positive provide
     provided quantization rank received required requires same set shape should size some specified string supported supports
     support tensor tensors than that the their there this to too torch tuple type types unable unexpected unknown unrecognized
-    unsupported use used valid value values was weight weights when where which with yet you your zero""".split()
+    unsupported use used valid value values was weight weights when where which with yet you your zero""".split()  # noqa: SIM905 (a list of words reads as one)
 )
 """Words that stand in so many messages that they name no bucket."""
 _WORD = re.compile(r"[A-Za-z][A-Za-z_'-]*[A-Za-z]|[A-Za-z]")

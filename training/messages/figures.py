@@ -11,7 +11,23 @@ from ...corpus.messages.matching import Matcher, decided
 
 ENDING = ("start", "any")
 """What an error that can end a start ends."""
-WORDS = ("num", "len", "size", "count", "rank", "max", "min", "world", "bits", "bytes", "memory", "port", "timeout", "dim", "got")
+WORDS = (
+    "num",
+    "len",
+    "size",
+    "count",
+    "rank",
+    "max",
+    "min",
+    "world",
+    "bits",
+    "bytes",
+    "memory",
+    "port",
+    "timeout",
+    "dim",
+    "got",
+)
 
 
 @dataclass(slots=True, frozen=True)

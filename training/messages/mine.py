@@ -15,7 +15,23 @@ LEVELS = {
     "error": "ERROR", "error_once": "ERROR", "exception": "ERROR", "critical": "CRITICAL", "fatal": "CRITICAL",
     "warning": "WARNING", "warning_once": "WARNING", "warn": "WARNING", "warn_once": "WARNING", "warning_advice": "WARNING",
 }  # fmt: skip
-LOGGERS = frozenset({"logger", "_logger", "log", "LOG", "logging", "rank_zero", "verbose_logger", "_verbose_logger", "verbose_proxy_logger", "warnings", "lg", "torch_log", "llm_logger"})
+LOGGERS = frozenset(
+    {
+        "logger",
+        "_logger",
+        "log",
+        "LOG",
+        "logging",
+        "rank_zero",
+        "verbose_logger",
+        "_verbose_logger",
+        "verbose_proxy_logger",
+        "warnings",
+        "lg",
+        "torch_log",
+        "llm_logger",
+    }
+)
 """Names of what logging calls are made on; ``self.logger`` counts by its last part."""
 ANSWERS = frozenset({"create_error_response", "create_streaming_error_response", "_create_error_response"})
 CHECKS = frozenset({"_check", "_check_value", "_check_index", "_check_type", "_check_is_size", "check", "torch_check"})
@@ -103,23 +119,22 @@ class _Miner:
             if call.args:
                 for found in self.made(call.args[0], function, "log", "", LEVELS[name], known):
                     yield Message(self.path, function, "log", "", found.level, logged(found.template))
-        elif name == "error" and "parser" in base and call.args:
-            yield from self.made(call.args[0], function, "argparse", "SystemExit", "", known)
-        elif name == "exit" and base == "sys" and call.args:
+        elif call.args and _ends_the_program(name, base):
             yield from self.made(call.args[0], function, "argparse", "SystemExit", "", known)
         elif name in ANSWERS:
-            for argument in _texts_of(call)[:1]:
-                yield from self.made(argument, function, "answer", "", "", known)
+            yield from self.first(call, function, "answer", "", known)
         elif name in CHECKS and len(call.args) > 1 and base in ("torch", "", "tvm"):
             yield from self.made(call.args[1], function, "raise", "RuntimeError", "", known)
         elif name in UNSUPPORTED:
-            for argument in _texts_of(call)[:1]:
-                yield from self.made(argument, function, "raise", "Unsupported", "", known)
+            yield from self.first(call, function, "raise", "Unsupported", known)
         elif name == "__init__" and owner and isinstance(call.func, ast.Attribute) and _is_super(call.func.value):
-            for argument in _texts_of(call)[:1]:
-                yield from self.made(argument, function, "raise", owner, "", known)
+            yield from self.first(call, function, "raise", owner, known)
 
-    def made(  # noqa: PLR0913 - the parts of a message
+    def first(self, call: ast.Call, function: str, kind: Kind, exception: str, known: Known) -> Iterator[Message]:
+        for argument in _texts_of(call)[:1]:
+            yield from self.made(argument, function, kind, exception, "", known)
+
+    def made(
         self, node: ast.expr, function: str, kind: Kind, exception: str, level: str, known: Known
     ) -> Iterator[Message]:
         for template in templates(node, known):
@@ -129,6 +144,10 @@ class _Miner:
 def _texts_of(call: ast.Call) -> list[ast.expr]:
     named = [word.value for key in NAMED for word in call.keywords if word.arg == key]
     return [*call.args, *named]
+
+
+def _ends_the_program(name: str, base: str) -> bool:
+    return (name == "error" and "parser" in base) or (name == "exit" and base == "sys")
 
 
 def _is_super(node: ast.expr) -> bool:
@@ -152,7 +171,7 @@ def _set_names(body: list[ast.stmt]) -> dict[str, list[ast.expr]]:
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and isinstance(node.op, ast.Add):
             name, value = node.target.id, node.value
             # `message += "…"`: the text goes on.
-            if name in found and _is_text(value):
+            if name in found and (_is_text(value) or isinstance(value, ast.Constant)):
                 found[name] = [ast.BinOp(before, ast.Add(), value) for before in found[name]]
             continue
         else:

@@ -46,7 +46,7 @@ def speaks(template: str) -> bool:
     return sum(character.isalpha() for character in template.replace(SLOT, "")) >= LEAST
 
 
-def _texts(node: ast.expr, known: Known, depth: int) -> list[str]:
+def _texts(node: ast.expr, known: Known, depth: int) -> list[str]:  # noqa: C901, PLR0911, PLR0912 - one for each kind of node
     if depth > 6:
         return [SLOT]
     deeper = depth + 1
@@ -66,7 +66,9 @@ def _texts(node: ast.expr, known: Known, depth: int) -> list[str]:
             return [_BRACES.sub(SLOT, text) for text in _texts(base, known, deeper)]
         case ast.Call(func=ast.Attribute(value=base, attr="strip" | "rstrip" | "replace")):
             return _texts(base, known, deeper)
-        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str() as text), attr="join"), args=[ast.List() as parts]):
+        case ast.Call(
+            func=ast.Attribute(value=ast.Constant(value=str() as text), attr="join"), args=[ast.List() as parts]
+        ):
             pieces = [_texts(part, known, deeper) for part in parts.elts]
             return [text.join(chosen) for chosen in zip(*pieces, strict=False)] if pieces else [SLOT]
         case ast.Call(func=ast.Name(id="dedent" | "_" | "str" | "_format"), args=[value, *_]):
