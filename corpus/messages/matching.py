@@ -1,0 +1,133 @@
+"""Which rows of the catalogue a text holds: the longest literal piece of each is looked for first, then the whole template."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ahocorasick_rs import AhoCorasick, Implementation, MatchKind
+
+from .row import Row
+from .words import distinctive
+
+SLOT = "{}"
+SHORTEST = 6
+"""Characters of the literal piece by which a template is looked for; templates of shorter pieces are not looked for."""
+GAP = 400
+"""Characters that one slot may stand for."""
+NEAR = 0.8
+"""Share of the best match's literal characters from which on another one counts beside it."""
+LEAST = 16
+"""Literal characters that a whole message needs to decide where its words are not specific."""
+_CLASS = re.compile(r"(?:[\w.]+: )?")
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(slots=True, frozen=True)
+class Match:
+    """A row that a text holds."""
+
+    row: Row
+    start: int
+    """Where it begins in the text with single spaces."""
+    end: int
+    literal: int
+    """Characters of the template that stand there literally: the more, the surer."""
+    whole: bool
+    """The text is this message, after an exception's class at most, and nothing else."""
+
+
+class Matcher:
+    """Looks for the templates of many rows at once.
+
+    Args:
+        rows: What is looked for; the text of a row is compared with runs of white space made one space.
+    """
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._rows: list[Row] = []
+        self._literals: list[int] = []
+        self._expressions: list[re.Pattern[str] | None] = []
+        by_piece: dict[str, list[int]] = {}
+        for row in rows:
+            piece = anchor(row.template)
+            if len(piece) < SHORTEST:
+                continue
+            by_piece.setdefault(piece, []).append(len(self._rows))
+            self._rows.append(row)
+            self._literals.append(len(row.template.replace(SLOT, "")))
+            self._expressions.append(None)
+        self._pieces = list(by_piece.values())
+        self._automaton = AhoCorasick(
+            list(by_piece), matchkind=MatchKind.Standard, implementation=Implementation.ContiguousNFA
+        )
+
+    def find(self, text: str) -> list[Match]:
+        """Return what a text holds, most literal characters first; of matches within a longer one none.
+
+        Args:
+            text: A message, or some lines of a log.
+        """
+        text = _SPACE.sub(" ", text)
+        candidates: set[int] = set()
+        for found in self._automaton.find_matches_as_indexes(text, overlapping=True):
+            candidates.update(self._pieces[found[0]])
+        matches = []
+        for index in candidates:
+            match = self._expression(index).search(text)
+            if match is not None:
+                row = self._rows[index]
+                matches.append(Match(row, *match.span(), self._literals[index], _is_whole(row, text, *match.span())))
+        matches.sort(key=lambda match: (-match.literal, match.row.package, match.row.template))
+        return _outermost(matches)
+
+    def _expression(self, index: int) -> re.Pattern[str]:
+        known = self._expressions[index]
+        if known is None:
+            known = self._expressions[index] = expression(self._rows[index].template)
+        return known
+
+
+def decided(matches: Sequence[Match]) -> Row | None:
+    """Return the row whose words alone name the bucket; None where none does, or where the best disagree.
+
+    Words that are not specific decide where they are the whole message, and not a very short one.
+    """
+    if not matches:
+        return None
+    best = [match for match in matches if match.literal >= NEAR * matches[0].literal]
+    rows = [match.row for match in best if match.row.decides or (match.whole and _tells(match))]
+    return rows[0] if len({row.label.bucket for row in rows}) == 1 else None
+
+
+def anchor(template: str) -> str:
+    """Return the longest literal piece of a template."""
+    return max((piece.strip() for piece in template.split(SLOT)), key=len)
+
+
+def expression(template: str) -> re.Pattern[str]:
+    """Return what matches a template in a text with single spaces; what follows a slot at its end is left open."""
+    pieces = [re.escape(piece) for piece in template.split(SLOT)]
+    middle = rf".{{0,{GAP}}}?".join(pieces)
+    return re.compile(middle, re.DOTALL)
+
+
+def _tells(match: Match) -> bool:
+    return match.row.ends and match.literal >= LEAST and distinctive(match.row.template) > 0
+
+
+def _is_whole(row: Row, text: str, start: int, end: int) -> bool:
+    head = _CLASS.match(text)
+    begins = start == 0 or (head is not None and head.end() == start)
+    return begins and (end >= len(text.rstrip()) or row.template.endswith(SLOT))
+
+
+def _outermost(matches: list[Match]) -> list[Match]:
+    kept: list[Match] = []
+    for match in matches:
+        if not any(
+            other.start <= match.start and match.end <= other.end and other.literal > match.literal for other in kept
+        ):
+            kept.append(match)
+    return kept
