@@ -136,8 +136,10 @@ class Index:
         weave = self._weave(path)
         if weave is None:
             return None
-        # Code may have been cut, wrapped, or glued to something: then the function alone is asked.
-        return (self._by_code(weave, line, code) if code else 0) or self._by_function(weave, line, function)
+        found = self._by_code(weave, line, code) if code else 0
+        # Code may have been cut, wrapped, or glued to something: then the function alone is asked, where it is one and
+        # not the module itself or an expression in it.
+        return found or (self._by_function(weave, line, function) if function.isidentifier() else None)
 
     def _sites(self) -> tuple[array[int], bytes, bytes, bytes]:
         if self._columns is None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 _FILES = re.compile(
     r"vllm/(?:"
     # From the command to the engine …
-    r"__init__|scripts|utils|config|sequence|envs|connections"
+    r"__init__|scripts|utils|config|sequence|connections"
     r"|(?:engine|inputs|renderers|plugins|platforms|core)/.+|(?:config|transformers_utils|utils)/[a-z_]+"
     r"|entrypoints/(?!cli/benchmark/|openai/tool_parsers/).+"
     # … to the workers and what they load and run …
@@ -23,7 +23,7 @@ _FILES = re.compile(
     r"|fused_moe/layer|quantization/(?:__init__|fp8|awq|awq_marlin|gptq|gptq_marlin|bitsandbytes))"
     r")\.py"
 )
-_ASIDE = re.compile(r"/(?:tpu|hpu|xpu|neuron|openvino)[a-z_0-9]*\.py$|/(?:tests|protocol|datasets)\b|_protocol\.py$")
+_ASIDE = re.compile(r"/(?:tpu|hpu|xpu|neuron|openvino|video|audio)[a-z_0-9]*\.py$|/(?:tests|protocol|datasets|mcp|sagemaker)\b|_protocol\.py$")
 _CALL = re.compile(r"(?:\b(\w+)|[\])])\(")
 _CHEAP = frozenset(
     "isinstance len str int float bool min max range print getattr hasattr list tuple set dict sum any all enumerate zip"
