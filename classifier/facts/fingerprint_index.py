@@ -162,7 +162,9 @@ class Index:
             import lzma
 
             start = self._files + place[0]
-            self._weaves[path] = _columns(lzma.decompress(self._data[start : start + place[1]], lzma.FORMAT_RAW, filters=FILTERS))
+            self._weaves[path] = _columns(
+                lzma.decompress(self._data[start : start + place[1]], lzma.FORMAT_RAW, filters=FILTERS)
+            )
         return self._weaves[path]
 
     def _by_code(self, weave: Weave, line: int, code: str) -> int:

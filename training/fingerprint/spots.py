@@ -23,7 +23,9 @@ _FILES = re.compile(
     r"|fused_moe/layer|quantization/(?:__init__|fp8|awq|awq_marlin|gptq|gptq_marlin|bitsandbytes))"
     r")\.py"
 )
-_ASIDE = re.compile(r"/(?:tpu|hpu|xpu|neuron|openvino|video|audio)[a-z_0-9]*\.py$|/(?:tests|protocol|datasets|mcp|sagemaker)\b|_protocol\.py$")
+_ASIDE = re.compile(
+    r"/(?:tpu|hpu|xpu|neuron|openvino|video|audio)[a-z_0-9]*\.py$|/(?:tests|protocol|datasets|mcp|sagemaker)\b|_protocol\.py$"
+)
 _CALL = re.compile(r"(?:\b(\w+)|[\])])\(")
 _CHEAP = frozenset(
     "isinstance len str int float bool min max range print getattr hasattr list tuple set dict sum any all enumerate zip"
