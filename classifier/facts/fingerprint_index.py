@@ -151,7 +151,8 @@ class Index:
             lines = array("H", raw[: 2 * count])
             if sys.byteorder == "big":
                 lines.byteswap()
-            self._columns = (lines, *(raw[(2 + at) * count : (3 + at) * count] for at in range(3)))
+            marks, born, span = (raw[(2 + at) * count : (3 + at) * count] for at in range(3))
+            self._columns = (lines, marks, born, span)
         return self._columns
 
     def _weave(self, path: str) -> Weave | None:

@@ -28,8 +28,48 @@ _ASIDE = re.compile(
 )
 _CALL = re.compile(r"(?:\b(\w+)|[\])])\(")
 _CHEAP = frozenset(
-    "isinstance len str int float bool min max range print getattr hasattr list tuple set dict sum any all enumerate zip"
-    " sorted repr field Field cast Optional if and or not in is return for elif while assert lambda logger".split()
+    [
+        "isinstance",
+        "len",
+        "str",
+        "int",
+        "float",
+        "bool",
+        "min",
+        "max",
+        "range",
+        "print",
+        "getattr",
+        "hasattr",
+        "list",
+        "tuple",
+        "set",
+        "dict",
+        "sum",
+        "any",
+        "all",
+        "enumerate",
+        "zip",
+        "sorted",
+        "repr",
+        "field",
+        "Field",
+        "cast",
+        "Optional",
+        "if",
+        "and",
+        "or",
+        "not",
+        "in",
+        "is",
+        "return",
+        "for",
+        "elif",
+        "while",
+        "assert",
+        "lambda",
+        "logger",
+    ]
 )
 """Names before a parenthesis that hardly ever stand in a frame: nothing is called, or nothing that raises."""
 _RAISE = re.compile(r"raise\b|assert\b|await\b|yield\b")

@@ -63,8 +63,7 @@ def test_a_recorded_start_is_of_its_own_release(path: Path) -> None:
             FrameMark("vllm/v1/engine/core.py", "step", 12, "return self.f()"),
         ),
         (
-            'ERROR 10-25 13:08:43 [x.py:1]   File "/w/vllm/vllm/v1/a.py", line 12, in step\n'
-            "(Engine pid=3) ERROR 10-25 13:08:43 [x.py:1]     return self.f()",
+            'ERROR 10-25 13:08:43 [x.py:1]   File "/w/vllm/vllm/v1/a.py", line 12, in step\n(E pid=3) ERROR 10-25 13:08:43 [x.py:1]     return self.f()',
             FrameMark("vllm/v1/a.py", "step", 12, "return self.f()"),
         ),
         (
