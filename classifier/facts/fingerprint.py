@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..patterns.lazy import LazyPattern
 
 if TYPE_CHECKING:
+    from ..lines.types import Frame, Line
     from .fingerprint_index import Index
 
 ENOUGH = 0.85
@@ -120,6 +121,18 @@ def bound_release(marks: Iterable[Mark], releases: Sequence[str] = ()) -> Releas
     return _bounded(sets, known.releases)
 
 
+def mark_of_line(line: Line) -> SiteMark | None:
+    """Return where a line of vLLM's own log was logged; None for every other line."""
+    path, _, number = line.source.rpartition(":")
+    return SiteMark(path, int(number), line.text) if line.logged and path.endswith(".py") else None
+
+
+def mark_of_frame(frame: Frame) -> FrameMark | None:
+    """Return a frame as a mark; None where it is of another package, or has no line."""
+    path = short_path(frame.path)
+    return FrameMark(path, frame.function, frame.number, frame.code) if path and frame.number else None
+
+
 def marks_in(text: str) -> Iterator[Mark]:
     """Yield the marks in a log's text, in order of kind; ANSI colours may be in it."""
     if "\x1b" in text:
@@ -139,7 +152,8 @@ def short_path(path: str) -> str:
     if packages >= 0:
         rest = path[packages + len("site-packages/") :]
         return rest if rest.startswith("vllm/") else ""
-    return path[path.rfind("vllm/") :]
+    at = path.rfind("vllm/")
+    return path[at:] if at >= 0 else ""
 
 
 def _distinct(marks: Iterable[Mark]) -> list[Mark]:

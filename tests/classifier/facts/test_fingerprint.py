@@ -12,10 +12,14 @@ from vllm_triage.classifier.facts.fingerprint import (
     ReleaseRange,
     SiteMark,
     bound_release,
+    mark_of_frame,
+    mark_of_line,
     marks_in,
     short_path,
 )
 from vllm_triage.classifier.facts.fingerprint_index import index
+from vllm_triage.classifier.lines.prefix import split_line
+from vllm_triage.classifier.lines.types import Frame
 from vllm_triage.training.record.publish import RECORDED
 
 STARTS = sorted(path for path in RECORDED.glob("[0-9]*/*.log") if "healthy" in path.name)
@@ -84,6 +88,17 @@ def test_other_packages_frames_are_no_marks() -> None:
     assert [] == list(marks_in(f'  File "{path}", line 12, in f\n    g()\n'))
     assert short_path(path) == ""
     assert short_path("/w/vllm/vllm/v1/a.py") == "vllm/v1/a.py"
+
+
+def test_lines_and_frames_already_read_are_marks() -> None:
+    """What the classifier has peeled need not be searched for again."""
+    line = split_line(1, "(EngineCore_DP0 pid=12) INFO 10-25 13:08:43 [core.py:708] Waiting for init message")
+
+    assert SiteMark("core.py", 708, "Waiting for init message") == mark_of_line(line)
+    assert mark_of_line(split_line(1, "INFO: 127.0.0.1:80 - GET /v1/models")) is None
+    assert FrameMark("vllm/a.py", "step", 12, "f()") == mark_of_frame(Frame("vllm/a.py", "step", "f()", 12))
+    assert mark_of_frame(Frame("torch/nn/modules/module.py", "forward", "f()", 12)) is None
+    assert mark_of_frame(Frame("vllm/a.py", "step", "f()", 0)) is None
 
 
 def test_a_log_without_marks_tells_nothing() -> None:
