@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import sys
+import zlib
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -43,9 +44,9 @@ def pack(releases: Sequence[str], sites: Mapping[str, Iterable[tuple[int, Site]]
         record = lzma.compress(_record(files[path]), lzma.FORMAT_RAW, filters=[{**FILTERS[0], **_BEST}])
         head["files"][path] = (len(records), len(record))
         records += record
-    packed_head = lzma.compress(json.dumps(head, separators=(",", ":")).encode(), preset=9)
+    packed_head = zlib.compress(json.dumps(head, separators=(",", ":")).encode(), 9)
     starts = {first for first, _ in head["sites"].values()}
-    packed_sites = lzma.compress(_columns(entries, starts), preset=9 | lzma.PRESET_EXTREME)
+    packed_sites = zlib.compress(_columns(entries, starts), 9)
     sizes = len(packed_head).to_bytes(4, "little") + len(packed_sites).to_bytes(4, "little")
     return b"".join((MAGIC, sizes, packed_head, packed_sites, records))
 

@@ -17,10 +17,8 @@ _FILES = re.compile(
     r"|distributed/(?:device_communicators/)?[a-z_]+|attention/(?:layer|selector)"
     # … and the parts of models that most models share.
     r"|model_executor/(?:model_loader/)?[a-z_]+"
-    r"|model_executor/models/(?:llama|qwen2|qwen3|opt|utils|mixtral|deepseek_v2|qwen2_5_vl|qwen2_vl|qwen2_moe|qwen3_moe"
-    r"|transformers|gpt_oss|gemma3|registry|vision|adapters|llama4)"
-    r"|model_executor/layers/(?:linear|layernorm|vocab_parallel_embedding|activation|rotary_embedding"
-    r"|fused_moe/layer|quantization/(?:__init__|fp8|awq|awq_marlin|gptq|gptq_marlin|bitsandbytes))"
+    r"|model_executor/models/(?:llama|qwen2|qwen3|opt|utils|transformers|registry|vision|adapters)"
+    r"|model_executor/layers/(?:linear|layernorm|vocab_parallel_embedding|fused_moe/layer|quantization/(?:__init__|fp8))"
     r")\.py"
 )
 _ASIDE = re.compile(
