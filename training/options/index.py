@@ -34,8 +34,8 @@ class Files:
     wheels: list[str] = field(default_factory=list)
 
 
-def releases() -> list[Files]:
-    """Return the final and post releases since ``FIRST`` that were not withdrawn, oldest first."""
+def releases(since: str = FIRST) -> list[Files]:
+    """Return the final and post releases from ``since`` on that were not withdrawn, oldest first."""
     base = f"{setting('index-url') or _pip_default()}".rstrip("/")
     page = f"{base}/{PROJECT}/"
     try:
@@ -43,15 +43,15 @@ def releases() -> list[Files]:
             text = answer.read().decode("utf-8", "replace")
     except OSError as error:
         raise PackageIndexError(f"{page}: {error}; `pip config list` shows which index is used") from error
-    return parse_page(text, page)
+    return parse_page(text, page, since)
 
 
-def parse_page(text: str, page: str) -> list[Files]:
-    """Read a page of the simple repository API."""
+def parse_page(text: str, page: str, since: str = FIRST) -> list[Files]:
+    """Read a page of the simple repository API; releases before ``since`` are left out."""
     reader = _Links()
     reader.feed(text)
     found: dict[str, Files] = {}
-    oldest = version_key(FIRST)
+    oldest = version_key(since)
     for address, name in reader.links:
         match = re.fullmatch(rf"{PROJECT}-(\d+(?:\.\d+)*(?:\.post\d+)?)(?:\.tar\.gz|(?:-[^-]+){{3,4}}\.whl)", name)
         if match is None or (version_key(match[1]) or ()) < (oldest or ()):

@@ -1,0 +1,236 @@
+"""The index of what vLLM's releases log and where their tracebacks stand, as training/fingerprint writes it.
+
+The file (``corpus/vllm/fingerprint.bin``), all numbers little-endian:
+
+- ``MAGIC``, the length of the packed head (4 bytes) and of the packed sites (4 bytes), the head, the sites, the files.
+  Head and sites are packed by zlib, which unpacks them in 2 ms; each file by LZMA, a tenth smaller.
+- The head, JSON: ``releases`` (oldest first), ``sites`` (a file's name → first entry and number of entries), ``files``
+  (a path → offset and length of its packed record, from the end of the sites).
+- The sites, in columns: distance of the line from the entry before (2 bytes), ``word_mark`` of the message (1 byte, 0:
+  any), first release, number of releases less one. A site that came and went has several entries.
+- A file's record: number of its own releases, of blocks, of spots and of functions (4 bytes each), the numbers of its
+  releases, then columns of bytes. Of each block (lines that came and went together, in the order of the file): its
+  lines, the first of its own releases that has it, how many have it, its spots, its functions. Of each spot (a line that
+  a frame can name): lines since the spot before in its block, ``code_mark`` of its text. Of each function likewise, with
+  the mark of its name.
+
+A set of releases is a number here, with one bit for each release, the oldest lowest.
+"""
+
+# ruff: noqa: PTH118, PTH123 - pathlib takes longer to import than the index to open
+from __future__ import annotations
+
+import os
+import zlib
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import accumulate
+from typing import NamedTuple, TypedDict
+
+from ...corpus.options import FOLDER
+
+INDEX = os.path.join(FOLDER, "fingerprint.bin")
+MAGIC = b"VTF1"
+WORDS = 8
+"""Letters of a message that tell one logging call from another on the same line of another release."""
+FILTERS = [{"id": 0x21, "dict_size": 1 << 20}]
+"""How records are packed: LZMA2 without a container, which would cost more than a small record."""
+DEFINITIONS = 2
+"""Functions that may begin between a function's own first line and a line of it: those defined within it."""
+
+
+class Head(TypedDict):
+    """The index's table of contents."""
+
+    releases: list[str]
+    sites: dict[str, tuple[int, int]]
+    files: dict[str, tuple[int, int]]
+
+
+class Place(NamedTuple):
+    """A spot or a function of a file, in all releases that have it."""
+
+    mark: int
+    releases: range
+    """Of the file's own releases."""
+    starts: list[int]
+    """Lines before its block, by the file's own releases."""
+    offset: int
+
+    def line(self, own: int) -> int:
+        """Return its line in one of ``releases``, from 1."""
+        return self.starts[own] + self.offset + 1
+
+
+class Weave(NamedTuple):
+    """One file over all releases, unpacked; see the layout above."""
+
+    own: bytes
+    lines: bytes
+    born: bytes
+    span: bytes
+    spots: bytes
+    functions: bytes
+    spot_gaps: bytes
+    spot_marks: bytes
+    function_gaps: bytes
+    function_marks: bytes
+
+
+def word_mark(words: str) -> int:
+    """Return the mark of a message by its first letters, 1 to 255; 0 where they are too few to tell it."""
+    start = words.lstrip()[:WORDS]
+    return 0 if len(start) < WORDS else 1 + zlib.crc32(start.encode("utf-8", "replace")) % 255
+
+
+def code_mark(code: str) -> int:
+    """Return the mark of a line of code, or of a function's name, 0 to 255."""
+    return zlib.crc32(code.strip().encode("utf-8", "replace")) & 255
+
+
+class Index:
+    """Answers which releases a mark of a log fits."""
+
+    def __init__(self, data: bytes) -> None:
+        import json
+
+        if data[:4] != MAGIC:
+            raise ValueError("not an index of vLLM's releases, or one of another version of vllm-triage")
+        head, sites = int.from_bytes(data[4:8], "little"), int.from_bytes(data[8:12], "little")
+        self._head: Head = json.loads(zlib.decompress(data[12 : 12 + head]))
+        self._packed = data[12 + head : 12 + head + sites]
+        self._data = data
+        self._files = 12 + head + sites
+        self._columns: tuple[array[int], bytes, bytes, bytes] | None = None
+        self._weaves: dict[str, Weave] = {}
+        self.releases = tuple(self._head["releases"])
+
+    def site(self, name: str, line: int, message: str) -> int | None:
+        """Return the releases that log ``message`` from ``line`` of a file called ``name`` (``core.py``).
+
+        None where no release logs from a file of that name: it is another program's. An empty message: any.
+        """
+        place = self._head["sites"].get(name)
+        if place is None:
+            return None
+        first, count = place
+        distances, marks, born, span = self._sites()
+        lines = list(accumulate(distances[first : first + count]))
+        wanted = word_mark(message)
+        fitting = 0
+        for at in range(bisect_left(lines, line), count):
+            if lines[at] != line:
+                break
+            mark = marks[first + at]
+            if not mark or not wanted or mark == wanted:
+                fitting |= ((2 << span[first + at]) - 1) << born[first + at]
+        return fitting
+
+    def frame(self, path: str, function: str, line: int, code: str) -> int | None:
+        """Return the releases in which ``line`` of the file at ``path`` is ``code``, or lies in ``function``.
+
+        None where the index does not hold the file, or no such function where the code does not tell either.
+        """
+        weave = self._weave(path)
+        if weave is None:
+            return None
+        found = self._by_code(weave, line, code) if code else 0
+        # Code may have been cut, wrapped, or glued to something: then the function alone is asked, where it is one and
+        # not the module itself or an expression in it.
+        return found or (self._by_function(weave, line, function) if function.isidentifier() else None)
+
+    def _sites(self) -> tuple[array[int], bytes, bytes, bytes]:
+        if self._columns is None:
+            import sys
+
+            raw = zlib.decompress(self._packed)
+            count = len(raw) // 5
+            lines = array("H", raw[: 2 * count])
+            if sys.byteorder == "big":
+                lines.byteswap()
+            marks, born, span = (raw[(2 + at) * count : (3 + at) * count] for at in range(3))
+            self._columns = (lines, marks, born, span)
+        return self._columns
+
+    def _weave(self, path: str) -> Weave | None:
+        if path not in self._weaves:
+            place = self._head["files"].get(path)
+            if place is None:
+                return None
+            import lzma
+
+            start = self._files + place[0]
+            self._weaves[path] = _columns(
+                lzma.decompress(self._data[start : start + place[1]], lzma.FORMAT_RAW, filters=FILTERS)
+            )
+        return self._weaves[path]
+
+    def _by_code(self, weave: Weave, line: int, code: str) -> int:
+        mark = code_mark(code)
+        fitting = 0
+        for place in _places(weave, weave.spots, weave.spot_gaps, weave.spot_marks, mark):
+            for own in place.releases:
+                if place.line(own) == line:
+                    fitting |= _between(weave.own, own, len(self.releases))
+        return fitting
+
+    def _by_function(self, weave: Weave, line: int, function: str) -> int | None:
+        mark = code_mark(function)
+        if mark not in weave.function_marks:
+            return None
+        # Of each of the file's own releases the functions that begin at or before the line, the last ones last.
+        before: list[list[int]] = [[] for _ in weave.own]
+        for place in _places(weave, weave.functions, weave.function_gaps, weave.function_marks):
+            for own in place.releases:
+                if place.line(own) <= line:
+                    before[own].append(place.mark)
+        fitting = 0
+        for own, marks in enumerate(before):
+            if mark in marks[-1 - DEFINITIONS :]:
+                fitting |= _between(weave.own, own, len(self.releases))
+        return fitting
+
+
+@lru_cache(maxsize=1)
+def index() -> Index:
+    """Return the index that comes with the package, read when first asked for."""
+    with open(INDEX, "rb") as file:
+        return Index(file.read())
+
+
+def _columns(raw: bytes) -> Weave:
+    own, blocks, spots, functions = (int.from_bytes(raw[at : at + 4], "little") for at in range(0, 16, 4))
+    columns = []
+    at = 16
+    for size in (own, *[blocks] * 5, spots, spots, functions, functions):
+        columns.append(raw[at : at + size])
+        at += size
+    return Weave(*columns)
+
+
+def _places(weave: Weave, counts: bytes, gaps: bytes, marks: bytes, wanted: int | None = None) -> Iterator[Place]:
+    """Yield the spots or functions with the mark ``wanted``, or all, in the order of the file."""
+    # Lines come and go with blocks: added up over the file's own releases, these are the lines so far of each.
+    changes = [0] * (len(weave.own) + 1)
+    first = 0
+    for lines, born, span, count in zip(weave.lines, weave.born, weave.span, counts, strict=True):
+        if count:
+            here = marks[first : first + count]
+            if wanted is None or wanted in here:
+                starts = list(accumulate(changes))
+                offset = 0
+                for mark, gap in zip(here, gaps[first : first + count], strict=True):
+                    offset += gap
+                    if wanted is None or mark == wanted:
+                        yield Place(mark, range(born, born + span), starts, offset)
+            first += count
+        changes[born] += lines
+        changes[born + span] -= lines
+
+
+def _between(own: bytes, at: int, count: int) -> int:
+    """Return the releases that have the file as its own release ``at`` has it, of ``count`` releases."""
+    end = own[at + 1] if at + 1 < len(own) else count
+    return (1 << end) - (1 << own[at])

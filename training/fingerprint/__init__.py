@@ -1,0 +1,9 @@
+"""Mines vLLM's releases for what tells them apart in a log, and for the faults that a later release no longer has.
+
+One command, ``python -m vllm_triage.training.fingerprint``, reads every release on the package index and writes
+``corpus/vllm/fingerprint.bin``: which releases log from which line of which file, and at which lines of which functions
+a traceback can stand. Sources are parsed, never imported or run. In the order in which a release goes through them:
+``sites`` (its logging calls), ``spots`` (its files that tracebacks go through, and the lines that they can name),
+``weave`` (all releases of one file in one), ``pack`` (the file that the classifier reads). ``evaluate`` measures the
+index on logs whose release is known; ``fixed`` compares sources to find the first release without a fault.
+"""
