@@ -26,7 +26,7 @@ import regex as re
 from ...corpus.compiler import read_bucket, sources
 from ...corpus.literals import required_literals
 from ...corpus.options import FOLDER
-from ...corpus.schema import Rule
+from ...corpus.types import Rule
 from ..options.fetch import fetch
 from ..options.index import releases
 from .__main__ import CACHE, FIRST
@@ -159,7 +159,7 @@ def rules(folder: Path) -> Iterator[tuple[str, Rule]]:
     """Yield the rules on vLLM's own words that name a cause, each as ``bucket/rule``."""
     for path in sources(folder):
         bucket = read_bucket(path)
-        for rule in bucket.rule:
+        for rule in bucket.rules:
             if rule.role == "cause" and "vllm" in rule.source:
                 yield f"{bucket.id}/{rule.id}", rule
 
