@@ -139,8 +139,23 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
         "releases": _releases(source),
         **_expressions(rules),
     }
+    _write(target / "messages.pickle", pickle.dumps(_messages(source), 4))
     # Pickle loads three times as fast as JSON; the file is our own package's, nothing that a user gives is unpickled.
     _write(target / "index.pickle", pickle.dumps(index, 4))
+
+
+def _messages(source: Path) -> list[tuple[str, ...]]:
+    """Return the messages of the catalogue whose words alone name a bucket, as ``store.MESSAGE`` says."""
+    from .messages import catalogue
+
+    folder = source / "messages"
+    if not folder.is_dir():  # a corpus of rules alone
+        return []
+    return [
+        (row.package, row.template, row.label.bucket, row.label.cause, row.label.owner, row.label.fatal)
+        for row in catalogue(str(folder))
+        if row.decides
+    ]
 
 
 def _expressions(rules: list[Rule]) -> Expressions:

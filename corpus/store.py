@@ -15,6 +15,8 @@ from .types import Bucket, Cause, Fix, Rule, Traits
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from .messages.matching import Matcher
+
 try:
     # The C half alone: the Python half of pickle takes longer to import than the whole corpus to load.
     from _pickle import loads
@@ -22,7 +24,7 @@ except ImportError:  # another Python than CPython
     from pickle import loads
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FORMAT = 11
+FORMAT = 12
 """Number of the compiled layout; raise it with every change of it."""
 
 
@@ -73,6 +75,7 @@ class Corpus:
         self._traits = traits
         self._folder = folder
         self._read: dict[str, Bucket] = dict(extra)
+        self._messages: Matcher | None = None
 
     def bucket(self, name: str) -> Bucket:
         """Return a bucket with its causes, fixes and rules.
@@ -95,6 +98,23 @@ class Corpus:
     def traits(self, name: str) -> Traits:
         """Return what is peculiar to a bucket; what is usual where there is none of this name."""
         return self._read.get(name) or self._traits.get(name) or Traits()
+
+    def messages(self) -> Matcher:
+        """Return the catalogue's messages whose words alone name a bucket, to be looked for; read when first asked for."""
+        if self._messages is None:
+            from .messages.matching import Matcher
+            from .messages.row import Label, Row
+
+            try:
+                with open(os.path.join(self._folder, "messages.pickle"), "rb") as file:
+                    rows = loads(file.read())  # noqa: S301 - our own file
+            except FileNotFoundError:
+                rows = []
+            self._messages = Matcher(
+                Row(package, template, "", "", "", "", 0, "", "", Label(bucket, cause, owner, fatal, True, "read"))
+                for package, template, bucket, cause, owner, fatal in rows
+            )
+        return self._messages
 
     def causes(self) -> list[str]:
         """Return all causes as ``bucket/cause``, by bucket."""
@@ -198,10 +218,10 @@ def regex_build() -> str:
 def _stamp() -> str:
     # Size and time of every source, as Python itself judges its own caches.
     parts = [str(FORMAT), regex_build()]
-    for folder in (os.path.join(HERE, "buckets"), HERE):
+    for folder in (os.path.join(HERE, "buckets"), os.path.join(HERE, "messages"), HERE):
         with os.scandir(folder) as entries:
             for entry in sorted(entries, key=lambda item: item.name):
-                if entry.name.endswith((".toml", ".py")):
+                if entry.name.endswith((".toml", ".py", ".tsv")):
                     stat = entry.stat()
                     parts.append(f"{entry.name}:{stat.st_size}:{stat.st_mtime_ns}")
     return ";".join(parts)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...corpus.stages import STAGE_ORDER
+from ...corpus.types import Traits
 from ..incidents.types import Incident
 from ..lines.types import Line, Trace
 from ..matching.match import match_frames
@@ -21,12 +24,12 @@ class Case:
 
     Args:
         incident: The server start.
-        tail: The last lines of its log.
+        traits: What is peculiar to a bucket, by its id; all are usual where this is left out.
     """
 
-    def __init__(self, incident: Incident, tail: list[Line] | None = None) -> None:
+    def __init__(self, incident: Incident, traits: Callable[[str], Traits] = lambda _: Traits()) -> None:
         self.incident = incident
-        self.tail = tail or []
+        self.traits = traits
         self._harmless_lines: dict[int, Hit] = {}
         self._harmless_traces: set[int] = set()
         self._note_harmless()

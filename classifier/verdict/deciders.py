@@ -15,16 +15,17 @@ from ..matching.types import Hit
 from ..patterns.lazy import LazyPattern
 from ..report.types import Diagnosis, Evidence
 from . import policy
-from .answer import Known, answer_for, answer_of_guess, chain_of, evidence_for, evidence_of, line_evidence
+from .answer import GENERIC, Known, answer_for, answer_of_guess, chain_of, evidence_for, evidence_of, line_evidence
 from .case import LOUD, Case
 from .types import Candidate
 from .weigh import weigh
 
 if TYPE_CHECKING:
+    from ...corpus.messages.row import Row
     from ..text_model.guess import Guess
 
-WAITS = frozenset({"nccl_hang", "mqllmengine_stall", "client_connection", "performance_degradation"})
-"""Buckets whose symptoms say that something waits: over as soon as requests are answered again."""
+MESSAGE = 2000
+"""Characters of a message that are compared with the catalogue."""
 _PROGRESS = LazyPattern(r'" 200|generation throughput: (?!0\.0 )\d[\d.]* tokens/s|Running: 0 reqs')
 """An answer, tokens, or nothing left to do."""
 
@@ -42,7 +43,7 @@ class Findings:
         self.incident = incident
         self.tail = tail
         self.known = known
-        self.case = Case(incident, tail)
+        self.case = Case(incident, known.corpus.traits)
 
     @cached_property
     def candidates(self) -> list[Candidate]:
@@ -69,7 +70,11 @@ class Findings:
             for hit in self.wrappers
             if hit.rule.cause and not _recovered(hit, self) and not (stop and hit.line.number >= stop)
         ]
-        return max(named, key=_says, default=None)
+        return max(named, key=self._says, default=None)
+
+    def _says(self, hit: Hit) -> tuple[int, float, int]:
+        rank = self.known.corpus.traits(hit.rule.bucket).wrapper_rank
+        return -rank, policy.STRENGTH[hit.rule.strength], -hit.line.number
 
     @cached_property
     def raised(self) -> list[Trace]:
@@ -95,6 +100,22 @@ class Findings:
         """What the text model takes the incident for; None where it has nothing to judge or must not be asked."""
         guesser = self.known.guesser
         return guesser.ask(self.incident, self.incident.errors, self.tail) if guesser is not None else None
+
+    @cached_property
+    def message(self) -> tuple[Row, Trace | Line] | None:
+        """The first of the unexplained exceptions and errors whose words alone name a bucket by the catalogue of messages."""
+        if not self.trouble:
+            return None
+        from ...corpus.messages.matching import decided
+
+        matcher = self.known.corpus.messages()
+        troubles: list[Trace | Line] = [*self.raised, *self.errors]
+        for item in troubles:
+            text = f"{item.kind}: {item.message}" if isinstance(item, Trace) else item.text
+            row = decided(matcher.find(text[:MESSAGE]))
+            if row is not None:
+                return row, item
+        return None
 
     def sure_guess(self, least: float) -> Guess | None:
         """Return the guess where it names a failure with at least this probability, and one that may be answered."""
@@ -232,6 +253,21 @@ def lone_wrapper(found: Findings) -> Diagnosis | None:
     return _with_alternatives(answer, found.candidates)
 
 
+def known_message(found: Findings) -> Diagnosis | None:
+    """A message of the catalogue, whose words name a bucket although no rule speaks for them."""
+    if found.message is None:
+        return None
+    row, item = found.message
+    label = row.label
+    cause = label.cause if found.known.bucket(label.bucket).cause(label.cause) else GENERIC
+    answer = answer_for(label.bucket, cause, policy.MESSAGE, "rule", found.known, found.incident, None)
+    answer.evidence = [_trouble_evidence(item, "cause")]
+    answer.explanation.append(
+        f"the catalogue of messages: {row.package} says «{row.template}», which is {label.bucket}"
+    )
+    return _with_alternatives(answer, found.candidates)
+
+
 def unexplained_trouble(found: Findings) -> Diagnosis | None:
     """Exceptions and logged errors that no rule explains and that nothing shows to be overcome: never «no failure»."""
     if not found.trouble:
@@ -278,6 +314,7 @@ DECIDERS: tuple[Callable[[Findings], Diagnosis | None], ...] = (
     surer_model,
     best_cause,
     lone_wrapper,
+    known_message,
     unexplained_trouble,
     silent_start,
     nothing_recognised,
@@ -294,22 +331,18 @@ def silent_end(incident: Incident, tail: list[Line]) -> bool:
     return bool(tail) and tail[-1].number - last <= 60
 
 
-def _says(hit: Hit) -> tuple[bool, bool, float, int]:
-    bucket = hit.rule.bucket
-    return bucket != "unknown", bucket != "engine_dead", policy.STRENGTH[hit.rule.strength], -hit.line.number
-
-
 def _recovered(hit: Hit, found: Findings) -> bool:
     """Tell whether a wrapper or a wait was overtaken: the server came up, or answered requests, after it."""
     ready = found.case.ready
     last = max(hit.last, hit.line.number)
     if ready and last < ready:
         return True
-    fired = found.incident.fired
-    if ready and hit.rule.bucket == "client_connection" and ("facts/answered" in fired or hit.count < 3):
+    traits = found.known.corpus.traits(hit.rule.bucket)
+    if ready and traits.strangers_below and (found.case.stages.get("serving") or hit.count < traits.strangers_below):
         return True  # probes and strangers' requests at a server that works
-    answered = max((line.number for line in found.tail if _PROGRESS.search(line.text)), default=0)
-    return hit.rule.bucket in WAITS and last < answered
+    if not traits.waits:
+        return False
+    return last < max((line.number for line in found.tail if _PROGRESS.search(line.text)), default=0)
 
 
 def _no_failure(found: Findings, stopped: bool, ready: bool, alternatives: bool = True) -> Diagnosis:
@@ -344,10 +377,7 @@ def _unknown(found: Findings, confidence: float) -> Diagnosis:
     if guess is not None:
         return answer_of_guess(guess, known, incident)
     answer = answer_for("unknown", "unrecognised_failure", confidence, "none", known, incident, None)
-    telling = [
-        Evidence(trace.number, trace.raw or trace.text or trace.stack()[-160:], trace.process, "telling", trace.count)
-        for trace in found.raised[:5]
-    ]
+    telling = [_trouble_evidence(trace, "telling") for trace in found.raised[:5]]
     shown = {item.line for item in telling}
     telling += [line_evidence(line) for line in found.errors if line.number not in shown][:5]
     answer.evidence = telling[:3]
@@ -355,6 +385,13 @@ def _unknown(found: Findings, confidence: float) -> Diagnosis:
     if found.guess is not None:
         answer.explanation.append(found.guess.told())
     return answer
+
+
+def _trouble_evidence(item: Trace | Line, role: str) -> Evidence:
+    if isinstance(item, Line):
+        return Evidence(item.number, item.raw or item.text, item.process, role)
+    text = item.raw or item.text or item.stack()[-160:]
+    return Evidence(item.number, text, item.process, role, item.count)
 
 
 def _with_alternatives(answer: Diagnosis, candidates: list[Candidate], *more: str) -> Diagnosis:

@@ -38,9 +38,6 @@ REQUEST_WHILE_DYING = -0.9
 REQUEST = -0.2
 """What concerns one request goes behind what concerns the server."""
 
-BURST_BELOW = 100
-"""Waiting requests from which on a full KV cache at the end of a log is more than a burst."""
-
 CONFIDENCE = {"certain": 0.985, "strong": 0.955, "weak": 0.88, "guess": 0.6}
 """Confidence by the strength of the deciding rule, before what competes with it is taken off (docs/accuracy.md)."""
 
@@ -79,3 +76,6 @@ GUESS_OVER_DEATH = 0.6
 
 NOTHING = 0.7
 """Confidence that a text in which nothing is recognised is none of the known failures."""
+
+MESSAGE = 0.9
+"""Confidence where the catalogue of messages names the bucket: 155 of 162 recorded failures that it names are right."""

@@ -47,8 +47,9 @@ def quoted(case: Case, hit: Hit) -> Signal | None:  # noqa: ARG001
 
 def burst(case: Case, hit: Hit) -> Signal | None:
     """A queue that a server at work can have for a moment."""
-    below = hit.rule.bucket == "performance_degradation" and hit.rule.strength == "weak"
-    if below and case.ready and int(hit.captures.get("waiting", 0)) < policy.BURST_BELOW:
+    if not case.ready or hit.rule.strength != "weak":
+        return None
+    if int(hit.captures.get("waiting", 0)) < case.traits(hit.rule.bucket).burst_below:
         return Signal(policy.BURST, "a burst in the life of a healthy server looks the same")
     return None
 
