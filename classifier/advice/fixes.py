@@ -11,7 +11,8 @@ from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
 from ..report.mask import mask
 from ..report.types import Advice
-from .values import COMPUTED, WORKED
+from .quoting import as_word, in_prose
+from .values import COMPUTED, PIECES, WORKED
 
 _SLOT = LazyPattern(r"\{(?P<name>[a-z_][a-z0-9_]*)(?:\|(?P<other>[^{}]*))?\}")
 _UPGRADE = LazyPattern(r"(?:-U|--upgrade) '?vllm\b|^(?:Upgrade|Update) (?:vLLM|to)")
@@ -108,12 +109,7 @@ def advise(
         if not all(holds(condition, values) for condition in fix.when):
             continue
         value, complete = fill(fix.value, values) if fix.value else ("", True)
-        change = fill(fix.change, values)[0]
-        exact = (
-            all(lookup(found["name"], values) is not None for found in _SLOT.finditer(fix.change))
-            and "…" not in change
-            and "<" not in change
-        )
+        change, exact = _change(fix, values)
         fixed, why = fix.fixed_in, _reason(fix, values)
         if gone and not fixed and _UPGRADE.search(change):
             fixed, why = gone, f"{why} vLLM no longer says this from {gone} on."
@@ -125,6 +121,24 @@ def advise(
     for rank, advice in enumerate(known, 1):
         advice.rank = rank
     return known
+
+
+def _change(fix: Fix, values: Mapping[str, Any]) -> tuple[str, bool]:
+    """Return what to do, with this log's values as words of a command, and whether all are known: it can be pasted."""
+    exact = True
+
+    def put(found: re.Match[str]) -> str:
+        nonlocal exact
+        name, value = found["name"], lookup(found["name"], values)
+        if value is not None and name not in PIECES:
+            value = in_prose(value) if fix.kind == "step" else as_word(value, fix.change[: found.start()])
+        if value is None:
+            exact = False
+            return "…" if found["other"] is None else found["other"]
+        return value
+
+    change = _SLOT.sub(put, fix.change)
+    return change, exact and "…" not in change and "<" not in change
 
 
 def _reason(fix: Fix, values: Mapping[str, Any]) -> str:

@@ -161,7 +161,7 @@ def rules(folder: Path) -> Iterator[tuple[str, Rule]]:
         bucket = read_bucket(path)
         for rule in bucket.rules:
             if rule.role == "cause" and "vllm" in rule.source:
-                yield f"{bucket.id}/{rule.id}", rule
+                yield rule.id, rule
 
 
 def _forms(text: Text) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .worked import Worked
 
-__all__ = ["COMPUTED", "WORKED"]
+__all__ = ["COMPUTED", "PIECES", "WORKED"]
 
 _MODULES = {
     "adapters": ("fit_max_lora_rank",),
@@ -48,6 +48,9 @@ def _later(module: str, name: str) -> Callable[[Mapping[str, Any]], Worked]:
 def _text(work: Callable[[Mapping[str, Any]], Worked]) -> Callable[[Mapping[str, Any]], str]:
     return lambda facts: work(facts).value
 
+
+PIECES = frozenset({"meant_options", "gone_options", "misplaced_options", "accepted_value"})
+"""Those that give a piece of a command, in which what comes from the log is quoted already; all others give one word."""
 
 WORKED = {name: _later(module, name) for module, names in _MODULES.items() for name in names}
 """What ``{name}`` in a fix may compute, by name, with its arithmetic."""

@@ -48,7 +48,7 @@ def meant_options(facts: Mapping[str, Any]) -> Worked:
         return _nothing(facts)
     text = _joined(item.other for item in found)
     instead = " ".join(filter(None, (word for item in found for word in (item.name, item.value))))
-    return Worked(f"{text}   # instead of {instead}", _told(found), {"option": instead})
+    return Worked(f"{text}   # instead of {_given(found)}", _told(found), {"option": instead})
 
 
 def meant_option(facts: Mapping[str, Any]) -> Worked:
@@ -61,7 +61,12 @@ def gone_options(facts: Mapping[str, Any]) -> Worked:
     """Return the refused options that no release from this one on has and nothing stands for."""
     found = [item for item in _refused(facts) if item.fate == "gone"]
     text = " ".join(filter(None, (word for item in found for word in (item.name, item.value))))
-    return Worked(text, _told(found), {"option": text}) if found else _nothing(facts)
+    return Worked(_given(found), _told(found), {"option": text}) if found else _nothing(facts)
+
+
+def _given(found: Iterable[Refused]) -> str:
+    """Return options as they were given, each word of their values such that a shell reads no more into it."""
+    return " ".join(word for item in found for word in (item.name, *map(shlex.quote, item.value.split())))
 
 
 def later_options(facts: Mapping[str, Any]) -> Worked:
@@ -256,7 +261,7 @@ def accepted_value(facts: Mapping[str, Any]) -> Worked:
     if family and len(accepted) > SHOWN:
         said = f"by its name the model may go with {', '.join(family[:4])}; {said}"
     choice = f"<{'|'.join(accepted)}>" if len(accepted) <= SHOWN else "NAME"
-    return Worked(f"{name} {like[0] if like else choice}", said, {"given": given})
+    return Worked(f"{name} {shlex.quote(like[0]) if like else choice}", said, {"given": given})
 
 
 def _stem(word: str) -> str:
