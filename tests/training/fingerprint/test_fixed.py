@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from vllm_triage.classifier.facts.fingerprint_index import index
 from vllm_triage.corpus.schema import Rule
 from vllm_triage.training.fingerprint import fixed
 from vllm_triage.training.fingerprint.fixed import Texts, gone, rules
@@ -121,3 +122,17 @@ def test_rules_on_vllms_words_are_asked() -> None:
 
     assert len(found) > 100
     assert {"cause"} == {each.role for each in found.values()}
+
+
+READ = [json.loads(line) for line in (Path(fixed.__file__).with_name("fixed.jsonl")).read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("row", READ, ids=lambda row: str(row["rule"]))
+def test_what_was_read_is_about_a_rule_and_two_neighbouring_releases(row: dict[str, str]) -> None:
+    """The corpus may have moved on since it was read."""
+    names = index().releases
+    found = dict(rules(Path(fixed.FOLDER).parent))[row["rule"]]
+
+    assert row["cause"] == found.cause
+    assert names.index(row["last_with"]) + 1 == names.index(row["first_without"])
+    assert row["evidence"]
