@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 SLOT = "\0"
 """Stands in a text for what is put in at run time."""
 _SHORTEST = 12
+_PERCENT = re.compile(r"%[-\d.]*[a-z]")
+_BRACES = re.compile(r"\{[^{}]*\}")
 
 
 class Text(NamedTuple):
@@ -36,13 +39,17 @@ def _below(top: ast.AST, function: str) -> Iterator[Text]:
             name = ast.unparse(node.exc.func).rpartition(".")[2]
             for argument in node.exc.args[:1]:
                 yield from _text(argument, name, function)
+                yield from _below(argument, function)
+            continue
         elif isinstance(node, ast.Assert):
             if node.msg is not None:
                 yield from _text(node.msg, "AssertionError", function)
             yield Text(f"assert {ast.unparse(node.test)}", "AssertionError", function)
         elif isinstance(node, ast.Call):
             for argument in node.args[:2]:
-                yield from _text(argument, "", function)
+                for text in _text(argument, "", function):
+                    # Loggers fill in what follows.
+                    yield text._replace(text=_PERCENT.sub(SLOT, text.text))
         elif isinstance(node, (ast.Assign, ast.Return)) and node.value is not None:
             yield from _text(node.value, "", function)
         yield from _below(node, function)
@@ -63,11 +70,11 @@ def template(expression: ast.expr) -> str:
     if isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.Add):
         return template(expression.left) + template(expression.right)
     if isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.Mod):
-        return template(expression.left)
+        return _PERCENT.sub(SLOT, template(expression.left))
     if (
         isinstance(expression, ast.Call)
         and isinstance(expression.func, ast.Attribute)
         and expression.func.attr == "format"
     ):
-        return template(expression.func.value)
+        return _BRACES.sub(SLOT, template(expression.func.value))
     return SLOT
