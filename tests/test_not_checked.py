@@ -21,9 +21,9 @@ def test_skips_are_counted_by_their_reason():
     ]
 
     assert line(skipped) == (
-        "NOT CHECKED on this machine: training and evaluation (scikit-learn is not installed): 1 file of tests; "
-        "the Helm chart (helm is not installed): 1 test; pages in a browser (no Chromium on the path): 2 tests; "
-        "reads /proc: 1 test"
+        "NOT CHECKED on this machine: the Helm chart (helm is not installed): 1 test; "
+        "pages in a browser (no Chromium on the path): 2 tests; reads /proc: 1 test; "
+        "training and evaluation (scikit-learn is not installed): 1 file of tests"
     )
 
 
