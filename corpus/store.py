@@ -219,6 +219,8 @@ def _stamp() -> str:
     # Size and time of every source, as Python itself judges its own caches.
     parts = [str(FORMAT), regex_build()]
     for folder in (os.path.join(HERE, "buckets"), os.path.join(HERE, "messages"), HERE):
+        if not os.path.isdir(folder):  # a corpus of rules alone
+            continue
         with os.scandir(folder) as entries:
             for entry in sorted(entries, key=lambda item: item.name):
                 if entry.name.endswith((".toml", ".py", ".tsv")):
