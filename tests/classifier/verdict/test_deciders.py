@@ -1,0 +1,123 @@
+"""Who decides what: each decider answers its own case, and leaves all others to the next."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.classifier.verdict.logs import (
+    ANSWERED,
+    DEAD,
+    OOM,
+    READY,
+    START,
+    STOPPED,
+    STRANGE,
+    TRIAGE,
+    WITH_MODEL,
+    findings,
+)  # fmt: skip
+from vllm_triage.classifier.verdict import deciders
+from vllm_triage.classifier.verdict.deciders import DECIDERS
+
+UNKNOWN_TO_RULES = "EngineCore ERROR\n"
+MESSAGE = """(EngineCore_DP0 pid=77) ERROR 11-02 10:00:21 [core.py:710] Traceback (most recent call last):
+(EngineCore_DP0 pid=77) ERROR 11-02 10:00:21 [core.py:710]   File "/opt/x/acme/start.py", line 3, in go
+(EngineCore_DP0 pid=77) ERROR 11-02 10:00:21 [core.py:710]     check()
+(EngineCore_DP0 pid=77) ERROR 11-02 10:00:21 [core.py:710] ValueError: {}
+"""
+CASES = {
+    "other_software": '  File "/opt/sglang/python/sglang/srt/model.py", line 5, in load\n    x()\nRuntimeError: CUDA out of memory\n',
+    "best_cause": START + OOM,
+    "lone_wrapper": START + READY + DEAD,
+    "unexplained_trouble": START + STRANGE,
+    "silent_start": "INFO 11-02 10:00:00 [api_server.py:1090] vLLM API server version 0.11.0\n"
+    "(VllmWorker TP0 pid=9) INFO 11-02 10:00:09 [pynccl.py:103] vLLM is using nccl==2.27.3\n",
+    "nothing_recognised": "root:x:0:0:root:/root:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\n",
+    "no_failure": START + READY + ANSWERED + STOPPED,
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_case_is_decided_by_its_decider(name: str) -> None:
+    found = findings(CASES[name])
+    answering = [decider.__name__ for decider in DECIDERS if decider(found) is not None]
+    assert name == answering[0]
+
+
+def test_the_order_is_part_of_the_method() -> None:
+    """Rules before wrappers, wrappers before the unexplained, and health last."""
+    assert [
+        "other_software", "model_alone", "surer_model", "best_cause", "lone_wrapper", "known_message",
+        "unexplained_trouble", "silent_start", "nothing_recognised", "no_failure",
+    ] == [decider.__name__ for decider in DECIDERS]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        STRANGE,
+        "ERROR 11-02 10:05:01 [serving.py:33] CogError: widget 7 is gone\n",
+        "(APIServer pid=5) CRITICAL 11-02 10:05:01 [launcher.py:99] the widget watchdog saw nothing, terminating\n",
+        "Traceback (most recent call last):\n  File \"/srv/a.py\", line 3, in go\n    x['b']\nKeyError: 'b'\n",
+        "vllm-1 exited with code 3\n",
+    ],
+)
+@pytest.mark.parametrize("after", ["", STOPPED])
+def test_nothing_unexplained_is_healthy(trouble: str, after: str) -> None:
+    """In a server that had come up and answered, also where a shutdown follows."""
+    answer = TRIAGE.diagnose(START + READY + ANSWERED + trouble + after)
+    assert "unknown" == answer.bucket
+    assert {item.text for item in answer.evidence} & set(trouble.splitlines())
+
+
+def test_what_was_overcome_on_the_way_up_does_not_fail_a_healthy_server() -> None:
+    error = "ERROR 11-02 10:00:02 [registry.py:3] optional widget could not be imported\n"
+    assert "no_failure" == TRIAGE.diagnose(START + error + READY + ANSWERED).bucket
+
+
+def test_a_wait_that_ended_is_no_failure() -> None:
+    wait = (
+        "INFO 11-02 10:04:00 [shm_broadcast.py:466] No available shared memory broadcast block found in 60 seconds.\n"
+    )
+    assert "no_failure" == TRIAGE.diagnose(START + READY + wait + ANSWERED).bucket
+
+
+def test_the_catalogue_names_what_no_rule_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    from vllm_triage.corpus.messages.matching import Matcher
+    from vllm_triage.corpus.messages.row import Label, Row
+
+    row = Row("vllm", "the {} cog needs oil of kind {}", "raise", "ValueError", "x", "y", 1, "0.9.0", "",
+              Label("lora", "", "user", "start", True, "read"))  # fmt: skip
+    monkeypatch.setattr(type(TRIAGE._known.corpus), "messages", lambda self: Matcher([row]))
+    answer = TRIAGE.diagnose(START + MESSAGE.format("the seventh cog needs oil of kind W40"))
+    assert ("lora", "rule") == (answer.bucket, answer.decided_by)
+    assert answer.evidence[0].text.endswith("cog needs oil of kind W40")
+
+
+def test_a_message_of_the_shipped_catalogue_is_named() -> None:
+    text = "Cannot find a config for the cog. This model does not have any cog; and nothing in it is known"
+    assert "unknown" == TRIAGE.diagnose(START + MESSAGE.format(text)).bucket
+
+
+def test_the_engines_death_yields_to_a_sure_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrapper says that the engine died; the model may know of what."""
+    found = findings(START + READY + DEAD, WITH_MODEL)
+
+    class Sure:
+        bucket, probability, own, threshold = "kv_transfer", 0.9, False, 0.7
+        ranked, reasons, evidence, terms = [("kv_transfer", 0.9)], [], [], set()
+
+        def told(self) -> str:
+            return "sure"
+
+    found.__dict__["guess"] = Sure()
+    answer = deciders.surer_model(found)
+    assert answer is not None
+    assert ("kv_transfer", "model") == (answer.bucket, answer.decided_by)
+    found.__dict__["guess"].probability = 0.3
+    assert deciders.surer_model(found) is None
+
+
+def test_a_certain_rule_is_never_outvoted() -> None:
+    found = findings(START + OOM, WITH_MODEL)
+    assert deciders.surer_model(found) is None

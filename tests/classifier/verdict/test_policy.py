@@ -1,0 +1,129 @@
+"""Every number of the policy is held: without it some log is answered otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.classifier.verdict.logs import ANSWERED, DEAD, OOM, READY, START, STRANGE, TRIAGE, WITH_MODEL, findings
+from tests.classifier.verdict.test_signals import DRIVER, QUEUE, TOO_LONG
+from vllm_triage.classifier.testing import corpus_files
+from vllm_triage.classifier.verdict import deciders, policy
+from vllm_triage.corpus.compiler import read_bucket
+
+
+def example(rule: str) -> str:
+    """Return the first example of a rule of the corpus."""
+    bucket, _, _ = rule.partition("/")
+    path = next(path for path in corpus_files() if path.stem == bucket)
+    return next(item.match[0] for item in read_bucket(path).rules if item.id == rule)
+
+
+QUOTED = """Traceback (most recent call last):
+  File "/srv/app.py", line 3, in main
+    raise ValueError("No available memory for the cache blocks. Try increasing gpu_memory_utilization")
+  File "/srv/app.py", line 9, in other
+    return 1 / 0
+ZeroDivisionError: division by zero
+"""
+CACHE = "ERROR 11-02 10:00:30 [core.py:710] ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.\n"
+PORT = "ERROR 11-02 10:00:30 [api_server.py:1] OSError: [Errno 98] Address already in use\n"
+SILENT = """INFO 11-02 10:00:00 [api_server.py:1090] vLLM API server version 0.11.0
+(VllmWorker TP0 pid=9) INFO 11-02 10:00:09 [pynccl.py:103] vLLM is using nccl==2.27.3
+"""
+SERVED = START + READY + ANSWERED
+WEAK = """Traceback (most recent call last):
+  File "/usr/lib/python3.12/site-packages/vllm/v1/worker/gpu_model_runner.py", line 2300, in execute_model
+    x = y[3]
+IndexError: list index out of range
+"""
+HELD: dict[str, list[tuple[Any, str]]] = {
+    "STRENGTH": [({"certain": 0.1, "strong": 0.1, "weak": 0.1, "guess": 0.1}, START + OOM)],
+    "ACCEPT": [(9.0, START + OOM)],
+    "RIVAL": [(0.0, example("cuda_graph_crash/capture-frames"))],
+    "SPECIFIC": [(0.0, example("compile_failure/triton-frames"))],
+    "OUTDONE": [(0.0, example("cuda_graph_crash/replay-frames"))],
+    "WORDS_AND_PLACE": [(0.0, example("model_unsupported/words-task"))],
+    "QUOTED": [(0.0, QUOTED)],
+    "QUIET": [(-9.0, START + DRIVER.format("WARNING"))],
+    "QUIET_LEAD": [(0.0, START + DRIVER.format("WARNING") + PORT)],
+    "BURST": [(0.0, SERVED + QUEUE.format(3))],
+    "REQUEST_WHILE_DYING": [(9.0, START + TOO_LONG + OOM + DEAD)],
+    "REQUEST": [(9.0, SERVED + TOO_LONG + OOM)],
+    "CONFIDENCE": [({"certain": 0.5, "strong": 0.5, "weak": 0.5, "guess": 0.5}, START + OOM)],
+    "QUOTED_LESS": [(0.0, QUOTED)],
+    "THIN_BELOW": [(9.0, START + OOM)],
+    "THIN_LESS": [(0.4, SERVED + QUEUE.format(500))],
+    "CLOSE": [(90.0, START + CACHE + PORT)],
+    "CLOSE_LESS": [(0.0, example("compile_failure/compile-innermost"))],
+    "WRAPPER": [(0.3, START + READY + DEAD)],
+    "SILENT_END": [(0.3, SILENT)],
+    "UNEXPLAINED": [(0.9, START + STRANGE)],
+    "UNEXPLAINED_AFTER_READY": [(0.9, SERVED + STRANGE)],
+    "NOTHING": [(0.3, "root:x:0:0:root:/root:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\n")],
+}
+BY_MODEL = {"GUESS", "GUESS_OVER_WEAK", "GUESS_OVER_DEATH", "MESSAGE"}
+"""Held by the tests below: they need a guess, or a row of the catalogue, that does not change when either is made anew."""
+
+
+def answer_to(log: str) -> tuple[str, float, list[int], list[tuple[str, float]]]:
+    answer = TRIAGE.diagnose(log)
+    return answer.cause, answer.confidence, [item.line for item in answer.evidence], answer.alternatives
+
+
+@pytest.mark.parametrize(("name", "value", "log"), [(name, *case) for name, cases in HELD.items() for case in cases])
+def test_a_number_moves_an_answer(name: str, value: object, log: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = answer_to(log)
+    monkeypatch.setattr(policy, name, value)
+    assert before != answer_to(log)
+
+
+def test_every_number_is_held() -> None:
+    numbers = {name for name in vars(policy) if name.isupper()}
+    assert numbers == set(HELD) | BY_MODEL
+
+
+class Guessed:
+    """A guess of the text model with a probability of our choosing."""
+
+    own, threshold = False, 0.7
+
+    def __init__(self, bucket: str, probability: float) -> None:
+        self.bucket, self.probability = bucket, probability
+        self.ranked = [(bucket, probability)]
+        self.reasons: list[Any] = []
+        self.evidence: list[Any] = []
+        self.terms: set[str] = set()
+
+    def told(self) -> str:
+        return "guessed"
+
+
+@pytest.mark.parametrize(
+    ("least", "log", "decider"),
+    [
+        (policy.GUESS, START + STRANGE, deciders.unexplained_trouble),
+        (policy.GUESS_OVER_WEAK, START + WEAK, deciders.surer_model),
+        (policy.GUESS_OVER_DEATH, SERVED + DEAD, deciders.surer_model),
+    ],
+)
+def test_the_model_answers_from_its_threshold_on(least: float, log: str, decider: Any) -> None:
+    """And not below; another threshold would move one of the two."""
+    answers = []
+    for probability in (least - 0.01, least + 0.01):
+        found = findings(log, WITH_MODEL)
+        found.__dict__["guess"] = Guessed("kv_transfer", probability)
+        answer = decider(found)
+        answers.append(answer is not None and answer.decided_by == "model")
+    assert [False, True] == answers
+
+
+def test_what_the_catalogue_names_has_the_confidence_of_the_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+    from vllm_triage.corpus.messages.matching import Matcher
+    from vllm_triage.corpus.messages.row import Label, Row
+
+    row = Row("vllm", "the seventh cog is gone", "raise", "CogError", "x", "y", 1, "0.9.0", "",
+              Label("lora", "", "user", "start", True, "read"))  # fmt: skip
+    monkeypatch.setattr(type(TRIAGE._known.corpus), "messages", lambda self: Matcher([row]))
+    assert policy.MESSAGE == TRIAGE.diagnose(START + STRANGE).confidence

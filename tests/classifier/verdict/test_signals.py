@@ -1,0 +1,86 @@
+"""Each reason that has points, by itself: when it speaks, and when it is silent."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.classifier.verdict.logs import ANSWERED, DEAD, READY, START, STOPPED, findings
+from vllm_triage.classifier.verdict import policy, signals
+from vllm_triage.classifier.verdict.deciders import Findings
+
+QUEUE = "INFO 11-02 10:06:00 [loggers.py:123] Engine 000: Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 2.0 tokens/s, Running: 8 reqs, Waiting: {} reqs, GPU KV cache usage: 99.9%, Prefix cache hit rate: 0.0%\n"
+TOO_LONG = "ERROR 11-02 10:06:00 [serving_chat.py:257] ValueError: This model's maximum context length is 2048 tokens. However, you requested 4000 tokens in the messages. Please reduce the length of the messages.\n"
+DRIVER = "{} 11-02 10:00:05 [__init__.py:5] RuntimeError: The NVIDIA driver on your system is too old (found version 12020).\n"
+
+
+def hits(found: Findings, bucket: str) -> list[object]:
+    return [hit for hit in found.incident.hits if hit.rule.bucket == bucket and hit.rule.role == "cause"]
+
+
+def told(found: Findings, bucket: str, signal: object) -> set[float]:
+    """Return the points that a signal gives the hits of a bucket."""
+    asked = [signal(found.case, hit) for hit in hits(found, bucket)]  # type: ignore[operator]
+    assert asked, f"no rule of {bucket} matched"
+    return {answer.points for answer in asked if answer is not None}
+
+
+def test_what_was_said_quietly_goes_behind_the_same_said_as_an_error() -> None:
+    assert {policy.QUIET} == told(findings(START + DRIVER.format("WARNING")), "driver_too_old", signals.quiet)
+    assert set() == told(findings(START + DRIVER.format("ERROR")), "driver_too_old", signals.quiet)
+
+
+@pytest.mark.parametrize(("waiting", "points"), [(3, {policy.BURST}), (500, set())])
+def test_a_short_queue_is_a_burst_and_a_long_one_is_not(waiting: int, points: set[float]) -> None:
+    found = findings(START + READY + ANSWERED + QUEUE.format(waiting))
+    assert points == told(found, "performance_degradation", signals.burst)
+
+
+def test_what_concerns_one_request_goes_behind_and_further_while_the_engine_dies() -> None:
+    alone = findings(START + READY + TOO_LONG)
+    dying = findings(START + TOO_LONG + DEAD)
+    assert {policy.REQUEST} == told(alone, "context_length_exceeded", signals.one_request)
+    assert {policy.REQUEST_WHILE_DYING} == told(dying, "context_length_exceeded", signals.one_request)
+
+
+def test_a_rule_that_asks_for_a_place_goes_before_its_general_neighbour() -> None:
+    log = """Traceback (most recent call last):
+  File "/usr/lib/python3.12/site-packages/vllm/v1/worker/gpu_model_runner.py", line 2300, in load_model
+    self.model = get_model(vllm_config=self.vllm_config)
+  File "/usr/lib/python3.12/site-packages/vllm/model_executor/layers/linear.py", line 100, in create_weights
+    weight = Parameter(torch.empty(1))
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 224.00 MiB. GPU 0 has a total capacity of 23.64 GiB of which 1.10 GiB is free.
+"""
+    found = findings(START.rpartition("(Eng")[0] + log)
+    assert "model_load_oom" == found.candidates[0].bucket
+    assert {policy.SPECIFIC} <= told(found, "model_load_oom", signals.asks_for_more)
+    assert {policy.OUTDONE} == told(found, "runtime_oom", signals.outdone)
+
+
+def test_words_in_quoted_source_code_were_not_said() -> None:
+    log = """Traceback (most recent call last):
+  File "/srv/app.py", line 3, in main
+    raise ValueError("No available memory for the cache blocks. Try increasing gpu_memory_utilization")
+  File "/srv/app.py", line 9, in other
+    return 1 / 0
+ZeroDivisionError: division by zero
+"""
+    found = findings(log)
+    assert {policy.QUOTED} == told(found, "kv_cache_oom", signals.quoted)
+
+
+@pytest.mark.parametrize(
+    ("log", "why"),
+    [
+        (START + DRIVER.format("WARNING") + READY, "before the server came up all the same"),
+        (START + READY + ANSWERED + STOPPED + DRIVER.format("ERROR"), "after the shutdown began"),
+        (START + DRIVER.format("ERROR"), ""),
+    ],
+)
+def test_what_was_overcome_or_came_after_the_end_is_no_cause(log: str, why: str) -> None:
+    found = findings(log)
+    assert {why} == {signals.overruled(found.case, hit) for hit in hits(found, "driver_too_old")}  # type: ignore[arg-type]
+
+
+def test_every_signal_says_why() -> None:
+    found = findings(START + TOO_LONG + DEAD)
+    assert any("concerns one request" in reason for reason in found.candidates[0].reasons)
