@@ -16,6 +16,7 @@ from tests.classifier.verdict.logs import (
     WITH_MODEL,
     findings,
 )  # fmt: skip
+from tests.classifier.verdict.test_policy import Guessed
 from vllm_triage.classifier.verdict import deciders
 from vllm_triage.classifier.verdict.deciders import DECIDERS
 
@@ -99,22 +100,10 @@ def test_a_message_of_the_shipped_catalogue_is_named() -> None:
     assert "unknown" == TRIAGE.diagnose(START + MESSAGE.format(text)).bucket
 
 
-def test_the_engines_death_yields_to_a_sure_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrapper says that the engine died; the model may know of what."""
+def test_where_a_rule_and_the_model_agree_the_rule_names_the_cause() -> None:
+    """Although its strength alone would have been outvoted."""
     found = findings(START + READY + DEAD, WITH_MODEL)
-
-    class Sure:
-        bucket, probability, own, threshold = "kv_transfer", 0.9, False, 0.7
-        ranked, reasons, evidence, terms = [("kv_transfer", 0.9)], [], [], set()
-
-        def told(self) -> str:
-            return "sure"
-
-    found.__dict__["guess"] = Sure()
-    answer = deciders.surer_model(found)
-    assert answer is not None
-    assert ("kv_transfer", "model") == (answer.bucket, answer.decided_by)
-    found.__dict__["guess"].probability = 0.3
+    found.__dict__["guess"] = Guessed("engine_dead", 0.99)
     assert deciders.surer_model(found) is None
 
 

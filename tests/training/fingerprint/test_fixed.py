@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from vllm_triage.classifier.facts.fingerprint_index import index
-from vllm_triage.corpus.schema import Rule
+from vllm_triage.corpus import options
+from vllm_triage.corpus.types import Rule
 from vllm_triage.training.fingerprint import fixed
 from vllm_triage.training.fingerprint.fixed import Texts, gone, rules
 from vllm_triage.training.fingerprint.texts import SLOT, Text, texts_of
@@ -33,9 +34,18 @@ def releases(folder: Path, *contents: str) -> Texts:
     return texts
 
 
-def rule(**words: str) -> Rule:
+def rule(pattern: str = "", exception: str = "", message: str = "", innermost: str = "") -> Rule:
     """Return a rule on words."""
-    return Rule("double-free", "cause", cause="pool_fault", source="vllm", **words)
+    return Rule(
+        "acme/double-free",
+        "cause",
+        cause="pool_fault",
+        source="vllm",
+        pattern=pattern,
+        exception=exception,
+        message=message,
+        innermost=innermost,
+    )
 
 
 BY_PATTERN = rule(pattern=r"Block \d+ (?:is|was) already freed")
@@ -118,7 +128,7 @@ def test_the_command_prints_what_is_gone(
 
 def test_rules_on_vllms_words_are_asked() -> None:
     """Of the corpus as it is, causes alone."""
-    found = dict(rules(Path(fixed.FOLDER).parent))
+    found = dict(rules(Path(options.FOLDER).parent))
 
     assert len(found) > 100
     assert {"cause"} == {each.role for each in found.values()}
@@ -131,7 +141,7 @@ READ = [json.loads(line) for line in (Path(fixed.__file__).with_name("fixed.json
 def test_what_was_read_is_about_a_rule_and_two_neighbouring_releases(row: dict[str, str]) -> None:
     """The corpus may have moved on since it was read."""
     names = index().releases
-    found = dict(rules(Path(fixed.FOLDER).parent))[row["rule"]]
+    found = dict(rules(Path(options.FOLDER).parent))[row["rule"]]
 
     assert row["cause"] == found.cause
     assert names.index(row["last_with"]) + 1 == names.index(row["first_without"])
