@@ -42,22 +42,21 @@ def workshop(parts: Sequence[str]) -> bool:
 
 
 def data() -> dict[str, list[str]]:
-    """Return the files beside the modules by package: all that lie there, of the corpus's logs those that are shown."""
-    found: dict[str, list[str]] = {f"{FRONT}.{folder}": [] for folder in FOLDERS} | {FRONT: ["py.typed"]}
+    """Return the files beside the modules that are installed, by package: all but what stays behind."""
+    found: dict[str, list[str]] = {FRONT: ["py.typed"]}
     for folder in FOLDERS:
-        for path in sorted((ROOT / folder).rglob("*")):
-            name = path.relative_to(ROOT / folder).as_posix()
-            made = "__pycache__" in path.parts or name.startswith("compiled/")
-            shown = not name.startswith("logs/") or name.removeprefix("logs/") in LOGS
-            if (
-                path.is_file()
-                and path.suffix != ".py"
-                and not made
-                and shown
-                and not workshop((folder, *path.relative_to(ROOT / folder).parts))
-            ):
-                found[f"{FRONT}.{folder}"].append(name)
+        paths = sorted(path for path in (ROOT / folder).rglob("*") if path.is_file() and path.suffix != ".py")
+        names = [path.relative_to(ROOT / folder).as_posix() for path in paths if "__pycache__" not in path.parts]
+        found[f"{FRONT}.{folder}"] = [name for name in names if not stays(folder, name)]
     return found
+
+
+def stays(folder: str, name: str) -> bool:
+    """Tell whether a file is not installed: of the workshop, a log that is not shown, or what is shipped compiled alone."""
+    if folder == "corpus":
+        compiled = name.startswith("compiled/") or name.endswith(".tsv")
+        return compiled or (name.startswith("logs/") and name.removeprefix("logs/") not in LOGS)
+    return workshop((folder, *name.split("/")))
 
 
 class BuildWithCorpus(build_py):
