@@ -5,6 +5,7 @@ Each decider looks at the findings of one server start and returns an answer, or
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from ..patterns.lazy import LazyPattern
 from ..report.types import Diagnosis, Evidence
 from . import policy
 from .answer import GENERIC, Known, answer_for, answer_of_guess, chain_of, evidence_for, evidence_of, line_evidence
-from .case import LOUD, Case
+from .case import LOUD, Case, depth
 from .types import Candidate
 from .weigh import weigh
 
@@ -26,8 +27,19 @@ if TYPE_CHECKING:
 
 MESSAGE = 2000
 """Characters of a message that are compared with the catalogue."""
+_BUGS = frozenset(
+    {
+        "TypeError", "AttributeError", "KeyError", "IndexError", "NameError", "UnboundLocalError", "ZeroDivisionError",
+        "AssertionError", "NotImplementedError", "RecursionError", "StopIteration",
+    }
+)  # fmt: skip
+"""Exceptions of Python itself: their words say nothing, and whoever raises them did not mean to."""
+_PASSED_ON = LazyPattern(r"^Worker failed with error ['\"](?P<inner>.+?)['\"], please check the stack trace", re.DOTALL)
+"""How an executor passes on what a worker said."""
 _PROGRESS = LazyPattern(r'" 200|generation throughput: (?!0\.0 )\d[\d.]* tokens/s|Running: 0 reqs')
 """An answer, tokens, or nothing left to do."""
+_IDLE = LazyPattern(r"throughput: |No available |Waiting |waiting |still |heartbeat")
+"""What a server that makes no progress goes on printing."""
 
 
 class Findings:
@@ -90,6 +102,17 @@ class Findings:
         """Lines logged as errors that no rule explains, and that were not overcome."""
         return [line for line in self.case.unexplained_errors() if not self._overcome(line.number)]
 
+    @cached_property
+    def bug(self) -> Trace | None:
+        """The first of them that is an exception of Python's own, raised in vLLM's code or in one of its processes."""
+        for trace in self.raised:
+            if trace.kind not in _BUGS:
+                continue
+            ours = any("vllm" in frame.path for frame in trace.frames[-4:])
+            if ours or (not trace.frames and (depth(trace.process) or trace.level)):
+                return trace
+        return None
+
     @property
     def trouble(self) -> bool:
         """Whether something went wrong that no rule explains."""
@@ -112,6 +135,8 @@ class Findings:
         troubles: list[Trace | Line] = [*self.raised, *self.errors]
         for item in troubles:
             text = f"{item.kind}: {item.message}" if isinstance(item, Trace) else item.text
+            passed_on = _PASSED_ON.search(item.message) if isinstance(item, Trace) else None
+            text = passed_on["inner"] if passed_on else text
             row = decided(matcher.find(text[:MESSAGE]))
             if row is not None:
                 return row, item
@@ -245,7 +270,7 @@ def lone_wrapper(found: Findings) -> Diagnosis | None:
     hit = found.wrapper
     if hit is None:
         return None
-    if hit.rule.bucket == "engine_dead" and any(trace.frames for trace in found.raised):
+    if found.known.corpus.traits(hit.rule.bucket).wrapper_rank and found.raised:
         return None
     answer = answer_for(hit.rule.bucket, hit.rule.cause, policy.WRAPPER, "rule", found.known, found.incident, hit)
     answer.evidence = [evidence_of(hit, "cause")]
@@ -272,6 +297,11 @@ def unexplained_trouble(found: Findings) -> Diagnosis | None:
     """Exceptions and logged errors that no rule explains and that nothing shows to be overcome: never «no failure»."""
     if not found.trouble:
         return None
+    guess = found.sure_guess(policy.GUESS_OF_BUG if found.bug is not None else policy.GUESS)
+    if guess is not None:
+        return _with_alternatives(answer_of_guess(guess, found.known, found.incident), found.candidates)
+    if found.bug is not None:
+        return _bug(found, found.bug)
     came_up = found.case.came_up
     confidence = policy.UNEXPLAINED_AFTER_READY if came_up else policy.UNEXPLAINED
     return _with_alternatives(_unknown(found, confidence), found.candidates, *(("engine_bug",) if found.raised else ()))
@@ -342,7 +372,14 @@ def _recovered(hit: Hit, found: Findings) -> bool:
         return True  # probes and strangers' requests at a server that works
     if not traits.waits:
         return False
-    return last < max((line.number for line in found.tail if _PROGRESS.search(line.text)), default=0)
+    return any(line.number > last and _moves(line) for line in found.tail)
+
+
+def _moves(line: Line) -> bool:
+    """Tell whether a line shows that the server does something: an answer, tokens, or a step that its logger tells of."""
+    if _PROGRESS.search(line.text):
+        return True
+    return line.logged and line.level == "INFO" and not _IDLE.search(line.text)
 
 
 def _no_failure(found: Findings, stopped: bool, ready: bool, alternatives: bool = True) -> Diagnosis:
@@ -370,13 +407,19 @@ def _no_failure(found: Findings, stopped: bool, ready: bool, alternatives: bool 
     return _with_alternatives(answer, found.candidates) if alternatives else answer
 
 
+def _bug(found: Findings, trace: Trace) -> Diagnosis:
+    """Return that the engine's own code failed: an exception of Python's in it that nobody knows."""
+    answer = answer_for("engine_bug", "runner_fault", policy.BUG, "rule", found.known, found.incident, None)
+    answer.evidence = [_trouble_evidence(trace, "cause")]
+    answer.explanation.append(
+        f"{trace.kind} in {trace.process or 'vLLM'}, which no rule knows: a fault of the code itself"
+    )
+    return _with_alternatives(answer, found.candidates)
+
+
 def _unknown(found: Findings, confidence: float) -> Diagnosis:
-    """Return what the text model makes of unexplained trouble, where it is sure; else that it is unknown, and the lines."""
-    known, incident = found.known, found.incident
-    guess = found.sure_guess(policy.GUESS)
-    if guess is not None:
-        return answer_of_guess(guess, known, incident)
-    answer = answer_for("unknown", "unrecognised_failure", confidence, "none", known, incident, None)
+    """Return that the cause of unexplained trouble is not known, with the lines that tell most."""
+    answer = answer_for("unknown", "unrecognised_failure", confidence, "none", found.known, found.incident, None)
     telling = [_trouble_evidence(trace, "telling") for trace in found.raised[:5]]
     shown = {item.line for item in telling}
     telling += [line_evidence(line) for line in found.errors if line.number not in shown][:5]
