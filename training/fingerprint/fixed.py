@@ -111,7 +111,7 @@ class Texts:
                 yield text.text
 
 
-def gone(rule: Rule, name: str, texts: Texts) -> Gone | None:
+def gone(rule: Rule, texts: Texts) -> Gone | None:
     """Return since when no release has the words of ``rule``; None where the newest has them, or none ever had."""
     having = texts.having(rule)
     numbers = 0
@@ -125,7 +125,7 @@ def gone(rule: Rule, name: str, texts: Texts) -> Gone | None:
     last = {text: paths for text, paths in last.items() if paths}
     spots = sorted({(path, text.function) for text, paths in last.items() for path in paths})
     return Gone(
-        name,
+        rule.id,
         rule.cause,
         " | ".join(sorted({text.text.replace(SLOT, "…") for text in last})),
         [f"{path}:{function}" for path, function in spots],
@@ -155,13 +155,12 @@ def _evidence(numbers: int, last: dict[Text, list[str]], spots: list[Place], end
             yield f"put otherwise: {alike[0].replace(SLOT, '…')!r}"
 
 
-def rules(folder: Path) -> Iterator[tuple[str, Rule]]:
-    """Yield the rules on vLLM's own words that name a cause, each as ``bucket/rule``."""
+def rules(folder: Path) -> Iterator[Rule]:
+    """Yield the rules on vLLM's own words that name a cause."""
     for path in sources(folder):
-        bucket = read_bucket(path)
-        for rule in bucket.rules:
+        for rule in read_bucket(path).rules:
             if rule.role == "cause" and "vllm" in rule.source:
-                yield rule.id, rule
+                yield rule
 
 
 def _forms(text: Text) -> str:
@@ -204,8 +203,8 @@ def main(arguments: list[str] | None = None) -> int:
     texts = Texts()
     for files in releases(since=FIRST):
         texts.add(files.version, fetch(files, given.cache, lambda _done, _all: None))
-    for name, rule in rules(Path(FOLDER).parent):
-        found = gone(rule, name, texts)
+    for rule in rules(Path(FOLDER).parent):
+        found = gone(rule, texts)
         if found is not None:
             print(json.dumps(asdict(found), ensure_ascii=False))
     return 0

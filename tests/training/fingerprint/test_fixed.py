@@ -5,17 +5,20 @@ from __future__ import annotations
 import ast
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from vllm_triage.classifier.facts.fingerprint_index import index
-from vllm_triage.corpus import options
+from vllm_triage.corpus.options import FOLDER
 from vllm_triage.corpus.types import Rule
 from vllm_triage.training.fingerprint import fixed
 from vllm_triage.training.fingerprint.fixed import Texts, gone, rules
 from vllm_triage.training.fingerprint.texts import SLOT, Text, texts_of
 from vllm_triage.training.options.index import Files
+
+CORPUS = Path(FOLDER).parent
 
 CHECK = 'class Pool:\n    def free(self, block):\n        raise ValueError(f"Block {block} is already freed twice")\n'
 REWORDED = CHECK.replace("is already freed twice", "was already freed twice")
@@ -34,28 +37,15 @@ def releases(folder: Path, *contents: str) -> Texts:
     return texts
 
 
-def rule(pattern: str = "", exception: str = "", message: str = "", innermost: str = "") -> Rule:
-    """Return a rule on words."""
-    return Rule(
-        "acme/double-free",
-        "cause",
-        cause="pool_fault",
-        source="vllm",
-        pattern=pattern,
-        exception=exception,
-        message=message,
-        innermost=innermost,
-    )
-
-
-BY_PATTERN = rule(pattern=r"Block \d+ (?:is|was) already freed")
-BY_MESSAGE = rule(exception="ValueError", message="already freed twice")
+BARE = Rule("engine_bug/double-free", "cause", cause="pool_fault", source="vllm")
+BY_PATTERN = replace(BARE, pattern=r"Block \d+ (?:is|was) already freed")
+BY_MESSAGE = replace(BARE, exception="ValueError", message="already freed twice")
 
 
 @pytest.mark.parametrize("wanted", [BY_PATTERN, BY_MESSAGE], ids=["pattern", "message"])
 def test_a_check_that_was_taken_out_is_told_with_its_function(tmp_path: Path, wanted: Rule) -> None:
     """The function is still there: the code did not just move."""
-    found = gone(wanted, "engine_bug/double-free", releases(tmp_path, CHECK, CHECK, WITHOUT, WITHOUT))
+    found = gone(wanted, releases(tmp_path, CHECK, CHECK, WITHOUT, WITHOUT))
 
     assert found is not None
     assert ("0.2.0", "0.3.0") == (found.last_with, found.first_without)
@@ -66,7 +56,7 @@ def test_a_check_that_was_taken_out_is_told_with_its_function(tmp_path: Path, wa
 
 def test_words_put_otherwise_are_told_as_that(tmp_path: Path) -> None:
     """The check itself is still there."""
-    found = gone(rule(pattern="is already freed twice"), "engine_bug/double-free", releases(tmp_path, CHECK, REWORDED))
+    found = gone(replace(BARE, pattern="is already freed twice"), releases(tmp_path, CHECK, REWORDED))
 
     assert found is not None
     assert found.evidence.endswith("put otherwise: 'Block … was already freed twice'")
@@ -74,7 +64,7 @@ def test_words_put_otherwise_are_told_as_that(tmp_path: Path) -> None:
 
 def test_code_that_moved_is_told_as_that(tmp_path: Path) -> None:
     """Nothing is known of the fault then."""
-    found = gone(BY_PATTERN, "engine_bug/double-free", releases(tmp_path, WITHOUT, CHECK, MOVED))
+    found = gone(BY_PATTERN, releases(tmp_path, WITHOUT, CHECK, MOVED))
 
     assert found is not None
     assert "in every release from 0.2.0 on; vllm/pool.py: Pool.free is gone" == found.evidence
@@ -83,12 +73,12 @@ def test_code_that_moved_is_told_as_that(tmp_path: Path) -> None:
 @pytest.mark.parametrize("contents", [(CHECK, CHECK), (WITHOUT, CHECK), (CHECK, REWORDED), (WITHOUT, WITHOUT)])
 def test_words_that_are_not_gone_are_left_out(tmp_path: Path, contents: tuple[str, ...]) -> None:
     """The newest release has them, or none ever had."""
-    assert gone(BY_PATTERN, "engine_bug/double-free", releases(tmp_path, *contents)) is None
+    assert gone(BY_PATTERN, releases(tmp_path, *contents)) is None
 
 
 def test_a_rule_without_words_is_left_out(tmp_path: Path) -> None:
     """Frames alone are no text."""
-    assert gone(rule(innermost="vllm/pool"), "engine_bug/double-free", releases(tmp_path, CHECK, WITHOUT)) is None
+    assert gone(replace(BARE, innermost="vllm/pool"), releases(tmp_path, CHECK, WITHOUT)) is None
 
 
 def test_texts_have_slots_for_what_is_put_in() -> None:
@@ -120,7 +110,7 @@ def test_the_command_prints_what_is_gone(
     releases(tmp_path, CHECK, WITHOUT)
     monkeypatch.setattr(fixed, "releases", lambda since: [Files("1"), Files("2")] if since else [])
     monkeypatch.setattr(fixed, "fetch", lambda files, cache, _progress: cache / f"{files.version}.zip")
-    monkeypatch.setattr(fixed, "rules", lambda _folder: iter([("engine_bug/double-free", BY_PATTERN)]))
+    monkeypatch.setattr(fixed, "rules", lambda _folder: iter([BY_PATTERN]))
 
     assert fixed.main(["--cache", str(tmp_path)]) == 0
     assert json.loads(capsys.readouterr().out)["first_without"] == "2"
@@ -128,10 +118,10 @@ def test_the_command_prints_what_is_gone(
 
 def test_rules_on_vllms_words_are_asked() -> None:
     """Of the corpus as it is, causes alone."""
-    found = dict(rules(Path(options.FOLDER).parent))
+    found = list(rules(CORPUS))
 
     assert len(found) > 100
-    assert {"cause"} == {each.role for each in found.values()}
+    assert {"cause"} == {each.role for each in found}
 
 
 READ = [json.loads(line) for line in (Path(fixed.__file__).with_name("fixed.jsonl")).read_text("utf-8").splitlines()]
@@ -141,7 +131,7 @@ READ = [json.loads(line) for line in (Path(fixed.__file__).with_name("fixed.json
 def test_what_was_read_is_about_a_rule_and_two_neighbouring_releases(row: dict[str, str]) -> None:
     """The corpus may have moved on since it was read."""
     names = index().releases
-    found = dict(rules(Path(options.FOLDER).parent))[row["rule"]]
+    found = next(rule for rule in rules(CORPUS) if rule.id == row["rule"])
 
     assert row["cause"] == found.cause
     assert names.index(row["last_with"]) + 1 == names.index(row["first_without"])
