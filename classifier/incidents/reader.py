@@ -29,6 +29,10 @@ EARLY = ("launch", "config")
 """Stages that a launcher speaks of before the server does."""
 
 
+SITES = 200
+"""Lines of vLLM's logger that are kept to tell its release by, where no line names it."""
+
+
 class IncidentReader:
     """Fed with the blocks of one server's log, in order.
 
@@ -89,6 +93,8 @@ class IncidentReader:
     def _read_line(self, data: bytes, candidate: Candidate, earlier: bytes) -> None:
         start, end, _, literals = candidate
         line = read_line(data, candidate)
+        if line.logged and len(self.incident.sites) < SITES:
+            self.incident.sites.append(line)
         place = (data, start, end, earlier)
         if is_prompt(line.text):
             rules = self._engine.line_rules

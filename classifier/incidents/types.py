@@ -39,6 +39,8 @@ class Incident:
     """Fact rules that fired, by full id."""
     errors: list[Line] = field(default_factory=list)
     """First lines logged at ERROR or above, whatever they say."""
+    sites: list[Line] = field(default_factory=list)
+    """Lines of vLLM's logger that were read: where they were logged tells its release."""
     contexts: Contexts = field(default_factory=Contexts)
     server: str = ""
     """The container that printed it, where a log shows several servers."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...corpus.store import Corpus
@@ -17,10 +18,13 @@ from ..report.types import Diagnosis, Evidence
 from .types import Candidate
 
 if TYPE_CHECKING:
+    from ..facts.fingerprint import ReleaseRange
     from ..text_model.guess import Guess, Guesser
 
 NO_BUCKET = ("unknown", "no_failure")
 """What the text model may say that is no failure of a known kind."""
+TRACES = 12
+"""Exceptions of a start whose frames tell of its release."""
 GENERIC = "unspecified"
 """Cause of an answer that tells the bucket alone."""
 
@@ -80,7 +84,8 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
     facts = incident.facts
     said = [hit.rule.versions] if hit is not None else []
     said += [other.rule.versions for other in incident.hits if not other.quoted]
-    release, assumed = release_for(facts, filter(None, said), known.corpus.releases)
+    bound = None if bucket == "no_failure" else partial(_bound, incident)
+    release, assumed = release_for(facts, filter(None, said), known.corpus.releases, bound)
     gone = gone_from(hit.rule.versions, release) if hit is not None and hit.rule.source == "vllm" else ""
     fixes = advise(entry, facts, captures, release, gone)
     return Diagnosis(
@@ -96,6 +101,15 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
         refute=sentences(entry.refute, values),
         notes=[assumed] if assumed and any(fix.versions for fix in entry.fixes) else [],
     )
+
+
+def _bound(incident: Incident) -> ReleaseRange:
+    """Return the releases that fit where the lines of a start were logged, and where its exceptions were raised."""
+    from ..facts.fingerprint import bound_release, mark_of_frame, mark_of_line
+
+    marks = [mark_of_line(line) for line in (*incident.sites, *incident.errors)]
+    frames = [mark_of_frame(frame) for trace in incident.traces[:TRACES] for frame in trace.frames]
+    return bound_release(mark for mark in (*marks, *frames) if mark is not None)
 
 
 def evidence_for(best: Candidate, incident: Incident) -> list[Evidence]:
