@@ -34,7 +34,7 @@ _BUGS = frozenset(
     }
 )  # fmt: skip
 """Exceptions of Python itself: their words say nothing, and whoever raises them did not mean to."""
-_PASSED_ON = LazyPattern(r"^Worker failed with error ['\"](?P<inner>.+?)['\"], please check the stack trace", re.DOTALL)
+_PASSED_ON = LazyPattern(r"Worker failed with error ['\"](?P<inner>.+?)['\"], please check the stack trace", re.DOTALL)
 """How an executor passes on what a worker said."""
 _PROGRESS = LazyPattern(r'" 200|generation throughput: (?!0\.0 )\d[\d.]* tokens/s|Running: 0 reqs')
 """An answer, tokens, or nothing left to do."""
@@ -127,16 +127,17 @@ class Findings:
     @cached_property
     def message(self) -> tuple[Row, Trace | Line] | None:
         """The first of the unexplained exceptions and errors whose words alone name a bucket by the catalogue of messages."""
-        if not self.trouble:
+        troubles: list[tuple[str, Trace | Line]] = [(f"{trace.kind}: {trace.message}", trace) for trace in self.raised]
+        troubles += [(line.text, line) for line in self.errors]
+        # What an executor passes on is its worker's own message, although a rule knows the words around it.
+        passed_on = ((_PASSED_ON.search(hit.line.text), hit.line) for hit in self.wrappers)
+        troubles += [(found["inner"], line) for found, line in passed_on if found]
+        if not troubles:
             return None
         from ...corpus.messages.matching import decided
 
         matcher = self.known.corpus.messages()
-        troubles: list[Trace | Line] = [*self.raised, *self.errors]
-        for item in troubles:
-            text = f"{item.kind}: {item.message}" if isinstance(item, Trace) else item.text
-            passed_on = _PASSED_ON.search(item.message) if isinstance(item, Trace) else None
-            text = passed_on["inner"] if passed_on else text
+        for text, item in troubles:
             row = decided(matcher.find(text[:MESSAGE]))
             if row is not None:
                 return row, item
@@ -270,7 +271,7 @@ def lone_wrapper(found: Findings) -> Diagnosis | None:
     hit = found.wrapper
     if hit is None:
         return None
-    if found.known.corpus.traits(hit.rule.bucket).wrapper_rank and found.raised:
+    if found.known.corpus.traits(hit.rule.bucket).wrapper_rank and (found.raised or found.message):
         return None
     answer = answer_for(hit.rule.bucket, hit.rule.cause, policy.WRAPPER, "rule", found.known, found.incident, hit)
     answer.evidence = [evidence_of(hit, "cause")]

@@ -107,6 +107,33 @@ def test_where_a_rule_and_the_model_agree_the_rule_names_the_cause() -> None:
     assert deciders.surer_model(found) is None
 
 
+@pytest.mark.parametrize("kind", ["TypeError", "AttributeError", "KeyError", "IndexError", "AssertionError"])
+def test_an_exception_of_pythons_own_in_the_engine_is_its_bug(kind: str) -> None:
+    """Where nobody knows its words: also with its stack cut off, and with the wrapper behind it."""
+    line = f"(EngineCore_DP0 pid=77) ERROR 11-02 10:05:01 [core.py:710] {kind}: the seventh cog\n"
+    trace = f"(EngineCore_DP0 pid=77) ERROR 11-02 10:05:01 [core.py:710] Traceback (most recent call last):\n{line}"
+    for log in (START + trace, START + READY + ANSWERED + trace + DEAD):
+        answer = TRIAGE.diagnose(log)
+        assert "engine_bug" == answer.bucket
+        assert "the seventh cog" in answer.evidence[0].text
+
+
+def test_the_same_exception_of_somebodys_own_program_is_not() -> None:
+    log = 'Traceback (most recent call last):\n  File "/srv/a.py", line 3, in go\n    x()\nTypeError: the seventh cog\n'
+    assert "unknown" == TRIAGE.diagnose(START + READY + ANSWERED + log).bucket
+
+
+def test_what_an_executor_passes_on_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    from vllm_triage.corpus.messages.matching import Matcher
+    from vllm_triage.corpus.messages.row import Label, Row
+
+    row = Row("x", "the seventh cog is gone", "raise", "CogError", "x", "y", 1, "0.9.0", "",
+              Label("lora", "", "user", "start", True, "read"))  # fmt: skip
+    monkeypatch.setattr(type(TRIAGE._known.corpus), "messages", lambda self: Matcher([row]))
+    log = "RuntimeError: Worker failed with error 'the seventh cog is gone', please check the stack trace above for the root cause\n"
+    assert "lora" == TRIAGE.diagnose(f"Traceback (most recent call last):\n{log}").bucket
+
+
 def test_a_certain_rule_is_never_outvoted() -> None:
     found = findings(START + OOM, WITH_MODEL)
     assert deciders.surer_model(found) is None

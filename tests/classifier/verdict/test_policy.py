@@ -38,6 +38,9 @@ WEAK = """Traceback (most recent call last):
     x = y[3]
 IndexError: list index out of range
 """
+BUG = """(EngineCore_DP0 pid=77) ERROR 11-02 10:05:01 [core.py:710] Traceback (most recent call last):
+(EngineCore_DP0 pid=77) ERROR 11-02 10:05:01 [core.py:710] TypeError: unsupported operand type(s) for *: 'int' and 'NoneType'
+"""
 HELD: dict[str, list[tuple[Any, str]]] = {
     "STRENGTH": [({"certain": 0.1, "strong": 0.1, "weak": 0.1, "guess": 0.1}, START + OOM)],
     "ACCEPT": [(9.0, START + OOM)],
@@ -61,9 +64,10 @@ HELD: dict[str, list[tuple[Any, str]]] = {
     "SILENT_END": [(0.3, SILENT)],
     "UNEXPLAINED": [(0.9, START + STRANGE)],
     "UNEXPLAINED_AFTER_READY": [(0.9, SERVED + STRANGE)],
+    "BUG": [(0.2, START + BUG)],
     "NOTHING": [(0.3, "root:x:0:0:root:/root:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\n")],
 }
-BY_MODEL = {"GUESS", "GUESS_OVER_WEAK", "GUESS_OVER_DEATH", "MESSAGE"}
+BY_MODEL = {"GUESS", "GUESS_OF_BUG", "GUESS_OVER_WEAK", "GUESS_OVER_DEATH", "MESSAGE"}
 """Held by the tests below: they need a guess, or a row of the catalogue, that does not change when either is made anew."""
 
 
@@ -104,6 +108,7 @@ class Guessed:
     ("least", "log", "decider"),
     [
         (policy.GUESS, START + STRANGE, deciders.unexplained_trouble),
+        (policy.GUESS_OF_BUG, START + BUG, deciders.unexplained_trouble),
         (policy.GUESS_OVER_WEAK, START + WEAK, deciders.surer_model),
         (policy.GUESS_OVER_DEATH, SERVED + DEAD, deciders.surer_model),
     ],
