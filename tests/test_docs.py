@@ -9,7 +9,18 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["CONTRIBUTING.md", "README.md", "docs/architecture.md", "benchmarks/README.md"]
-FOLDERS = ("benchmarks", "classifier", "corpus", "deploy", "docs", "service", "tests", "training", "vllm_triage", r"\.ci")
+FOLDERS = (
+    "benchmarks",
+    "classifier",
+    "corpus",
+    "deploy",
+    "docs",
+    "service",
+    "tests",
+    "training",
+    "vllm_triage",
+    r"\.ci",
+)
 
 
 @pytest.mark.parametrize("page", PAGES)
