@@ -1,1 +1,1 @@
-"""Every way in: command line, and later HTTP, chat-ops, MCP."""
+"""Every way in: the command line, HTTP, chats, the web page, and a client of the service."""

@@ -96,7 +96,7 @@ def test_fixes_are_named_in_the_order_in_which_they_are_advised(row):
 
 
 def test_see_also_points_to_rows_that_are_there():
-    """«As 000.6» leads somewhere."""
+    """ "As 000.6" leads somewhere."""
     named = {number for row in rows() for number in re.findall(r"\b(00\d\.\d+)\b", row[3])}
     assert named
     assert named <= {row[0] for row in rows()}

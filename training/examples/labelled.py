@@ -174,7 +174,7 @@ def _case(entry: dict[str, Any], where: str, folder: Path) -> Case:
     if not isinstance(bucket, str) or not isinstance(text, str) or not isinstance(file, str):
         raise InputError(f"{where}: bucket, text and file must be texts")
     if not bucket and entry.get("verdict") != "wrong":
-        # Feedback may say «wrong» and not what it was.
+        # Feedback may say "wrong" and not what it was.
         raise InputError(f"{where}: no bucket")
     path = None
     if not text:

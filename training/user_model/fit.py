@@ -1,4 +1,4 @@
-"""Fits a model of a user's logs, against what stands for «none of these»."""
+"""Fits a model of a user's logs, against what stands for "none of these"."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHARE = 0.4
 STRENGTH = 30.0
 """C of the logistic regression."""
 AGAINST = 4.0
-"""Weight of all that stands for «none of these», against all own rows."""
+"""Weight of all that stands for "none of these", against all own rows."""
 MOST_TERMS = 20000
 """Terms that are kept, the commonest: the file is read at every start."""
 PLACES = 4
@@ -24,7 +24,7 @@ PLACES = 4
 
 
 def fit_user_model(rows: Sequence[OwnRow], against: Sequence[Negative]) -> UserModel:
-    """Fit on own rows against what stands for «none of these»; the same rows give the same numbers."""
+    """Fit on own rows against what stands for "none of these"; the same rows give the same numbers."""
     import numpy as np
     from sklearn.linear_model import LogisticRegression
 

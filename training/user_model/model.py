@@ -1,6 +1,6 @@
 """A fitted model of a user's logs on scikit-learn's side: its vocabulary, its weights, the scores that it gives.
 
-It knows the user's buckets and «none of these». What it leaves to «none of these» is answered as if it were not there,
+It knows the user's buckets and "none of these". What it leaves to "none of these" is answered as if it were not there,
 so it can be trained on few logs and goes on working when the shipped model changes.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 from ...classifier.text_model.user import PIECE, PIECE_VALUE
 
 REST = ""
-"""Class that stands for «none of these»: it sorts before every bucket."""
+"""Class that stands for "none of these": it sorts before every bucket."""
 MOST_THRESHOLD = 0.95
 """The highest threshold; the one of a model that was not validated yet."""
 
@@ -59,7 +59,7 @@ class UserModel:
     buckets: list[str]
     vocabulary: Vocabulary
     weights: Any
-    """A row for «none of these», then one for each bucket."""
+    """A row for "none of these", then one for each bucket."""
     intercept: Any
     temperature: float = 1.0
     threshold: float = MOST_THRESHOLD

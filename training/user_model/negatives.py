@@ -1,4 +1,4 @@
-"""What a user's model is held against, «none of these»: failures, healthy lines and other software known to the package."""
+"""What a user's model is held against, "none of these": failures, healthy lines and other software known to the package."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rows_of_rules() -> list[Row]:
 
 @dataclass(slots=True, frozen=True)
 class Negative:
-    """A row that stands for «none of these»."""
+    """A row that stands for "none of these"."""
 
     terms: tuple[str, ...]
     group: str
@@ -40,7 +40,7 @@ class Negative:
 
 
 def negatives(rows: Iterable[Row], own: Iterable[str]) -> list[Negative]:
-    """Return what stands for «none of these»: rows of all buckets but the user's own, and of no failure at all."""
+    """Return what stands for "none of these": rows of all buckets but the user's own, and of no failure at all."""
     taken = set(own)
     chosen = [row for row in rows if row.bucket not in taken]
     found = [(row, tuple(terms(row))) for row in track(chosen, "reading what it is held against")]

@@ -82,7 +82,7 @@ def own_set(cases: Sequence[Case], known: Iterable[str]) -> OwnSet:
         else:
             silent.append(case)
     if untold:
-        made.warnings.append(f"{untold} rows of feedback say «wrong» but not what it was: left out")
+        made.warnings.append(f"{untold} rows of feedback say 'wrong' but not what it was: left out")
     if silent:
         told = f"{len(silent)} logs show no failure that could be read, so nothing can be learnt from them"
         made.warnings.append(f"{told}: {_some(silent)}")

@@ -78,7 +78,7 @@ def test_a_cause_is_read_where_it_is_one(tmp_path: Path) -> None:
 
 
 def test_feedback_is_read(tmp_path: Path) -> None:
-    """Its digest is the text; «wrong» need not say what it was."""
+    """Its digest is the text; "wrong" need not say what it was."""
     file = tmp_path / "feedback.jsonl"
     row = {"id": "inc_1", "digest": "E", "stage": "weights", "release": "0.19.1", "group": "feedback/f", "bucket": "",
            "verdict": "wrong", "source": "feedback"}  # fmt: skip

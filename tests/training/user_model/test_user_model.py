@@ -192,7 +192,7 @@ def test_a_label_that_is_no_id_becomes_one() -> None:
 
 
 def test_feedback_becomes_rows(tmp_path: Path) -> None:
-    """What was right and what it really was; «wrong» alone says nothing to learn."""
+    """What was right and what it really was; "wrong" alone says nothing to learn."""
     file = tmp_path / "feedback.jsonl"
     digest = log("AcmeError", "lease lost")
     told = [("right", "lora", "a"), ("wrong", "no_gpu", "b"), ("wrong", "", "c")]
@@ -209,7 +209,7 @@ def test_feedback_becomes_rows(tmp_path: Path) -> None:
 
 
 def test_no_row_of_a_bucket_that_is_learnt_stands_against_it() -> None:
-    """Rules' examples of the same bucket are no «none of these»."""
+    """Rules' examples of the same bucket are no "none of these"."""
     rows = [Row("ValueError: rank", "lora", "a", "rule"), Row("ValueError: other", "no_gpu", "b", "rule")]
     assert [item.group for item in negatives(rows, ["lora"])] == ["b"]
 

@@ -26,16 +26,16 @@ one on logs of one's own, and how this one is built anew.
 _LIMITS = """## What to know before trusting it
 
 - What is like no failure that it knows it can only guess at: of faults that were left out as a whole, barely more than half of
-  the answers at the threshold are right («faults not trained on»), however sure they sound. The threshold keeps its precision
+  the answers at the threshold are right ("faults not trained on"), however sure they sound. The threshold keeps its precision
   for new words of known faults, which is what it is for.
 - Rows are messages and places from vLLM's sources, this project's rules and its own recorded logs, and written lines of
   other software; never logs of users. Labels come from the rules where one speaks surely, else from the module that raises
   the message: figures on held-out messages measure agreement with those labels, not with a person.
-- A rule's own examples are in the training set. «Rules silent» means that no rule is asked, not that the model has never
+- A rule's own examples are in the training set. "Rules silent" means that no rule is asked, not that the model has never
   seen a rule's words. The labelled logs were read while rules were written, so rules answer nearly all of them; the model was
   trained on none, but its features and signs were looked at beside them. Recorded logs, which it was trained on, are tested
-  with their fault left out («not trained on») or by models of earlier releases.
-- Below the threshold it says `unknown` and names the nearest buckets: «first choice» is how often the nearest is right.
+  with their fault left out ("not trained on") or by models of earlier releases.
+- Below the threshold it says `unknown` and names the nearest buckets: "first choice" is how often the nearest is right.
 - Silence, time and what follows after (hangs, slowness, recovered errors, a stop from outside) cannot be seen by it.
   It is to be asked only where the rules and the stages leave an unexplained failure. With rules silent it calls some healthy
   logs with errors in them `unknown`, which counts as an alarm above.
@@ -103,10 +103,10 @@ def _versus(item: Table) -> str:
     return versus(*item.pair(), item.against_rules).replace("\n  ", "\n- ").replace("\n- ", "\n\n- ", 1)
 
 
-_HELD = """«Right at first»: the likeliest bucket is right, whatever its probability; «answered» of the failures, at the threshold;
-«alarms»: answers on what shows no failure that could be named."""
-_TERMS = """«Accepted»: failures answered with the label or with what is as fair, interval by Wilson, 95 %. «Wrong»: answered with
-another failure. «First choice»: accepted if the model had to answer always. «Alarms»: healthy logs answered with a
+_HELD = """"Right at first": the likeliest bucket is right, whatever its probability; "answered" of the failures, at the threshold;
+"alarms": answers on what shows no failure that could be named."""
+_TERMS = """"Accepted": failures answered with the label or with what is as fair, interval by Wilson, 95 %. "Wrong": answered with
+another failure. "First choice": accepted if the model had to answer always. "Alarms": healthy logs answered with a
 failure, and logs of other software answered with a failure of vLLM's. ECE over the answers that name a failure."""
 
 

@@ -17,7 +17,7 @@ COPIES, TRACEBACKS = 3, 16
 """Rows of each written line, and of each Python package."""
 CALM_WEIGHT = 0.5
 FAIR = ("no_failure",)
-"""What is as fair as «unknown» on a log that vLLM did not write."""
+"""What is as fair as "unknown" on a log that vLLM did not write."""
 _BLANKS = {
     "n": ("3", "17", "42", "128", "901", "2048"),
     "w": ("orders", "harbor", "invoice", "worker", "session", "catalog", "metrics", "profile"),

@@ -113,7 +113,7 @@ def test_logs_of_other_software_are_the_same_each_time() -> None:
 
 
 def test_failures_of_gpus_are_kept_apart() -> None:
-    """CUDA out of memory in somebody's training is not taught as «unknown»."""
+    """CUDA out of memory in somebody's training is not taught as "unknown"."""
     border = " ".join(log.text for log in other_logs(random.Random(1), 8, border=True))
     taught = " ".join(row.text for row in other_rows(random.Random(1)))
     assert "CUDA out of memory" in border

@@ -1,0 +1,52 @@
+"""What the pages say of the tree is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = ["CONTRIBUTING.md", "README.md", "docs/architecture.md", "benchmarks/README.md"]
+FOLDERS = (
+    "benchmarks",
+    "classifier",
+    "corpus",
+    "deploy",
+    "docs",
+    "service",
+    "tests",
+    "training",
+    "vllm_triage",
+    r"\.ci",
+)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_path_of_a_page_is_there(page):
+    """A path that begins with a folder of ours; ``<…>`` and ``*`` stand for names."""
+    named = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./<>*-]+)`", (ROOT / page).read_text())
+    patterns = {name: re.sub(r"<[^>]*>", "*", name).rstrip("/") for name in named}
+
+    assert [name for name, pattern in patterns.items() if not any(ROOT.glob(pattern))] == []
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
+@pytest.mark.parametrize("folder", ["classifier", "service", "training"])
+def test_every_room_is_named(page, folder):
+    """A folder with modules, directly below the top."""
+    text = (ROOT / page).read_text()
+    rooms = sorted(initial.parent.name for initial in (ROOT / folder).glob("*/__init__.py"))
+
+    assert rooms
+    assert [room for room in rooms if not re.search(rf"`(?:{folder}/)?{room}/?`", text)] == []
+
+
+def test_the_glossary_explains_each_word_once():
+    """In about as many lines as fit on a screen."""
+    glossary = (ROOT / "docs/architecture.md").read_text().partition("## Glossary")[2]
+    words = re.findall(r"^\| ([^|]+?) \|", glossary, re.MULTILINE)[1:]
+
+    assert 20 <= len(words) <= 35
+    assert sorted({word for word in words if words.count(word) > 1}) == []
