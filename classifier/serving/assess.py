@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from statistics import median
 from typing import TypeAlias, TypeVar
 
 from . import states
+from .clock import Clock
+from .middle import median
 from .states import View
 from .types import UNTOLD, Draft, End, Records, Sample, ServingHealth, State
 
@@ -17,22 +18,26 @@ TOLD = 12
 """States that are told of one log, the longest ones."""
 
 
-def assess(records: Records, stop: int = 0, excerpt: bool = False) -> ServingHealth | None:
+def assess(records: Records | None, stop: int = 0, stamp: str = "", excerpt: bool = False) -> ServingHealth | None:
     """Return how a server did while it answered requests.
 
     Args:
-        records: What was kept of its periodic lines.
+        records: What was kept of its periodic lines; None where there were none.
         stop: Line on which it was stopped from outside; 0 where it was not. What it printed after that is not judged.
+        stamp: Its time as that line tells it; "" where it does not.
         excerpt: Whether the log is an excerpt without the server's start: its lines were chosen, so that few are enough.
 
     Returns:
         None where it printed none of these lines.
     """
+    if records is None:
+        return None
     engines = {name: _up_to(stop, samples) for name, samples in records.engines.items()}
     engines = {name: samples for name, samples in engines.items() if samples}
     found: list[State] = []
     for name, samples in engines.items():
-        view = View(samples, End(stop) if stop else _end(name, engines, records.end), excerpt, _named(name, engines))
+        end = _stopped(samples[-1], stop, stamp) if stop else _end(name, engines, records.end)
+        view = View(samples, end, excerpt, _named(name, engines))
         for look in LOOKS:
             found += look(view)
     found += states.drafts_rejected(_up_to(stop, records.drafts), excerpt)
@@ -65,6 +70,14 @@ def _end(name: str, engines: Engines, end: End) -> End:
     return End(end.line, max([end.at, *others]), end.answered)
 
 
+def _stopped(last: Sample, stop: int, stamp: str) -> End:
+    """Return the end of a log that is not judged beyond a stop."""
+    clock = Clock()
+    before, then = clock.read(last.text.partition("Avg prompt")[0].encode()), clock.read(stamp.encode())
+    told = UNTOLD not in (last.at, before, then)
+    return End(stop, last.at + max(0.0, then - before) if told else UNTOLD)
+
+
 def _summary(engines: Engines, found: list[State], lines: int) -> ServingHealth:
     samples = sorted((sample for rows in engines.values() for sample in rows), key=_line)
     busy = [sample for sample in samples if sample.running]
@@ -86,8 +99,7 @@ def _summary(engines: Engines, found: list[State], lines: int) -> ServingHealth:
 
 
 def _typical(samples: list[Sample]) -> float:
-    tokens = [sample.generation for sample in samples if sample.running]
-    return float(median(tokens)) if tokens else 0.0
+    return median(sample.generation for sample in samples if sample.running)
 
 
 def _line(sample: Sample) -> int:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from statistics import median
 
 from . import limits
+from .middle import median
 from .types import UNTOLD, Draft, End, Sample, State
 
 STALLED, PREEMPTED, REJECTED, FULL, QUEUED, SLOW = KINDS = (
@@ -77,7 +77,7 @@ def _interval(samples: Sequence[Sample]) -> float:
         for earlier, later in zip(samples[-48:], samples[-47:], strict=False)
         if UNTOLD not in (earlier.at, later.at) and later.at > earlier.at
     ]
-    return min(float(median(gaps)), limits.MINUTE) if gaps else limits.INTERVAL
+    return min(median(gaps), limits.MINUTE) if gaps else limits.INTERVAL
 
 
 # ---------------------------------------------------------------- an engine that stands still
@@ -120,7 +120,7 @@ def _standstill(view: View, first: int, last: int) -> State:
     numbers = {
         "running": float(until.running),
         "waiting": float(until.waiting),
-        "before": _typical([sample.generation for sample in samples[:first] if not sample.idle]),
+        "before": median(sample.generation for sample in samples[:first] if not sample.idle),
     }
     proof = tuple(dict.fromkeys((samples[first], until)))
     return State(STALLED, since, until, lines, seconds, current, view.engine, numbers, proof)
@@ -137,7 +137,7 @@ def _fell_silent(view: View) -> bool:
     The engine of V0 prints them itself: when it hangs there are none.
     """
     last = view.samples[-1]
-    busy = last.running > 0 and not last.idle and not view.excerpt
+    busy = last.running > 0 and not last.idle
     long = max(limits.MINUTE, limits.SILENCE * view.interval)
     return busy and not view.end.answered and view.goes_on() >= long
 
@@ -237,7 +237,7 @@ def drafts_rejected(drafts: Sequence[Draft], excerpt: bool = False) -> list[Stat
             continue
         numbers = {
             "accepted_percent": 100 * median(draft.accepted for draft in row),
-            "before_percent": 100 * _typical([draft.accepted for draft in drafts[:first]]),
+            "before_percent": 100 * median(draft.accepted for draft in drafts[:first]),
             "drafted": float(sum(told)),
         }
         current = last >= len(drafts) - 2
@@ -324,7 +324,3 @@ def _state(kind: str, view: View, first: int, last: int, numbers: dict[str, floa
     return State(
         kind, row[0], row[-1], len(row), elapsed(row[0], row[-1]), current, view.engine, {**load, **numbers}, proof
     )
-
-
-def _typical(values: list[float]) -> float:
-    return float(median(values)) if values else 0.0

@@ -25,15 +25,6 @@ import math
 from ..patterns.lazy import LazyPattern
 from .types import UNTOLD, Draft, Sample
 
-STATISTICS = b"Avg prompt throughput: "
-"""Stands in every line of an engine's statistics."""
-DRAFTS = b" metrics: "
-"""Stands in every line about speculative decoding."""
-LONGEST = 600
-"""Bytes of a line that are read from its first number on."""
-FRONT = 400
-"""Bytes before it that can be prefixes; what stands further behind is somebody's text."""
-
 _NUMBERS = LazyPattern(
     rb"Avg prompt throughput: (?P<prompt>[\d.]{1,12}|nan|inf) tokens/s, "
     rb"Avg generation throughput: (?P<generation>[\d.]{1,12}|nan|inf) tokens/s, "
@@ -54,8 +45,8 @@ def read_statistics(front: bytes, rest: bytes, line: int, at: float) -> Sample |
     """Read a line of an engine's statistics.
 
     Args:
-        front: The line before ``STATISTICS``.
-        rest: The line from there on.
+        front: The line up to its first number: prefixes and the engine's name.
+        rest: The line from ``recorder.STATISTICS`` on.
         line: Its number.
         at: Its time.
 

@@ -14,9 +14,11 @@ from ..lines.types import Line, Trace
 from ..matching.types import Hit
 from ..patterns.lazy import LazyPattern
 from ..report.types import Diagnosis, Evidence
+from ..serving.types import ServingHealth
 from . import policy
 from .answer import GENERIC, Known, answer_for, answer_of_guess, chain_of, evidence_for, evidence_of, line_evidence
 from .case import LOUD, Case
+from .serving import at_work, health_of
 from .types import Candidate
 from .weigh import weigh
 
@@ -89,6 +91,11 @@ class Findings:
     def errors(self) -> list[Line]:
         """Lines logged as errors that no rule explains, and that were not overcome."""
         return [line for line in self.case.unexplained_errors() if not self._overcome(line.number)]
+
+    @cached_property
+    def health(self) -> ServingHealth | None:
+        """How the server did while it answered requests."""
+        return health_of(self.case)
 
     @property
     def trouble(self) -> bool:
@@ -311,6 +318,7 @@ def no_failure(found: Findings) -> Diagnosis:
 DECIDERS: tuple[Callable[[Findings], Diagnosis | None], ...] = (
     other_software,
     model_alone,
+    at_work,
     surer_model,
     best_cause,
     lone_wrapper,
