@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from ..patterns.lazy import LazyPattern
 from .types import UNTOLD
 
@@ -32,14 +30,11 @@ class Clock:
 
     def read(self, text: bytes) -> float:
         """Return the last stamp in ``text`` in seconds; ``UNTOLD`` where it bears none of this clock's kind."""
-        found = None
-        for found in STAMP.finditer(text):  # noqa: B007 - the last one is wanted
-            pass
-        return UNTOLD if found is None else self._seconds(found)
+        found = STAMP.findall(text)
+        return self._seconds(*found[-1]) if found else UNTOLD
 
-    def _seconds(self, found: re.Match[bytes]) -> float:
-        month, day, hour, minute, second = found.groups()
-        dated = month is not None and 1 <= int(month) <= 12
+    def _seconds(self, month: bytes, day: bytes, hour: bytes, minute: bytes, second: bytes) -> float:
+        dated = bool(month) and 1 <= int(month) <= 12
         if self._now == UNTOLD:
             self._dated = dated
         elif dated != self._dated:

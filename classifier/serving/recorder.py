@@ -26,8 +26,10 @@ WHOLE = 2 << 20
 """Bytes of a start that are looked through whole."""
 WHOLE_OF_LOG = 16 << 20
 """The same for all starts of a log together: a crash loop has thousands."""
-STRETCH = 1 << 16
+STRETCH = 1 << 13
 """Bytes of each further block that are looked through."""
+AFTER = 1200
+"""Bytes after a line of statistics within which the one about speculative decoding stands, if there is one."""
 
 
 class Recorder:
@@ -37,7 +39,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self._notes: Notes | None = None
-        self._seen = {STATISTICS: 0, DRAFTS: 0}
+        self._seen = 0
         self._blocks: list[tuple[bytes, int]] = []
         self._read = self._read_before = 0
 
@@ -63,29 +65,38 @@ class Recorder:
         """Read the end of the log, which is line ``last``, and return what belongs to the last start."""
         for data, number in self._blocks:
             self._look(data, number, len(data))
+        if self._notes is None and DRAFTS in tail.data:
+            # Somebody's excerpt of the lines about speculative decoding alone.
+            self._only_drafts(tail.data, tail.number)
         return self._notes.finish(tail, last) if self._notes is not None else None
 
     def _look(self, data: bytes, number: int, until: int) -> None:
-        """Read the periodic lines that begin before ``until`` and were not read yet."""
-        for words in (STATISTICS, DRAFTS):
-            at = data.find(words, 0, until)
-            counted, line = 0, number
-            while at >= 0:
-                line += data.count(b"\n", counted, at)
-                counted = at
-                end = data.find(b"\n", at, at + LONGEST)
-                end = at + LONGEST if end < 0 else end
-                if line > self._seen[words]:
-                    self._seen[words] = line
-                    self._note(words, data, at, end, line)
-                at = data.find(words, end, until)
+        """Note the lines of statistics that begin before ``until`` and were not seen yet, with the drafts' after them."""
+        at = data.find(STATISTICS, 0, until)
+        counted, line = 0, number
+        while at >= 0:
+            line += data.count(b"\n", counted, at)
+            counted = at
+            end = data.find(b"\n", at, at + LONGEST)
+            end = at + LONGEST if end < 0 else end
+            if line > self._seen:
+                self._seen = line
+                notes = self._open()
+                notes.statistics(data, at, end, line)
+                spoken = data.find(DRAFTS, end, end + AFTER)
+                if spoken >= 0:
+                    notes.draft(data, spoken, line + data.count(b"\n", at, spoken))
+            at = data.find(STATISTICS, end, until)
 
-    def _note(self, words: bytes, data: bytes, at: int, end: int, line: int) -> None:
+    def _only_drafts(self, data: bytes, number: int) -> None:
+        at = data.find(DRAFTS)
+        while at >= 0:
+            self._open().draft(data, at, number + data.count(b"\n", 0, at))
+            at = data.find(DRAFTS, at + 1)
+
+    def _open(self) -> Notes:
         if self._notes is None:
             from .notes import Notes
 
             self._notes = Notes()
-        if words == DRAFTS:
-            self._notes.draft(data, at, end, line)
-        else:
-            self._notes.statistics(data, at, end, line)
+        return self._notes

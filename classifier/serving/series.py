@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Generic, TypeVar
 
-FIRST = 48
-MIDDLE = 96
-LAST = 96
-"""Readings kept of the beginning, of the middle and of the end: at ten seconds each, eight and sixteen minutes whole."""
+FIRST = 24
+MIDDLE = 48
+LAST = 64
+"""Readings kept of the beginning, of the middle and of the end: at ten seconds each, four and ten minutes whole."""
 
 T = TypeVar("T")
 

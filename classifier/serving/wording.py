@@ -33,21 +33,19 @@ _NUMBERS = LazyPattern(
 )
 _PREEMPTIONS = LazyPattern(rb" Preemptions: (\d{1,7})")
 _USAGE = LazyPattern(rb"[A-Z]{2,8} KV cache usage: ([\d.]{1,8})%")
-_ENGINE = LazyPattern(rb"(?:Engine (?P<index>\d{1,5})|(?P<count>\d{1,5}) Engines Aggregated): $")
-_PROCESS = LazyPattern(rb"pid=(\d{1,9})")
 _DRAFT = LazyPattern(
     rb"(?:SpecDecoding|Speculative) metrics: .{0,400}?Draft acceptance rate: (?P<rate>[\d.]{1,8}|nan)(?P<percent>%?)"
 )
 _DRAFTED = LazyPattern(rb"(?:Drafted: |Number of draft tokens(?: tokens)?: )(\d{1,12})")
 
 
-def read_statistics(front: bytes, rest: bytes, line: int, at: float) -> Sample | None:
+def read_statistics(line: int, front: bytes, rest: bytes, at: float) -> Sample | None:
     """Read a line of an engine's statistics.
 
     Args:
-        front: The line up to its first number: prefixes and the engine's name.
-        rest: The line from ``recorder.STATISTICS`` on.
         line: Its number.
+        front: What stands before its own words: prefixes and the engine's name.
+        rest: The line from ``recorder.STATISTICS`` on.
         at: Its time.
 
     Returns:
@@ -81,14 +79,6 @@ def read_draft(text: bytes, line: int, at: float) -> Draft | None:
     count = int(drafted[1]) if drafted else int(UNTOLD)
     rate = _number(found["rate"]) / (100 if found["percent"] else 1)
     return Draft(line, at, rate, count, text.decode("utf-8", "replace").rstrip()) if count else None
-
-
-def engine_of(front: bytes) -> tuple[str, str]:
-    """Return which engine a line is about, and the process that printed it; "" where it does not tell."""
-    engine = _ENGINE.search(front)
-    process = _PROCESS.search(front)
-    name = (engine["index"] or engine["count"] + b" engines").decode() if engine else ""
-    return name, process[1].decode() if process else ""
 
 
 def _usage(text: bytes) -> float:
