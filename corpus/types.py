@@ -162,7 +162,7 @@ class Cause:
     """The rules that stand within it; ``Bucket.rules`` has these as well."""
     fixes: tuple[Fix, ...] = ()
     concluded: bool = False
-    """Whether the engine concludes it from how far the log got, without a rule."""
+    """Whether the engine concludes it from how far the log got, or how the server did then, without a rule."""
     ends_silently_in: Stage | Literal[""] = ""
     """The stage in which a log that simply stops is answered with it."""
     line: int = field(default=0, init=False)
@@ -175,8 +175,6 @@ class Traits:
 
     waits: bool = False
     """Whether its symptoms say that something waits: over as soon as requests are answered again."""
-    burst_below: int = 0
-    """Waiting requests below which its weak rules tell of a burst in the life of a healthy server."""
     strangers_below: int = 0
     """How often its symptoms must be said at a server that came up to be more than probes and strangers' requests."""
     wrapper_rank: int = 0

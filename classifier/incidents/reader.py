@@ -12,6 +12,7 @@ from ..lines.types import Line, Trace
 from ..matching.engine import Engine
 from ..matching.match import match_line
 from ..matching.types import Hit
+from ..serving.recorder import Recorder
 from .builder import IncidentBuilder, Place
 from .candidates import Candidate, Literals, candidates, is_prompt, read_line
 from .effort import Effort
@@ -48,6 +49,7 @@ class IncidentReader:
         self._engine = engine
         self._builder = IncidentBuilder(1)
         self._effort = Effort(engine)
+        self._recorder = Recorder()
         self._ahead: list[tuple[Rule, Line, Captures]] = []
 
     @property
@@ -83,6 +85,7 @@ class IncidentReader:
             earlier: The end of the log before it.
         """
         self.incident.contexts.extend(data)
+        self._recorder.read(data, number)
         found = self._effort.scanner.find(data)
         for candidate in candidates(data, number, found, self._engine.scanner, self):
             # In a log that servers share, a line without anything is another's: an own one bears the container's name.
@@ -149,6 +152,7 @@ class IncidentReader:
 
     def _start_anew(self, number: int) -> None:
         """Close the start that was read so far: the next one begins on line ``number``."""
+        self.incident.serving = self._recorder.cut(number - 1)
         self._close(number - 1)
         self._builder = IncidentBuilder(number)
         self._effort = Effort(self._engine)
@@ -166,6 +170,7 @@ class IncidentReader:
     def finish(self, tail: Tail, last: int) -> list[Incident]:
         """Read the end of the log, which is line ``last``, and return all incidents."""
         self._last_of_frequent(tail)
+        self.incident.serving = self._recorder.finish(tail, last)
         for rule, line, captures in self._ahead:
             # No start followed: the log is not in order, or names its command at the end.
             note(self._builder.book, rule, line, captures)

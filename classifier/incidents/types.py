@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ..facts.types import Facts
 from ..lines.context import Contexts
 from ..lines.types import Line, Trace
 from ..matching.types import Hit
+
+if TYPE_CHECKING:
+    from ..serving.types import Records
 
 # Compared by identity and never matched on: what dataclass need not generate makes the command start faster.
 
@@ -50,5 +54,7 @@ class Incident:
     """The other engine whose log it is (SGLang, llama.cpp …); "" for vLLM's."""
     source_text: bool = False
     """Whether it is a program or a configuration, no log: marks in it were never printed."""
+    serving: Records | None = None
+    """What is kept of the lines that it printed periodically while it answered requests."""
     tail: list[Line] = field(default_factory=list)
     """The server's last lines, where it is not the first one of its log."""

@@ -15,9 +15,11 @@ from ..lines.types import Line, Trace
 from ..matching.types import Hit
 from ..patterns.lazy import LazyPattern
 from ..report.types import Diagnosis, Evidence
+from ..serving.types import ServingHealth
 from . import policy
 from .answer import GENERIC, Known, answer_for, answer_of_guess, chain_of, evidence_for, evidence_of, line_evidence
 from .case import LOUD, Case, depth
+from .serving import at_work, health_of
 from .types import Candidate
 from .weigh import weigh
 
@@ -112,6 +114,11 @@ class Findings:
             if ours or (not trace.frames and (depth(trace.process) or trace.level)):
                 return trace
         return None
+
+    @cached_property
+    def health(self) -> ServingHealth | None:
+        """How the server did while it answered requests."""
+        return health_of(self.case)
 
     @property
     def trouble(self) -> bool:
@@ -342,6 +349,7 @@ def no_failure(found: Findings) -> Diagnosis:
 DECIDERS: tuple[Callable[[Findings], Diagnosis | None], ...] = (
     other_software,
     model_alone,
+    at_work,
     surer_model,
     best_cause,
     lone_wrapper,

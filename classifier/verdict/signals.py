@@ -45,15 +45,6 @@ def quoted(case: Case, hit: Hit) -> Signal | None:  # noqa: ARG001
     return Signal(policy.QUOTED, "stands in source code that a traceback shows") if hit.quoted else None
 
 
-def burst(case: Case, hit: Hit) -> Signal | None:
-    """A queue that a server at work can have for a moment."""
-    if not case.ready or hit.rule.strength != "weak":
-        return None
-    if int(hit.captures.get("waiting", 0)) < case.traits(hit.rule.bucket).burst_below:
-        return Signal(policy.BURST, "a burst in the life of a healthy server looks the same")
-    return None
-
-
 def quiet(case: Case, hit: Hit) -> Signal | None:  # noqa: ARG001
     """Said at a level at which a process goes on."""
     level = hit.line.level
@@ -69,7 +60,7 @@ def one_request(case: Case, hit: Hit) -> Signal | None:
     return Signal(policy.REQUEST, "concerns one request")
 
 
-SIGNALS = (asks_for_more, outdone, words_and_place, quoted, quiet, burst, one_request)
+SIGNALS = (asks_for_more, outdone, words_and_place, quoted, quiet, one_request)
 """All reasons that have points, in the order in which they are told."""
 
 

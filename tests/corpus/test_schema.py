@@ -57,7 +57,7 @@ def test_a_good_file_is_read():
         ("title", None, "missing title"),
         ("colour", "red", "unknown key 'colour'"),
         ("waits", 1, "waits must be true or false"),
-        ("burst_below", True, "burst_below must be a whole number"),
+        ("strangers_below", True, "strangers_below must be a whole number"),
         ("yields", "much", "yields must be a number"),
         ("yields", 1.5, "yields must be from 0 to 1"),
         ("side", "both", "side must be one of"),

@@ -225,7 +225,6 @@ def test_what_is_peculiar_to_a_bucket_is_known_without_its_words(folder):
 
     assert corpus.problems == []
     assert [True, False] == [corpus.traits(name).waits for name in ("acme_plugin", "kv_cache_oom")]
-    assert 100 == corpus.traits("performance_degradation").burst_below
     assert (False, "server", 0.0) == (corpus.traits("x").waits, corpus.traits("x").side, corpus.traits("x").yields)
     assert 1.0 == shipped_traits()["engine_dead"].yields == corpus.bucket("engine_dead").yields
 

@@ -50,4 +50,4 @@ def test_a_worker_stands_deeper_than_an_engine_and_that_deeper_than_the_server()
 
 def test_buckets_are_usual_where_nobody_says_otherwise() -> None:
     case = Case(findings(START).incident)
-    assert (False, 0) == (case.traits("nccl_hang").waits, case.traits("performance_degradation").burst_below)
+    assert (False, 0) == (case.traits("nccl_hang").waits, case.traits("engine_dead").wrapper_rank)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.classifier.verdict.logs import ANSWERED, DEAD, OOM, READY, START, STRANGE, TRIAGE, WITH_MODEL, findings
-from tests.classifier.verdict.test_signals import DRIVER, QUEUE, TOO_LONG
+from tests.classifier.verdict.test_signals import DRIVER, TOO_LONG
+from vllm_triage.classifier.serving.states import FULL, STALLED
 from vllm_triage.classifier.testing import corpus_files
 from vllm_triage.classifier.verdict import deciders, policy
+from vllm_triage.classifier.verdict.serving import confidence
 from vllm_triage.corpus.compiler import read_bucket
 
 
@@ -51,13 +54,12 @@ HELD: dict[str, list[tuple[Any, str]]] = {
     "QUOTED": [(0.0, QUOTED)],
     "QUIET": [(-9.0, START + DRIVER.format("WARNING"))],
     "QUIET_LEAD": [(0.0, START + DRIVER.format("WARNING") + PORT)],
-    "BURST": [(0.0, SERVED + QUEUE.format(3))],
     "REQUEST_WHILE_DYING": [(9.0, START + TOO_LONG + OOM + DEAD)],
     "REQUEST": [(9.0, SERVED + TOO_LONG + OOM)],
     "CONFIDENCE": [({"certain": 0.5, "strong": 0.5, "weak": 0.5, "guess": 0.5}, START + OOM)],
     "QUOTED_LESS": [(0.0, QUOTED)],
     "THIN_BELOW": [(9.0, START + OOM)],
-    "THIN_LESS": [(0.4, SERVED + QUEUE.format(500))],
+    "THIN_LESS": [(0.4, example("client_connection/unauthorized-client"))],
     "CLOSE": [(90.0, START + CACHE + PORT)],
     "CLOSE_LESS": [(0.0, example("compile_failure/compile-innermost"))],
     "WRAPPER": [(0.3, START + READY + DEAD)],
@@ -85,7 +87,27 @@ def test_a_number_moves_an_answer(name: str, value: object, log: str, monkeypatc
 
 def test_every_number_is_held() -> None:
     numbers = {name for name in vars(policy) if name.isupper()}
-    assert numbers == set(HELD) | BY_MODEL
+    assert numbers == set(HELD) | set(AT_WORK) | BY_MODEL
+
+
+AT_WORK: dict[str, tuple[float, str, float, int]] = {
+    "WATCHED": (9e9, STALLED, 61.0, 2),
+    "WATCHED_LINES": (99, FULL, 1.0, 12),
+    "STALLED": (0.5, STALLED, 1.0, 3),
+    "STALLED_BRIEFLY": (0.5, STALLED, 1.0, 1),
+    "DEGRADED": (0.5, FULL, 61.0, 2),
+    "DEGRADED_BRIEFLY": (0.5, FULL, 1.0, 2),
+}
+"""Number, another value for it, and a state of a server at work (kind, seconds, lines) that has another confidence then."""
+
+
+@pytest.mark.parametrize("name", AT_WORK)
+def test_a_number_moves_how_sure_a_state_is(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    value, kind, seconds, lines = AT_WORK[name]
+    state: Any = SimpleNamespace(kind=kind, seconds=seconds, lines=lines)
+    before = confidence(state)
+    monkeypatch.setattr(policy, name, value)
+    assert before != confidence(state)
 
 
 class Guessed:

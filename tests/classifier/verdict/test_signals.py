@@ -29,12 +29,6 @@ def test_what_was_said_quietly_goes_behind_the_same_said_as_an_error() -> None:
     assert set() == told(findings(START + DRIVER.format("ERROR")), "driver_too_old", signals.quiet)
 
 
-@pytest.mark.parametrize(("waiting", "points"), [(3, {policy.BURST}), (500, set())])
-def test_a_short_queue_is_a_burst_and_a_long_one_is_not(waiting: int, points: set[float]) -> None:
-    found = findings(START + READY + ANSWERED + QUEUE.format(waiting))
-    assert points == told(found, "performance_degradation", signals.burst)
-
-
 def test_what_concerns_one_request_goes_behind_and_further_while_the_engine_dies() -> None:
     alone = findings(START + READY + TOO_LONG)
     dying = findings(START + TOO_LONG + DEAD)
