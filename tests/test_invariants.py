@@ -1,0 +1,167 @@
+"""What must hold whatever the log: nothing unexplained is healthy, and what was survived is not the cause.
+
+Failures are generated and put into every recorded healthy log; the matching line of every rule is planted, at the levels at
+which a process says what it can live with, into healthy starts and before fatal errors.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from vllm_triage.classifier.api import Triage
+from vllm_triage.classifier.testing import corpus_files, read_incidents
+from vllm_triage.classifier.verdict.case import Case
+from vllm_triage.corpus.compiler import read_bucket
+
+RECORDED = Path(__file__).parent.parent / "corpus" / "logs" / "recorded"
+TRIAGE = Triage(engine="rules")
+PER_RELEASE = 3
+PREFIX = re.compile(
+    r"^(?:\([\w =]+\) )?(?:INFO|WARNING|ERROR|CRITICAL|DEBUG) \d\d-\d\d \d\d:\d\d:\d\d (?:\[[^\]]*\] |[\w.]+:\d+\] )"
+)
+ENGINE = "(EngineCore_DP0 pid=77) ERROR 11-21 12:00:01 [core.py:845] "
+KINDS = ("FrobError", "TypeError", "KeyError", "acme.errors.CogError", "RuntimeError", "ValueError", "OSError")
+WORDS = ("the seventh cog is gone", "'cog'", "widget 7 turned 12 times", "no marble left in drawer", "42")
+
+
+@cache
+def rows() -> list[dict[str, str]]:
+    with (RECORDED / "index.jsonl").open(encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+@cache
+def text_of(file: str) -> str:
+    return (RECORDED / file).read_text(encoding="utf-8", errors="replace")
+
+
+def healthy() -> list[str]:
+    """Return healthy logs of every release, the shortest of each: what is tested does not depend on their length."""
+    files = [row["file"] for row in rows() if row["bucket"] == "no_failure" and "healthy" in row["fault"]]
+    by_release: dict[str, list[str]] = {}
+    for file in sorted(files, key=lambda name: len(text_of(name))):
+        by_release.setdefault(file.partition("/")[0], []).append(file)
+    return [file for found in by_release.values() for file in found[:PER_RELEASE]]
+
+
+def failing() -> list[str]:
+    """Return a sample of the failing logs, short ones."""
+    files = [row["file"] for row in rows() if row["bucket"] not in ("no_failure", "unknown")]
+    return sorted(files, key=lambda name: len(text_of(name)))[:120:2]
+
+
+def failures(seed: random.Random) -> Iterator[tuple[str, str]]:
+    """Yield made-up failures, each with its kind: exceptions, errors, aborts and exit codes that nobody knows."""
+    kind, words, name = seed.choice(KINDS), seed.choice(WORDS), f"mod{seed.randrange(99)}"
+    frames = [
+        f'  File "/opt/plug/{name}/part{at}.py", line {seed.randrange(1, 900)}, in turn\n    self.turn()\n'
+        for at in range(3)
+    ]
+    trace = f"Traceback (most recent call last):\n{''.join(frames)}{kind}: {words}\n"
+    yield "a traceback of the engine", "".join(ENGINE + line for line in trace.splitlines(keepends=True))
+    yield "a bare traceback", trace
+    yield "an error line", f"(APIServer pid=5) ERROR 11-21 12:00:01 [serving.py:33] {kind}: {words}\n"
+    yield "an error in words", f"ERROR 11-21 12:00:01 [serving.py:33] {name} gave up, {words}\n"
+    yield (
+        "a critical line",
+        f"(APIServer pid=5) CRITICAL 11-21 12:00:01 [launcher.py:99] {name} watchdog: {words}, terminating\n",
+    )
+    yield (
+        "an abort",
+        f"terminate called after throwing an instance of '{name}::error'\n  what():  {words}\nAborted (core dumped)\n",
+    )
+    yield "an exit code", f"vllm exited with code {seed.choice((1, 2, 3, 7, 42))}\n"
+
+
+SHUTDOWN = "INFO:     Shutting down\nINFO:     Application shutdown complete.\nINFO:     Finished server process [1]\n"
+LATE = ("a critical line", "a traceback of the engine", "an error line")
+
+
+def life(file: str) -> str:
+    """Return a healthy log up to where it was stopped from outside."""
+    text = text_of(file)
+    stop = Case(read_incidents(text)[-1]).stop
+    return "".join(text.splitlines(keepends=True)[: stop - 1 if stop else None])
+
+
+@pytest.mark.parametrize("file", healthy())
+def test_a_failure_that_nobody_knows_is_noticed_in_a_healthy_log(file: str) -> None:
+    """As the last thing that it says, and where a shutdown follows."""
+    seed = random.Random(file)
+    text = life(file)
+    logs = [
+        (name, failure + end) for name, failure in failures(seed) for end in (("", SHUTDOWN) if name in LATE else ("",))
+    ]
+    silent = [(name, more) for name, more in logs if TRIAGE.diagnose(text + more).bucket == "no_failure"]
+    assert [] == silent
+
+
+@pytest.mark.parametrize("file", healthy())
+def test_a_healthy_log_raises_no_alarm(file: str) -> None:
+    assert "no_failure" == TRIAGE.diagnose(text_of(file)).bucket
+
+
+@cache
+def sayings() -> list[tuple[str, str]]:
+    """Return for every rule that may decide its id, and the line of its first example without a prefix."""
+    found = []
+    for path in corpus_files():
+        for rule in read_bucket(path).rules:
+            if rule.role in ("cause", "symptom") and rule.match:
+                lines = rule.match[0].strip("\n").split("\n")
+                found.append((rule.id, PREFIX.sub("", lines[-1]).strip()))
+    return found
+
+
+@pytest.mark.parametrize("level", ["INFO", "WARNING"])
+def test_what_a_start_survived_fails_no_healthy_server(level: str) -> None:
+    """The line of every rule, said quietly before the server came up."""
+    seed = random.Random(level)
+    logs = []
+    for file in healthy():
+        case = Case(read_incidents(text_of(file))[-1])
+        if case.ready:
+            marks = [
+                line
+                for stage, line in case.stages.items()
+                if stage in ("config", "engine_init", "weights") and line < case.ready
+            ]
+            logs.append((text_of(file).split("\n"), marks or [case.ready - 1]))
+    alarms = []
+    for rule, words in sayings():
+        lines, marks = seed.choice(logs)
+        at = seed.choice(marks)
+        planted = [*lines[:at], f"{level} 11-21 12:00:01 [core.py:708] {words}", *lines[at:]]
+        answer = TRIAGE.diagnose("\n".join(planted))
+        if answer.failed:
+            alarms.append((rule, answer.cause))
+    assert [] == alarms
+
+
+@pytest.mark.parametrize("level", ["INFO", "WARNING"])
+def test_what_was_said_quietly_before_a_fatal_error_leaves_the_verdict_as_it_was(level: str) -> None:
+    """Where an error names the cause: of a death without a cause, or a server that was slow, a warning may well be the cause."""
+    seed = random.Random(level)
+    logs = []
+    for file in failing():
+        answer = TRIAGE.diagnose(text_of(file))
+        loud = answer.evidence and answer.confidence > 0.9 and answer.decided_by == "rule"
+        if loud and answer.bucket not in ("performance_degradation", "mqllmengine_stall", "nccl_hang"):
+            logs.append((text_of(file).split("\n"), answer.bucket, min(item.line for item in answer.evidence)))
+    moved = []
+    for rule, words in sayings():
+        lines, bucket, line = seed.choice(logs)
+        at = max(0, line - 1 - seed.randint(1, 8))
+        planted = [*lines[:at], f"{level} 11-21 12:00:01 [core.py:708] {words}", *lines[at:]]
+        answer = TRIAGE.diagnose("\n".join(planted))
+        if answer.bucket != bucket:
+            moved.append((rule, bucket, answer.cause))
+    # A line that a rule takes for the start of another server begins a new incident, which is another question.
+    assert len(moved) <= 0.01 * len(sayings()), moved
