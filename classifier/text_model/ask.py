@@ -1,6 +1,6 @@
 """The text model: guesses a bucket from words and places where no rule speaks, and says how sure it is.
 
-A linear model, trained by ``training/model`` with scikit-learn and read here from a compact file by plain Python. A log
+A linear model, trained by ``training/text_model`` with scikit-learn and read here from a compact file by plain Python. A log
 is taken apart into units (an exception, or a logged error); each is scored by itself, then they are weighed together.
 """
 

@@ -101,7 +101,7 @@ def export(connection: Connection, after: int) -> list[tuple[int, dict[str, Any]
 def row(report: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
     """Return what training needs of a report: the lines that it shows, in the order of the log, masked as they are there.
 
-    ``digest`` reads as a piece of log (``Row.text`` of training/model), ``stage`` is how far the start got, ``group`` keeps
+    ``digest`` reads as a piece of log (``Row.text`` of training/examples), ``stage`` is how far the start got, ``group`` keeps
     occurrences of one failure on one side of a split, ``release`` is the vLLM release.
     """
     lines: dict[int, str] = {}
