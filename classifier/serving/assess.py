@@ -8,6 +8,7 @@ from typing import TypeAlias, TypeVar
 from . import states
 from .clock import Clock
 from .middle import median
+from .recorder import STATISTICS
 from .states import View
 from .types import UNTOLD, Draft, End, Records, Sample, ServingHealth, State
 
@@ -73,7 +74,7 @@ def _end(name: str, engines: Engines, end: End) -> End:
 def _stopped(last: Sample, stop: int, stamp: str) -> End:
     """Return the end of a log that is not judged beyond a stop."""
     clock = Clock()
-    before, then = clock.read(last.text.partition("Avg prompt")[0].encode()), clock.read(stamp.encode())
+    before, then = clock.read(last.raw.partition(STATISTICS)[0]), clock.read(stamp.encode())
     told = UNTOLD not in (last.at, before, then)
     return End(stop, last.at + max(0.0, then - before) if told else UNTOLD)
 

@@ -1,4 +1,4 @@
-"""The median: what is normal in a log, whatever its outliers."""
+"""Median and quartile: what is normal in a log, whatever its outliers."""
 
 from __future__ import annotations
 
@@ -15,3 +15,9 @@ def median(values: Iterable[float]) -> float:
     if not ordered:
         return 0.0
     return float(ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2)
+
+
+def upper_quartile(values: Iterable[float]) -> float:
+    """Return the value that a quarter of ``values`` are above; 0 where there are none."""
+    ordered = sorted(values)
+    return float(ordered[len(ordered) * 3 // 4]) if ordered else 0.0

@@ -59,6 +59,8 @@ class Notes:
 
     def draft(self, data: bytes, at: int, line: int) -> None:
         """Note a line that may be about speculative decoding, and holds ``at``."""
+        if self._drafts and line <= self._drafts.last.line:
+            return
         start = _start(data, at)
         end = data.find(b"\n", at, at + LONGEST)
         if start >= 0:

@@ -46,7 +46,7 @@ class Series(Generic[T]):
         self._skipped = 0
         self._middle.append(reading)
         if len(self._middle) > MIDDLE:
-            self._middle = self._middle[1::2]
+            self._middle = self._middle[::2]
             self._step *= 2
 
     def __iter__(self) -> Iterator[T]:

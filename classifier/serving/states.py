@@ -9,13 +9,17 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from . import limits
-from .middle import median
+from .middle import median, upper_quartile
 from .types import UNTOLD, Draft, End, Sample, State
 
 STALLED, PREEMPTED, REJECTED, FULL, QUEUED, SLOW = KINDS = (
     "stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down",
 )  # fmt: skip
 """From what matters most: an engine that stands still answers nobody, a slow one answers late."""
+
+
+LATELY = 48
+"""Last lines by which it is told how often they are printed."""
 
 
 class View:
@@ -74,7 +78,7 @@ def runs(flags: Sequence[bool], lapse: int = 0) -> list[tuple[int, int]]:
 def _interval(samples: Sequence[Sample]) -> float:
     gaps = [
         later.at - earlier.at
-        for earlier, later in zip(samples[-48:], samples[-47:], strict=False)
+        for earlier, later in pairwise(samples[-LATELY:])
         if UNTOLD not in (earlier.at, later.at) and later.at > earlier.at
     ]
     return min(median(gaps), limits.MINUTE) if gaps else limits.INTERVAL
@@ -194,8 +198,10 @@ def queued(view: View) -> list[State]:
         if 0 < state.numbers["drain"] < limits.DRAIN and not view.excerpt:
             continue
         found.append(state)
-    if not any(state.current for state in found) and _creeps(samples):
-        found.append(_state(QUEUED, view, _creeps(samples), last, _queue_numbers(samples[_creeps(samples) :]), lapse=0))
+    creeping = _creeps(samples)
+    if creeping and not any(state.current for state in found):
+        first = len(samples) - creeping
+        found.append(_state(QUEUED, view, first, last, _queue_numbers(samples[first:]), lapse=0))
     return found
 
 
@@ -208,13 +214,13 @@ def _is_huge(sample: Sample) -> bool:
 
 
 def _creeps(samples: Sequence[Sample]) -> int:
-    """Return the index from which on a short queue has only become longer, up to the end; 0 where it has not."""
+    """Return over how many lines, up to the last, a short queue has only become longer; 0 where it has not, or not by much."""
     first = len(samples) - 1
     while first > 0 and 0 < samples[first - 1].waiting <= samples[first].waiting:
         first -= 1
-    waiting = samples[-1].waiting
-    long = len(samples) - first >= limits.CREEPING_LINES and waiting >= limits.CREEPING
-    return first if long and waiting >= 2 * max(samples[first].waiting, samples[-1].running) else 0
+    lines, waiting = len(samples) - first, samples[-1].waiting
+    longer = waiting >= 2 * max(samples[first].waiting, samples[-1].running)
+    return lines if lines >= limits.CREEPING_LINES and waiting >= limits.CREEPING and longer else 0
 
 
 def _queue_numbers(row: Sequence[Sample]) -> dict[str, float]:
@@ -271,7 +277,7 @@ def slowed_down(view: View) -> list[State]:
     ]
     if len(before) < limits.NORMAL:
         return []
-    normal = median(_speed(sample) for sample in before)
+    normal = upper_quartile(_speed(sample) for sample in before)  # it may have been slow for most of the log
     row = [samples[index] for index in latest]
     if max(_speed(sample) for sample in row) > limits.SLOWER * normal or not _comparable(row, before):
         return []

@@ -30,8 +30,13 @@ class Sample(NamedTuple):
     """Preemptions since the line before, where the release counts them."""
     usage: float
     """Per cent of the KV cache that is taken; ``UNTOLD`` where the line does not say."""
-    text: str
+    raw: bytes
     """The line as it stands in the log."""
+
+    @property
+    def text(self) -> str:
+        """The same, readable."""
+        return self.raw.decode("utf-8", "replace").rstrip()
 
     @property
     def idle(self) -> bool:
@@ -54,7 +59,12 @@ class Draft(NamedTuple):
     """Share of the drafted tokens that were accepted, 0 to 1."""
     drafted: int
     """Tokens drafted since the line before; ``UNTOLD`` where the release does not say."""
-    text: str
+    raw: bytes
+
+    @property
+    def text(self) -> str:
+        """The line as it stands in the log."""
+        return self.raw.decode("utf-8", "replace").rstrip()
 
 
 @dataclass(slots=True, eq=False, repr=False, match_args=False)

@@ -66,7 +66,7 @@ def read_statistics(line: int, front: bytes, rest: bytes, at: float) -> Sample |
         int(found["swapped"] or 0),
         int(preempted[1]) if preempted else 0,
         _usage(after),
-        (front + rest).decode("utf-8", "replace").rstrip(),
+        front + rest,
     )
 
 
@@ -78,7 +78,7 @@ def read_draft(text: bytes, line: int, at: float) -> Draft | None:
     drafted = _DRAFTED.search(text, found.start())
     count = int(drafted[1]) if drafted else int(UNTOLD)
     rate = _number(found["rate"]) / (100 if found["percent"] else 1)
-    return Draft(line, at, rate, count, text.decode("utf-8", "replace").rstrip()) if count else None
+    return Draft(line, at, rate, count, text) if count else None
 
 
 def _usage(text: bytes) -> float:
