@@ -21,7 +21,7 @@ from .schema import CorpusError, parse_text
 from .store import FORMAT, Expressions, Index, regex_build
 from .types import EXPRESSIONS, Bucket, Cause, Fix, Rule, Traits
 
-NOT_COMPILED = ("note", "match", "reject")
+NOT_COMPILED = ("note", "match", "reject", "overlaps")
 """Keys of a rule that only its file holds."""
 _RULE = tuple(item.name for item in fields(Rule) if item.init and item.name not in NOT_COMPILED)
 _USUAL = Traits()
