@@ -6,7 +6,7 @@ from typing import Any
 
 import regex
 
-from vllm_triage.corpus.literals import op, parse
+from vllm_triage.corpus.expression_tree import op, parser
 
 MOST = 60
 """Texts drawn of one expression at most."""
@@ -27,7 +27,7 @@ class Drawing:
 
     def __init__(self, pattern: str) -> None:
         self._pattern = regex.compile(pattern)
-        self._tree = list(parse(pattern))
+        self._tree = list(parser.parse(pattern))
         self._left: set[tuple[int, int]] = set()
         self._groups: dict[int, str] = {}
         self._barred: list[tuple[int, Any]] = []
