@@ -33,7 +33,6 @@ HEALTHY = {
     "engine_dead/v1-engine-dead-error": "a stop from outside, reported as wrappers",
     "engine_dead/v1-workerproc-init-failed": "a stop while it started, reported as wrappers",
     "kv_cache_oom/concurrency-below-one": "a cache that is too small is told before it is refused",
-    "mqllmengine_stall/stats-standstill": "a stop while requests ran: they stood still",
     "nccl_hang/shm-no-block": "a wait that ended",
     "nccl_hang/stats-standstill": "a stop while requests ran: they stood still",
     "unknown/exception-caught": "one request was refused, with its traceback",
