@@ -106,6 +106,16 @@ def fires(rule: str, log: Any, triage: Triage | None = None) -> bool:
     return False
 
 
+def standing(log: Any, triage: Triage | None = None) -> set[str]:
+    """Return the full ids of the rules for a failure that fire on a log, and that nothing in it speaks against."""
+    found: set[str] = set()
+    for incident in read_incidents(log, triage):
+        case = Case(incident)
+        failures = [hit for hit in incident.hits if hit.rule.role in ("cause", "symptom") and not hit.quoted]
+        found.update(hit.rule.id for hit in failures if case.stands(hit))
+    return found
+
+
 def read_incidents(log: Any, triage: Triage | None = None) -> list[Incident]:
     """Return what the engine reads out of a log before it decides: hits, exceptions, stages, facts."""
     analysis = (triage or shared()).start()

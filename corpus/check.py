@@ -122,7 +122,7 @@ def main(arguments: list[str]) -> int:
     if arguments == ["--schema"]:
         from .json_schema import json_schema
 
-        print(json.dumps(json_schema(), indent=2))
+        print(json.dumps(json_schema(), indent=1))
         return 0
     paths = [Path(name) for name in arguments] or [*sorted((HERE / "buckets").glob("*.toml")), HERE / "facts.toml"]
     complaints = [text for path in paths for text in check_file(path)]

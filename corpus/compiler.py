@@ -13,20 +13,41 @@ import sys
 from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
+from typing import TypedDict
 
 from .effort import tell_effort
 from .literals import all_strings, required_literals
 from .places import complaint
 from .schema import CorpusError, parse_text
-from .store import FORMAT, Expressions, Index, regex_build
+from .store import FORMAT, regex_build
 from .types import EXPRESSIONS, Bucket, Cause, Fix, Rule, Traits
 
-NOT_COMPILED = ("note", "match", "reject")
+NOT_COMPILED = ("note", "match", "reject", "overlaps")
 """Keys of a rule that only its file holds."""
 _RULE = tuple(item.name for item in fields(Rule) if item.init and item.name not in NOT_COMPILED)
 _USUAL = Traits()
 _FIX = tuple(item.name for item in fields(Fix))
 _CAUSE = ("id", "title", "summary", "confirm", "refute", "concluded", "ends_silently_in")
+
+
+class Expressions(TypedDict):
+    """Compiled expressions by their text, and the build of ``regex`` that they are for."""
+
+    regex: str
+    expressions: dict[str, bytes]
+
+
+class Index(Expressions):
+    """What a start reads of the compiled corpus."""
+
+    format: int
+    rules: list[tuple[object, ...]]
+    """For each rule the values of ``Rule``'s attributes, in their order, as far as they are compiled."""
+    needs: list[dict[str, list[str]]]
+    traits: dict[str, dict[str, bool | int | float | str]]
+    """For each bucket the traits that are not the usual ones."""
+    problems: list[str]
+    releases: tuple[str, ...]
 
 
 def sources(source: Path) -> list[Path]:

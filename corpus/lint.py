@@ -3,64 +3,68 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
-from .literals import op, parse
+from .expression_tree import Anything, Branch, Group, Letter, Letters, Node, Place, Repeat, parse
 
-_REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT)
-_OPEN = 64
+OPEN = 64
 """A repeat that may run longer than this counts as open-ended."""
+WIDE, WIDEST = 500, 3
+"""A ``.*`` that may run longer than this is counted, and how many of them one pattern may have."""
 
 
 def lint_pattern(pattern: str) -> list[str]:
     """Return complaints about ``pattern`` (none: it is fine)."""
     try:
-        tree = parse(pattern)
+        body = parse(pattern).body
     except re.error as error:
         return [f"does not parse: {error}"]
     complaints: list[str] = []
-    _walk(list(tree), False, complaints)
-    wide = _count_wide(list(tree))
-    if wide > 3:
-        complaints.append(f"{wide} open-ended '.*' in one pattern: at most 3 (bound them: '.{{0,200}}' or '[^x]*')")
+    _walk(body, False, complaints)
+    wide = _count_wide(body)
+    if wide > WIDEST:
+        complaints.append(
+            f"{wide} open-ended '.*' in one pattern: at most {WIDEST} (bound them: '.{{0,200}}' or '[^x]*')"
+        )
     return complaints
 
 
-def _walk(items: list[Any], repeated: bool, complaints: list[str]) -> None:
+def _walk(items: list[Node], repeated: bool, complaints: list[str]) -> None:
     previous_wide = False
-    for code, value in items:
-        if code in _REPEATS:
-            _, high, body = value
-            unbounded = high is op.MAXREPEAT or high > _OPEN
+    for node in items:
+        if isinstance(node, Repeat) and not node.possessive:
+            unbounded = node.high > OPEN
             if unbounded and repeated:
                 complaints.append("an open-ended repeat inside an open-ended repeat")
-            wide = unbounded and len(body) == 1 and body[0][0] is op.ANY
+            wide = unbounded and _is_dot(node.body)
             if wide and previous_wide:
                 complaints.append("two '.*' side by side")
             previous_wide = wide
-            _walk(list(body), repeated or (unbounded and not _single(body)), complaints)
+            _walk(node.body, repeated or (unbounded and not _is_single(node.body)), complaints)
             continue
-        if code is op.SUBPATTERN:
-            _walk(list(value[3]), repeated, complaints)
-        elif code is op.BRANCH:
-            for branch in value[1]:
-                _walk(list(branch), repeated, complaints)
-        if code is not op.AT:
+        if isinstance(node, Group):
+            _walk(node.body, repeated, complaints)
+        elif isinstance(node, Branch):
+            for branch in node.branches:
+                _walk(branch, repeated, complaints)
+        if not isinstance(node, Place):
             previous_wide = False
 
 
-def _single(body: Any) -> bool:
-    return len(body) == 1 and body[0][0] in (op.ANY, op.IN, op.LITERAL, op.NOT_LITERAL)
+def _is_dot(body: list[Node]) -> bool:
+    return len(body) == 1 and isinstance(body[0], Anything)
 
 
-def _count_wide(items: list[Any]) -> int:
+def _is_single(body: list[Node]) -> bool:
+    return len(body) == 1 and isinstance(body[0], (Anything, Letter, Letters))
+
+
+def _count_wide(items: list[Node]) -> int:
     total = 0
-    for code, value in items:
-        if code in _REPEATS and (value[1] is op.MAXREPEAT or value[1] > 500):
-            body = value[2]
-            total += 1 if len(body) == 1 and body[0][0] is op.ANY else _count_wide(list(body))
-        elif code is op.SUBPATTERN:
-            total += _count_wide(list(value[3]))
-        elif code is op.BRANCH:
-            total += max(_count_wide(list(branch)) for branch in value[1])
+    for node in items:
+        if isinstance(node, Repeat) and not node.possessive and node.high > WIDE:
+            total += 1 if _is_dot(node.body) else _count_wide(node.body)
+        elif isinstance(node, Group):
+            total += _count_wide(node.body)
+        elif isinstance(node, Branch):
+            total += max(_count_wide(branch) for branch in node.branches)
     return total

@@ -6,20 +6,16 @@ The scanner looks for these first, for all rules at once; only lines that hold o
 from __future__ import annotations
 
 import re
-import warnings
-from importlib import import_module
-from typing import Any
 
-# The standard library's own, and nothing else takes an expression apart. Imported by name: what type checkers know of
-# private modules changes from one run to the next.
-op: Any = import_module("re._constants")
-parser: Any = import_module("re._parser")
+from .expression_tree import Atomic, Branch, Group, Letter, Letters, Node, Place, Repeat, parse
 
 MINIMUM = 5
 """Shortest literal that may stand for a rule (characters)."""
 LONGEST = 14
 """Longer literals are cut: the automaton grows with them and they select no better."""
 
+CHOICE = 4
+"""A class of more characters is not spelt out."""
 VARIANTS = 8
 """An any-of list is not made longer than this by spelling out alternatives."""
 
@@ -45,11 +41,11 @@ def required_literals(pattern: str, minimum: int = MINIMUM) -> list[str] | None:
         minimum: Shortest literal to accept.
     """
     try:
-        tree = parse(pattern)
+        expression = parse(pattern)
     except (re.error, OverflowError, RecursionError):
         return None
     # Under (?i) at the start no literal is sure in any one spelling.
-    found = None if tree.state.flags & re.IGNORECASE else _best(list(tree), minimum)
+    found = None if expression.ignores_case else _best(expression.body, minimum)
     if found is None:
         return None
     cut = {_cut(literal) for literal in found}
@@ -60,19 +56,11 @@ def required_literals(pattern: str, minimum: int = MINIMUM) -> list[str] | None:
 def all_strings(pattern: str) -> list[str] | None:
     """Return every string that ``pattern`` can match in full, or None where they are many or endless."""
     try:
-        tree = parse(pattern)
-        found = None if tree.state.flags & re.IGNORECASE else _exact(list(tree))
+        expression = parse(pattern)
+        found = None if expression.ignores_case else _exact(expression.body)
     except (re.error, OverflowError, RecursionError):
         return None
     return sorted(found) if found else None
-
-
-def parse(pattern: str) -> Any:
-    """Return the parsed form of a pattern; ``re.error`` where it breaks the syntax of ``re``."""
-    with warnings.catch_warnings():
-        # Sets that a future Python may read otherwise: no concern of whoever only asks what stands in a pattern.
-        warnings.simplefilter("ignore", FutureWarning)
-        return parser.parse(pattern)
 
 
 def _rarest_slice(literal: str) -> str:
@@ -119,21 +107,20 @@ def _cut(literal: str) -> str:
     return literal if len(literal) <= LONGEST else _rarest_slice(literal)
 
 
-def _best(items: list[Any], minimum: int) -> list[str] | None:
-    """Choose the best any-of list that a sequence of parsed items requires."""
+def _best(items: list[Node], minimum: int) -> list[str] | None:
+    """Choose the best any-of list that a sequence of nodes requires."""
     choices: list[list[str]] = []
     run = {""}
-    for item in [*items, None]:
-        exact = _exact([item]) if item is not None else None
+    for node in items:
+        exact = _exact([node])
         if exact is not None and len(run) * len(exact) <= VARIANTS:
             run = {before + after for before in run for after in exact}
             continue
         _flush(run, minimum, choices)
-        run = {""}
-        if exact is not None:
-            run = exact
-        elif item is not None and (inner := _inside(item[0], item[1], minimum)):
+        run = exact if exact is not None else {""}
+        if exact is None and (inner := _inside(node, minimum)):
             choices.append(inner)
+    _flush(run, minimum, choices)
     if not choices:
         return None
     return max(choices, key=_score)
@@ -144,51 +131,45 @@ def _flush(run: set[str], minimum: int, choices: list[list[str]]) -> None:
         choices.append(sorted(run))
 
 
-def _exact(items: list[Any]) -> set[str] | None:
+def _exact(items: list[Node]) -> set[str] | None:
     """Return all strings that a sequence can match, if they are few; else None."""
     found = {""}
-    for code, value in items:
-        part: set[str] | None = None
-        if code is op.LITERAL:
-            part = {chr(value)}
-        elif code is op.AT:
-            part = {""}
-        elif code is op.IN:
-            part = _letters(value)
-        elif code is op.SUBPATTERN and not value[1] & re.IGNORECASE:
-            part = _exact(list(value[3]))
-        elif code is op.BRANCH:
-            parts = [_exact(list(branch)) for branch in value[1]]
-            part = None if any(item is None for item in parts) else {text for item in parts for text in item or ()}
-        elif code in (op.MAX_REPEAT, op.MIN_REPEAT) and value[1] == 1:
-            inner = _exact(list(value[2]))
-            part = None if inner is None else (inner | {""} if value[0] == 0 else inner)
+    for node in items:
+        part = _strings(node)
         if part is None or len(found) * len(part) > VARIANTS:
             return None
         found = {before + after for before in found for after in part}
     return found
 
 
-def _letters(items: list[Any]) -> set[str] | None:
-    letters = set()
-    for code, value in items:
-        if code is not op.LITERAL:
-            return None
-        letters.add(chr(value))
-    return letters if len(letters) <= 4 else None
+def _strings(node: Node) -> set[str] | None:  # noqa: PLR0911 - one answer for each kind
+    """Return all strings that a node can match, if they are few; else None."""
+    if isinstance(node, Letter):
+        return {node.text}
+    if isinstance(node, Place):
+        return {""}
+    if isinstance(node, Letters):
+        return set(node.choice) if node.choice is not None and len(node.choice) <= CHOICE else None
+    if isinstance(node, Group):
+        return None if node.ignores_case else _exact(node.body)
+    if isinstance(node, Branch):
+        parts = [_exact(branch) for branch in node.branches]
+        return None if any(part is None for part in parts) else {text for part in parts for text in part or ()}
+    if isinstance(node, Repeat) and node.high == 1 and not node.possessive:
+        inner = _exact(node.body)
+        return inner | {""} if inner is not None and node.low == 0 else inner
+    return None
 
 
-def _inside(code: Any, value: Any, minimum: int) -> list[str] | None:
-    if code is op.SUBPATTERN:
-        return None if value[1] & re.IGNORECASE else _best(list(value[3]), minimum)
-    if code is op.ATOMIC_GROUP:
-        return _best(list(value), minimum)
-    if code in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT) and value[0] >= 1:
-        return _best(list(value[2]), minimum)
-    if code is op.BRANCH:
+def _inside(node: Node, minimum: int) -> list[str] | None:
+    if isinstance(node, Group):
+        return None if node.ignores_case else _best(node.body, minimum)
+    if isinstance(node, Atomic) or (isinstance(node, Repeat) and node.low >= 1):
+        return _best(node.body, minimum)
+    if isinstance(node, Branch):
         gathered: list[str] = []
-        for branch in value[1]:
-            part = _best(list(branch), minimum)
+        for branch in node.branches:
+            part = _best(branch, minimum)
             if part is None:
                 return None
             gathered += part

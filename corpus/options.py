@@ -14,7 +14,7 @@ import os
 import re
 from bisect import bisect_right
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict, cast
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vllm")
 TABLE = os.path.join(FOLDER, "options.json")
@@ -24,6 +24,26 @@ Key = tuple[int, ...]
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)+)(?:[._-]?(a|b|rc)\d*)?(?:[._-]?post(\d+))?(?:[._-]?(dev)\d*)?", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Z][A-Za-z0-9]*_[A-Za-z0-9_]*|[A-Z][A-Z0-9]+")
 _METRIC = re.compile(r"vllm:(.+?)(?:_(?:total|info|bucket|sum|count|created))?")
+
+
+Entry = dict[str, list[list[object]]]
+"""What the table says of an option: for each property ``[release, value]`` from which release on it is so."""
+
+
+class Successor(TypedDict):
+    """What took the place of an option."""
+
+    new: str
+    note: str
+    one_way: bool
+
+
+class Known(TypedDict):
+    """What no Python file of a release says."""
+
+    build: dict[str, dict[str, str]]
+    others: dict[str, str]
+    successors: dict[str, Successor]
 
 
 class Option(NamedTuple):
@@ -36,9 +56,9 @@ class Option(NamedTuple):
     aliases: tuple[str, ...]
     negated: bool
     """Has a ``--no-…`` form."""
-    choices: tuple[Any, ...]
+    choices: tuple[object, ...]
     """What it may be set to; empty where anything goes or the sources do not tell."""
-    default: Any
+    default: object
     """None also where the sources do not tell."""
     deprecated: bool
     keys: tuple[str, ...]
@@ -121,13 +141,13 @@ def describe(name: str, version: str) -> Option | None:
     main, entry = found
     return Option(
         name=main,
-        kind=_as_of(entry, "kind", place) or "str",
-        aliases=tuple(_as_of(entry, "aliases", place) or ()),
+        kind=str(_as_of(entry, "kind", place) or "str"),
+        aliases=_names_as_of(entry, "aliases", place),
         negated=bool(_as_of(entry, "negated", place)),
-        choices=tuple(_as_of(entry, "choices", place) or ()),
+        choices=_names_as_of(entry, "choices", place),
         default=_as_of(entry, "default", place),
         deprecated=bool(_as_of(entry, "deprecated", place)),
-        keys=tuple(_as_of(entry, "keys", place) or ()),
+        keys=_names_as_of(entry, "keys", place),
     )
 
 
@@ -150,7 +170,7 @@ def version_key(text: str) -> Key | None:
 
 
 @lru_cache(maxsize=1)
-def _table() -> tuple[tuple[str, ...], list[Key], dict[str, Any]]:
+def _table() -> tuple[tuple[str, ...], list[Key], dict[str, dict[str, Entry]]]:
     with open(TABLE, encoding="utf-8") as file:
         table = json.load(file)
     versions = tuple(table["releases"])
@@ -161,9 +181,9 @@ def _table() -> tuple[tuple[str, ...], list[Key], dict[str, Any]]:
 
 
 @lru_cache(maxsize=1)
-def _known() -> dict[str, Any]:
+def _known() -> Known:
     with open(KNOWN, encoding="utf-8") as file:
-        known: dict[str, Any] = json.load(file)
+        known: Known = json.load(file)
     return known
 
 
@@ -173,7 +193,7 @@ def _aliases() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for main, entry in _table()[2]["flags"].items():
         for change in entry.get("aliases", ()):
-            for alias in change[1] if len(change) > 1 else ():
+            for alias in cast("list[str]", change[1]) if len(change) > 1 else ():
                 found.setdefault(alias, [])
                 if main not in found[alias]:
                     found[alias].append(main)
@@ -213,15 +233,15 @@ def _at(name: str, place: int) -> bool:
     key = name.partition("=")[0].partition(".")[2].partition(".")[0].rstrip("+") if name.startswith("--") else ""
     if not key:
         return True
-    keys = _as_of(found[1], "keys", place)
+    keys = _names_as_of(found[1], "keys", place)
     # Without a list of keys anything may be one, where an object may be given at all.
     return key in keys if keys else _as_of(found[1], "kind", place) == "json"
 
 
-def _entry(bare: str, place: int) -> tuple[str, dict[str, Any]] | None:
+def _entry(bare: str, place: int) -> tuple[str, Entry] | None:
     """Return the option that is called ``bare`` in the release ``place``, by its main name."""
     section = _section(bare)
-    names: dict[str, Any] = _table()[2][section]
+    names = _table()[2][section]
     if section == "metrics":
         there = (each for each in _spellings(bare) if each in names and _on(names[each], place))
         return next(((each, names[each]) for each in there), None)
@@ -230,7 +250,7 @@ def _entry(bare: str, place: int) -> tuple[str, dict[str, Any]] | None:
     if section != "flags":
         return None
     for main in _aliases().get(bare, ()):
-        if _on(names[main], place) and bare in (_as_of(names[main], "aliases", place) or ()):
+        if _on(names[main], place) and bare in _names_as_of(names[main], "aliases", place):
             return main, names[main]
     if bare.startswith("--no-"):
         found = _entry("--" + bare[5:], place)
@@ -252,14 +272,19 @@ def _spelt(name: str) -> str:
     return next((each for each in _spellings(name) if each in _table()[2]["metrics"]), name)
 
 
-def _on(entry: dict[str, Any], place: int) -> bool:
-    return any(first <= place <= last for first, last in entry["on"])
+def _on(entry: Entry, place: int) -> bool:
+    return any(first <= place <= last for first, last in cast("list[tuple[int, int]]", entry["on"]))
 
 
-def _as_of(entry: dict[str, Any], word: str, place: int) -> Any:
+def _names_as_of(entry: Entry, word: str, place: int) -> tuple[str, ...]:
+    """Return a property that is a list of names, as it is in the release ``place``."""
+    return tuple(cast("list[str] | None", _as_of(entry, word, place)) or ())
+
+
+def _as_of(entry: Entry, word: str, place: int) -> object:
     value = None
     for change in entry.get(word, ()):
-        if change[0] > place:
+        if cast("int", change[0]) > place:
             break
         value = change[1] if len(change) > 1 else None
     return value

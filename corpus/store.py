@@ -8,13 +8,14 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from .types import Bucket, Cause, Fix, Rule, Traits
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from .compiler import Index
     from .messages.matching import Matcher
 
 try:
@@ -26,26 +27,6 @@ except ImportError:  # another Python than CPython
 HERE = os.path.dirname(os.path.abspath(__file__))
 FORMAT = 12
 """Number of the compiled layout; raise it with every change of it."""
-
-
-class Expressions(TypedDict):
-    """Compiled expressions by their text, and the build of ``regex`` that they are for."""
-
-    regex: str
-    expressions: dict[str, bytes]
-
-
-class Index(Expressions):
-    """What a start reads of the compiled corpus."""
-
-    format: int
-    rules: list[tuple[object, ...]]
-    """For each rule the values of ``Rule``'s attributes, in their order, as far as they are compiled."""
-    needs: list[dict[str, list[str]]]
-    traits: dict[str, dict[str, bool | int | float | str]]
-    """For each bucket the traits that are not the usual ones."""
-    problems: list[str]
-    releases: tuple[str, ...]
 
 
 class Corpus:

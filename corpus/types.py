@@ -106,7 +106,9 @@ class Rule:
     match: tuple[str, ...] = ()
     """Log texts on which the rule fires. In the rule file alone, as ``reject`` and ``note``: the compiled corpus has none."""
     reject: tuple[str, ...] = ()
-    """Log texts on which it must not."""
+    """Log texts on which it must not. Those of other buckets' rules, healthy logs and near misses are tried anyway."""
+    overlaps: tuple[str, ...] = ()
+    """Buckets on whose examples it fires as well, for its words are theirs too."""
     line: int = field(default=0, init=False)
     """Line of the rule file on which it stands; 0 where that is not known."""
     bucket: str = field(init=False)

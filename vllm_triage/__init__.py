@@ -6,7 +6,7 @@ Importing this loads nothing but itself; each public name is loaded when it is f
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .classifier import InputError, Report, RuleError, Triage, TriageError, triage
@@ -20,9 +20,9 @@ if not os.path.isdir(f"{__path__[0]}/classifier"):
     __path__.append(os.path.dirname(__path__[0]))
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "__version__":
-        value: Any = _version()
+        value: object = _version()
     elif name in __all__:
         from . import classifier
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from ...corpus.types import Cause, Fix
 from ..facts.versions import in_range
@@ -19,7 +18,7 @@ _UPGRADE = LazyPattern(r"(?:-U|--upgrade) '?vllm\b|^(?:Upgrade|Update) (?:vLLM|t
 _SENTENCE = LazyPattern(r"(?<=[.;!?])\s+(?=[A-Z{])")
 
 
-def fill(template: str, values: Mapping[str, Any]) -> tuple[str, bool]:
+def fill(template: str, values: Mapping[str, object]) -> tuple[str, bool]:
     """Return ``template`` with its slots filled, and whether all of them could be.
 
     ``{name|text}`` stands for ``text`` where the value is unknown (that counts as filled).
@@ -39,7 +38,7 @@ def fill(template: str, values: Mapping[str, Any]) -> tuple[str, bool]:
     return _SLOT.sub(put, template), whole
 
 
-def lookup(name: str, values: Mapping[str, Any]) -> str | None:
+def lookup(name: str, values: Mapping[str, object]) -> str | None:
     """Return a capture, a fact or a computed value as text; None where unknown."""
     if name in COMPUTED:
         return COMPUTED[name](values) or None
@@ -49,13 +48,13 @@ def lookup(name: str, values: Mapping[str, Any]) -> str | None:
     return f"{value:g}" if isinstance(value, float) else mask(str(value))
 
 
-def sentences(template: str, values: Mapping[str, Any]) -> str:
+def sentences(template: str, values: Mapping[str, object]) -> str:
     """Return the sentences of ``template`` whose values are all known."""
     parts = [fill(sentence, values) for sentence in _SENTENCE.made.split(template.strip())]
     return " ".join(text for text, whole in parts if whole)
 
 
-def holds(condition: str, facts: Mapping[str, Any]) -> bool:
+def holds(condition: str, facts: Mapping[str, object]) -> bool:
     """Evaluate a ``when`` condition; a comparison with an unknown fact holds."""
     name, _, rest = condition.partition(" ")
     if name.startswith("arg:"):
@@ -74,27 +73,22 @@ def holds(condition: str, facts: Mapping[str, Any]) -> bool:
     sign, _, wanted = rest.partition(" ")
     if sign == "in":
         return str(value) in [item.strip() for item in wanted.split(",")]
-    left: Any = value
-    right: Any = wanted.strip()
+    return _compare(value, sign, wanted.strip())
+
+
+def _compare(value: object, sign: str, wanted: str) -> bool:
+    """Compare as numbers where both are, else as text, which is not ordered."""
     try:
-        left, right = float(value), float(wanted)
-    except (TypeError, ValueError):
-        left = str(value)
-    return bool({
-        "==": left == right, "!=": left != right,
-        "<": _ordered(left, right, -1), ">": _ordered(left, right, 1),
-        "<=": left == right or _ordered(left, right, -1), ">=": left == right or _ordered(left, right, 1),
-    }[sign])  # fmt: skip
-
-
-def _ordered(left: Any, right: Any, way: int) -> bool:
-    if isinstance(left, float) and isinstance(right, float):
-        return left < right if way < 0 else left > right
-    return False
+        left, right = float(value) if isinstance(value, (int, float)) else float(str(value)), float(wanted)
+    except ValueError:
+        return {"!=": str(value) != wanted}.get(sign, str(value) == wanted and sign in ("==", "<=", ">="))
+    return {
+        "==": left == right, "!=": left != right, "<": left < right, ">": left > right, "<=": left <= right, ">=": left >= right,
+    }[sign]  # fmt: skip
 
 
 def advise(
-    cause: Cause, facts: Mapping[str, Any], captures: Mapping[str, Any], release: str = "", gone: str = ""
+    cause: Cause, facts: Mapping[str, object], captures: Mapping[str, object], release: str = "", gone: str = ""
 ) -> list[Advice]:
     """Return the fixes of ``cause`` that hold for this log, ranked.
 
@@ -123,7 +117,7 @@ def advise(
     return known
 
 
-def _change(fix: Fix, values: Mapping[str, Any]) -> tuple[str, bool]:
+def _change(fix: Fix, values: Mapping[str, object]) -> tuple[str, bool]:
     """Return what to do, with this log's values as words of a command, and whether all are known: it can be pasted."""
     exact = True
 
@@ -141,7 +135,7 @@ def _change(fix: Fix, values: Mapping[str, Any]) -> tuple[str, bool]:
     return change, exact and "…" not in change and "<" not in change
 
 
-def _reason(fix: Fix, values: Mapping[str, Any]) -> str:
+def _reason(fix: Fix, values: Mapping[str, object]) -> str:
     """Return why a fix helps, with the arithmetic behind the values that were worked out for it."""
     names = dict.fromkeys(found["name"] for found in _SLOT.finditer(f"{fix.value} {fix.change}"))
     worked = [WORKED[name](values) for name in names if name in WORKED]

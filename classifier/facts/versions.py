@@ -30,7 +30,7 @@ def in_range(version: str, wanted: str) -> bool | None:
     key = version_key(version)
     if key is None:
         return None
-    for sign, bound in _PART.findall(wanted):
+    for sign, bound in _PART.made.findall(wanted):
         other = version_key(bound if "." in bound else f"{bound}.0")
         if other is None:
             continue

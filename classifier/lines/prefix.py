@@ -138,8 +138,7 @@ def split_line(number: int, raw: str) -> Line:
     Indentation of the message itself is kept: tracebacks are told by it.
     """
     state = _State(raw)
-    if raw[:1] in _USUAL_STARTS:
-        found = _USUAL.match(raw)
+    if raw[:1] in _USUAL_STARTS and (found := _USUAL.match(raw)) is not None:
         name, pid, level, time, source = found.groups()
         if name and name != MAIN:
             state.process = process_name(name, pid)
@@ -235,7 +234,7 @@ def _peel_level(state: _State) -> bool:
     return True
 
 
-def _drop(*patterns: LazyPattern) -> Callable[[_State], bool]:
+def _drop(*patterns: LazyPattern[str]) -> Callable[[_State], bool]:
     def peel(state: _State) -> bool:
         for pattern in patterns:
             found = pattern.match(state.text)
@@ -273,7 +272,7 @@ def _peel_stamp(state: _State) -> bool:
     return True
 
 
-def _peel_rank(state: _State, pattern: LazyPattern) -> bool:
+def _peel_rank(state: _State, pattern: LazyPattern[str]) -> bool:
     found = pattern.match(state.text)
     if not found:
         return False

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...corpus.types import Rule
 from ..lines.types import Line, Trace
 from ..matching.types import Hit
+
+if TYPE_CHECKING:
+    from ahocorasick_rs import AhoCorasick
+    from regex import Match, Pattern
 
 WINDOW = 8192
 """Characters of a long line that a rule is tried on, around its literal."""
@@ -16,7 +20,7 @@ TIMEOUT = 0.5
 """Seconds of processor time for one try (regex counts those of the whole process)."""
 
 
-def search(expression: Any, text: str) -> Any:
+def search(expression: Pattern[str], text: str) -> Match[str] | None:
     """Search with a time-out; text that takes too long does not match."""
     try:
         return expression.search(text, timeout=TIMEOUT)
@@ -38,7 +42,7 @@ def match_line(rule: Rule, line: Line, literal: str) -> dict[str, str] | None:
     return _captures(found)
 
 
-def _captures(found: Any) -> dict[str, str]:
+def _captures(found: Match[str]) -> dict[str, str]:
     """Return the named groups that matched. ``name_2`` is ``name`` of another alternative: groups cannot share a name."""
     captures = {name: value for name, value in found.groupdict().items() if value is not None}
     for name in [name for name in captures if name[-1:].isdigit()]:
@@ -110,7 +114,7 @@ class TraceRules:
             for rule in rules
         ]
         self._words = sorted({word for _, frames, innermost in self._rules for word in frames | innermost})
-        self._automaton: Any = None
+        self._automaton: AhoCorasick | None = None
         self._fitting: dict[str, list[tuple[Rule, frozenset[str], frozenset[str]]]] = {}
 
     def hits(self, trace: Trace) -> list[Hit]:

@@ -7,9 +7,19 @@ where the extra ``[fast]`` is installed and the input is large. The rules themse
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import ahocorasick_rs
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Finder(Protocol):
+        """What looks for many literals at once."""
+
+        def find_matches_as_indexes(self, haystack: bytes, /, overlapping: bool = ...) -> Found:
+            """Return the literals found, in the order of their ends."""
+
 
 NEAR = 1 << 14
 """Bytes around an error in which all literals count."""
@@ -39,7 +49,7 @@ class Scanner:
         self.words = list(table)
         self.rules = list(table.values())
         """For each literal, the rules that wait for it (none: structure only)."""
-        self._engine: Any = None
+        self._engine: ahocorasick_rs.BytesAhoCorasick | None = None
         self._steady: tuple[frozenset[int], SteadyScanner] | None = None
 
     def find(self, data: bytes) -> Found:
@@ -49,7 +59,7 @@ class Scanner:
             self._engine = ahocorasick_rs.BytesAhoCorasick(
                 self.words, implementation=ahocorasick_rs.Implementation.ContiguousNFA
             )
-        return self._engine.find_matches_as_indexes(data, overlapping=True)  # type: ignore[no-any-return]
+        return self._engine.find_matches_as_indexes(data, overlapping=True)
 
     def steady(self, muted: frozenset[int]) -> SteadyScanner:
         """Return a scanner for the rest of a large log, which looks for ``muted`` literals near errors alone."""
@@ -99,7 +109,7 @@ def _around(marks: list[int], size: int) -> list[tuple[int, int]]:
     return stretches
 
 
-def _fast_engine(words: list[bytes]) -> Any:
+def _fast_engine(words: list[bytes]) -> Finder | None:
     try:
         from .hyperscan_backend import HyperscanEngine
     except ImportError:

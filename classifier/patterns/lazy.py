@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import AnyStr, Generic
 
 from .precompiled import compiled
 
 
-class LazyPattern:
+class LazyPattern(Generic[AnyStr]):
     """A ``re`` pattern that compiles itself when one of its methods is first asked for.
 
     The methods are the compiled pattern's own from then on: a call costs no more than on the pattern itself.
@@ -16,20 +17,21 @@ class LazyPattern:
 
     __slots__ = ("_flags", "_source", "findall", "finditer", "fullmatch", "made", "match", "search", "sub")
 
-    made: Any
+    made: re.Pattern[AnyStr]
     """The compiled pattern."""
-    match: Callable[..., Any]
-    search: Callable[..., Any]
-    fullmatch: Callable[..., Any]
-    sub: Callable[..., Any]
-    findall: Callable[..., list[Any]]
-    finditer: Callable[..., Iterator[Any]]
+    match: Callable[..., re.Match[AnyStr] | None]
+    search: Callable[..., re.Match[AnyStr] | None]
+    fullmatch: Callable[..., re.Match[AnyStr] | None]
+    sub: Callable[..., AnyStr]
+    findall: Callable[..., list[AnyStr]]
+    """For expressions with one group or none; of others, ask ``made``."""
+    finditer: Callable[..., Iterator[re.Match[AnyStr]]]
 
-    def __init__(self, source: str | bytes, flags: int = 0) -> None:
-        self._source = source
+    def __init__(self, source: AnyStr, flags: int = 0) -> None:
+        self._source: AnyStr = source
         self._flags = flags
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         # Called only for what is not there yet: a slot that is still empty.
         if name.startswith("_") or name not in self.__slots__:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")

@@ -15,9 +15,10 @@ import re
 import sys
 from collections.abc import Iterable
 from functools import cache
-from typing import Any
+from types import ModuleType
+from typing import AnyStr, cast
 
-engine: Any
+engine: ModuleType | None
 try:
     engine = __import__("_sre")
 except ImportError:  # another Python than CPython
@@ -31,12 +32,12 @@ FILE = os.path.join(
 )
 
 
-def compiled(source: str | bytes, flags: int) -> Any:
+def compiled(source: AnyStr, flags: int) -> re.Pattern[AnyStr]:
     """Return ``re.compile(source, flags)``, from the stored form where there is one."""
     stored = _stored().get((source, int(flags)))
-    if stored is not None:
+    if stored is not None and engine is not None:
         try:
-            return engine.compile(*marshal.loads(stored))  # noqa: S302 - our own file
+            return cast("re.Pattern[AnyStr]", engine.compile(*marshal.loads(stored)))  # noqa: S302 - our own file
         except (ValueError, TypeError, RuntimeError, EOFError):  # a form that this engine refuses
             pass
     return re.compile(source, flags)
@@ -68,7 +69,7 @@ def write(path: str | os.PathLike[str], expressions: Iterable[tuple[str | bytes,
     for source, flags in expressions:
         try:
             made = _arguments(source, int(flags))
-            if engine.compile(*made) == re.compile(source, flags):
+            if engine is not None and engine.compile(*made) == re.compile(source, flags):
                 forms[source, int(flags)] = marshal.dumps(made)
         except (re.error, AttributeError, ImportError, TypeError, ValueError, RuntimeError):
             continue
@@ -76,12 +77,13 @@ def write(path: str | os.PathLike[str], expressions: Iterable[tuple[str | bytes,
         file.write(marshal.dumps((_build(), forms)))
 
 
-def _arguments(source: str | bytes, flags: int) -> tuple[Any, ...]:
+def _arguments(
+    source: str | bytes, flags: int
+) -> tuple[str | bytes | int | list[int] | dict[str, int] | tuple[str | None, ...], ...]:
     """Return what ``re`` hands to its engine for an expression: its program, and the names of its groups."""
     from importlib import import_module
 
-    parser: Any = import_module("re._parser")
-    compiler: Any = import_module("re._compiler")
+    parser, compiler = import_module("re._parser"), import_module("re._compiler")
     parsed = parser.parse(source, flags)
     names = parsed.state.groupdict
     order: list[str | None] = [None] * parsed.state.groups

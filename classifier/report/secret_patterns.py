@@ -57,7 +57,7 @@ def _all_values(found: re.Match[str]) -> str:
     return " ".join([found["keep"] + "<secret>", *words]) + found["next"]
 
 
-RULES: tuple[tuple[tuple[str, ...], LazyPattern, _Replacement], ...] = (
+RULES: tuple[tuple[tuple[str, ...], LazyPattern[str], _Replacement], ...] = (
     # By shape.
     (("hf_", "api_org_"), LazyPattern(r"\b(?:hf|api_org)_[A-Za-z0-9]{16,}\b"), "<hf-token>"),
     (

@@ -13,7 +13,6 @@ import os
 import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from ..errors import InputError
 from ..incidents.types import Incident
@@ -21,6 +20,7 @@ from ..lines.types import Line
 from ..report.types import Evidence
 from . import ask as text_model
 from .features import judged
+from .shipped import TextModel
 from .user import OwnModel, read_own
 
 SHOWN, ASKED = 3, 24
@@ -78,7 +78,7 @@ class Guesser:
 
     def __init__(self, folder: str = "", alone: bool = False) -> None:
         self.alone = alone
-        self._whole: Any = None
+        self._whole: TextModel | None = None
         """A model that stands in for the shipped one (``python -m vllm_triage.training.text_model train``)."""
         self._own: OwnModel | None = None
         if folder:

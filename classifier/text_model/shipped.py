@@ -13,7 +13,7 @@ import zlib
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TypedDict
 
 from ...corpus.store import shipped_traits
 from ...corpus.types import UNNAMED
@@ -32,14 +32,30 @@ Vector = list[tuple[int, float, str, int]]
 """Known terms of a unit: row, value, term, line of the log."""
 
 
+class About(TypedDict):
+    """What ``text.json`` says that is needed to read ``text.bin``."""
+
+    format: int
+    buckets: list[str]
+    threshold: float
+    after_rules: float
+    temperature: float
+    confidence: list[float]
+    unseen: float
+    unseen_gram: float
+    terms: int
+    entries: int
+    profiles: int
+
+
 class TextModel:
     """The model as it lies in its file: nothing of it is unpacked before a term asks for its row."""
 
-    def __init__(self, data: bytes, about: dict[str, Any]) -> None:
+    def __init__(self, data: bytes, about: About) -> None:
         self.buckets: list[str] = about["buckets"]
         self.threshold = float(about["threshold"])
         """Probability from which on the first bucket may be answered where the model alone decides."""
-        self.after_rules = float(about.get("after_rules", self.threshold))
+        self.after_rules = float(about.get("after_rules", about["threshold"]))
         """The same where rules went first: what they leave is harder."""
         self.temperature = float(about["temperature"])
         self.confidence = [float(value) for value in about["confidence"]]

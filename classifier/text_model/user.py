@@ -9,7 +9,7 @@ import math
 import os
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TypedDict, cast
 
 FILE = "own.json"
 FORMAT = 1
@@ -20,6 +20,18 @@ ROOTS = 4
 """Exceptions or errors of a log that are looked at: the likeliest roots."""
 LATER = 0.9
 """What a later one counts for against the one before it."""
+
+
+class OwnAbout(TypedDict):
+    """What the file says that the model is made of."""
+
+    buckets: list[str]
+    titles: dict[str, str]
+    threshold: float
+    temperature: float
+    unseen: float
+    intercept: list[float]
+    terms: dict[str, list[float]]
 
 
 class OwnModel:
@@ -33,7 +45,7 @@ class OwnModel:
         ValueError: The numbers do not fit together.
     """
 
-    def __init__(self, about: Mapping[str, Any]) -> None:
+    def __init__(self, about: OwnAbout) -> None:
         self.buckets: list[str] = [str(name) for name in about["buckets"]]
         self.titles: dict[str, str] = {str(name): str(title) for name, title in about["titles"].items()}
         self.threshold = float(about["threshold"])
@@ -119,12 +131,12 @@ def read_own(folder: str) -> OwnModel:
     if about.get("sha256") != digest(about):
         raise ValueError("its SHA-256 is not the one that was written with it")
     try:
-        return OwnModel(about)
+        return OwnModel(cast("OwnAbout", about))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"it is not whole ({error})") from None
 
 
-def digest(about: Mapping[str, Any]) -> str:
+def digest(about: Mapping[str, object]) -> str:
     """Return the SHA-256 of all that a file holds, its own digest left out."""
     import hashlib
     import json

@@ -10,15 +10,13 @@ import pytest
 
 from vllm_triage.classifier.advice.fixes import holds
 from vllm_triage.classifier.advice.values import COMPUTED
-from vllm_triage.classifier.testing import CORPUS, check_confusers, check_examples, company, corpus_files
+from vllm_triage.classifier.testing import check_confusers, check_examples, company, corpus_files
 from vllm_triage.classifier.testing import fires as rule_fires
 from vllm_triage.corpus.check import check_file
 from vllm_triage.corpus.compiler import read_bucket
 from vllm_triage.corpus.types import Bucket, Rule
 
 FILES = list(corpus_files())
-BUCKETS = 44
-"""How many kinds of failure there are, `no_failure` and `unknown` included."""
 
 # Examples that another rule cancels; the words of both are right, one of the two must go or be narrowed.
 PENDING = {
@@ -83,16 +81,6 @@ def test_sure_examples_are_answered_with_their_bucket(bucket, triage):
 def test_files_pass_their_own_check(bucket):
     """Format, literals, cost of patterns: what `python -m vllm_triage.corpus.check` says."""
     assert check_file(next(path for path in FILES if path.stem == bucket.id)) == []
-
-
-def test_every_bucket_has_a_file():
-    """All 44 buckets are there, and nothing else."""
-    assert len(list((CORPUS / "buckets").glob("*.toml"))) == BUCKETS
-
-
-def test_there_are_hundreds_of_rules():
-    """At least 250 rules, not counting facts."""
-    assert len([rule for rule in _rules() if rule.bucket != "facts"]) >= 250
 
 
 def test_rule_ids_are_unique():

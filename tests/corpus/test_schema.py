@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import copy
+import json
+import os
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vllm_triage.corpus.check import check_rules
+from vllm_triage.corpus.json_schema import json_schema
 from vllm_triage.corpus.places import CorpusError
 from vllm_triage.corpus.schema import parse_bucket, parse_text
 
@@ -204,3 +209,44 @@ def test_any_document_is_read_or_refused(data):
         error = str(refusal)
 
     assert error == "" or error.startswith("x.toml")
+
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "rules.schema.json"
+
+
+def test_the_published_schema_is_that_of_the_classes():
+    """`TRIAGE_BLESS=1` writes it anew; `corpus.check --schema` prints the same."""
+    made = json.dumps(json_schema(), indent=1) + "\n"
+    if os.environ.get("TRIAGE_BLESS"):
+        SCHEMA.write_text(made, encoding="utf-8")
+
+    assert SCHEMA.read_text(encoding="utf-8") == made
+
+
+def test_the_schema_knows_what_the_reader_knows():
+    """Choices, kinds of values, which keys there must be; no key is free."""
+    told = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    cause = told["properties"]["cause"]["items"]
+    rule = cause["properties"]["rule"]["items"]
+
+    assert ["id", "title", "meaning"] == told["required"]
+    assert [{"type": "boolean"}, {"type": "integer"}, {"type": "number"}] == [
+        told["properties"][name] for name in ("waits", "burst_below", "yields")
+    ]
+    assert ["certain", "strong", "weak", "guess"] == rule["properties"]["strength"]["enum"]
+    assert {"type": "array", "items": {"type": "string"}} == rule["properties"]["match"]
+    assert {"line", "bucket", "needs", "ready", "compiled"} & set(rule["properties"]) == set()
+    assert [False, False, False] == [part["additionalProperties"] for part in (told, cause, rule)]
+
+
+def test_the_example_of_the_page_is_a_rule_file():
+    """What docs/rules.md shows first can be copied: it is read, and only what it leaves out is complained of."""
+    page = (SCHEMA.parent / "rules.md").read_text(encoding="utf-8")
+    bucket = parse_text(page.partition("```toml\n")[2].partition("```")[0], "rules.md")
+
+    assert ("kv_cache_oom", ["context_exceeds_cache"], 2) == (
+        bucket.id,
+        [cause.id for cause in bucket.causes],
+        len(bucket.rules),
+    )
+    assert check_rules(bucket, "rules.md") == []

@@ -6,16 +6,17 @@ The forms are made when they are asked for; most answers need only the line to p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ...report.types import Advice, Diagnosis
+    from .start import Start
 
 FORMS = ("shell", "docker", "compose", "kubernetes", "helm", "python", "diff")
 """The forms that a corrected command has."""
 
 
-def corrected_command(facts: Mapping[str, Any], fixes: Sequence[Advice]) -> str:
+def corrected_command(facts: Mapping[str, object], fixes: Sequence[Advice]) -> str:
     """Return the start command that the log tells of, with the first fix that can be pasted; "" where there is none.
 
     Args:
@@ -34,7 +35,7 @@ def corrected_command(facts: Mapping[str, Any], fixes: Sequence[Advice]) -> str:
     return shell(found[0].safe(), facts) if found else ""
 
 
-def corrected(answer: Diagnosis) -> dict[str, Any] | None:
+def corrected(answer: Diagnosis) -> dict[str, str | int] | None:
     """Return the corrected command in all forms; None where there is none.
 
     ``fix`` is the rank of the fix applied, ``basis`` what the command was made of: ``command``, ``arguments`` or
@@ -85,7 +86,7 @@ def given_command(answer: Diagnosis, command: str) -> None:
         answer.corrected_command = corrected_command(answer.facts, answer.fixes)
 
 
-def _form(form: str, before: Any, after: Any, facts: Mapping[str, Any]) -> str:
+def _form(form: str, before: Start, after: Start, facts: Mapping[str, object]) -> str:
     if form == "diff":
         from .difference import difference
 

@@ -7,7 +7,6 @@ variables.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ...patterns.lazy import LazyPattern
 from .scalars import quoted, scalar
@@ -20,7 +19,7 @@ _REFERENCE = LazyPattern(r"\$(?:\{(?P<braced>\w+)\}|(?P<plain>[A-Za-z_]\w*))")
 _CACHE = "~/.cache/huggingface:/root/.cache/huggingface"
 
 
-def docker(start: Start, facts: Mapping[str, Any]) -> str:
+def docker(start: Start, facts: Mapping[str, object]) -> str:
     """Return a ``docker run`` command."""
     if start.kind == "docker":
         return join(start.words())
@@ -39,7 +38,7 @@ def docker(start: Start, facts: Mapping[str, Any]) -> str:
     return join([*words, Word(_image(start, facts)), *_arguments(start)])
 
 
-def compose(start: Start, facts: Mapping[str, Any]) -> str:
+def compose(start: Start, facts: Mapping[str, object]) -> str:
     """Return a service of a compose file."""
     if start.kind == "compose":
         return _text(start)
@@ -69,7 +68,7 @@ def compose(start: Start, facts: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def kubernetes(start: Start, facts: Mapping[str, Any]) -> str:
+def kubernetes(start: Start, facts: Mapping[str, object]) -> str:
     """Return a container of a pod: image, arguments, variables, GPUs."""
     if start.kind == "kubernetes":
         return _text(start)
@@ -88,7 +87,7 @@ def kubernetes(start: Start, facts: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def helm(start: Start, facts: Mapping[str, Any]) -> str:
+def helm(start: Start, facts: Mapping[str, object]) -> str:
     """Return values for the Helm chart in vLLM's sources."""
     if start.kind == "helm":
         return _text(start)
@@ -112,7 +111,7 @@ def helm(start: Start, facts: Mapping[str, Any]) -> str:
 
 
 def _text(start: Start) -> str:
-    return str(start.manifest.text(start))
+    return start.manifest.text(start) if start.manifest is not None else ""
 
 
 def _served(start: Start) -> list[Word]:
@@ -156,7 +155,7 @@ def _in_pod(word: Word) -> str:
     return word.value.replace("$(", "$$(")
 
 
-def _image(start: Start, facts: Mapping[str, Any]) -> str:
+def _image(start: Start, facts: Mapping[str, object]) -> str:
     if start.kind == "docker":
         return start.before[start.image].value
     if start.manifest is not None and (image := start.manifest.image()):
@@ -168,7 +167,7 @@ def _image(start: Start, facts: Mapping[str, Any]) -> str:
     return f"{names[platform]}:{tag}" if platform in names else f"vllm-{platform}:{tag}"
 
 
-def _platform(facts: Mapping[str, Any]) -> str:
+def _platform(facts: Mapping[str, object]) -> str:
     return str(facts.get("platform") or "cuda").lower()
 
 
@@ -182,11 +181,11 @@ def _mounts(start: Start) -> list[str]:
     return [_CACHE, *([f"{path}:{path}"] if path.startswith("/") else [])]
 
 
-def _gpu_resource(facts: Mapping[str, Any]) -> str:
+def _gpu_resource(facts: Mapping[str, object]) -> str:
     return {"cuda": "nvidia.com/gpu", "rocm": "amd.com/gpu"}.get(_platform(facts), "")
 
 
-def _gpus(start: Start, facts: Mapping[str, Any]) -> int:
+def _gpus(start: Start, facts: Mapping[str, object]) -> int:
     """Return how many GPUs the parallel sizes need: as given, else as the log tells them."""
     count = 1
     given = {part.name[2:].replace("-", "_"): part.values[0].value for part in start.others() if part.values}

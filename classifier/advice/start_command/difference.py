@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from .start import Start, takes_no_word
 from .words import Word, is_assignment, join
@@ -12,7 +11,7 @@ CONTEXT = 3
 """Lines shown around the change."""
 
 
-def difference(before: Start, after: Start, facts: Mapping[str, Any]) -> str:
+def difference(before: Start, after: Start, facts: Mapping[str, object]) -> str:
     """Return the diff between two commands, or between the manifests that they stand in."""
     del facts
     return "\n".join(["--- as run", "+++ corrected", *hunk(_lines(before), _lines(after))]) + "\n"
@@ -39,7 +38,7 @@ def hunk(old: Sequence[str], new: Sequence[str]) -> list[str]:
 
 def _lines(start: Start) -> list[str]:
     if start.manifest is not None:
-        return str(start.manifest.text(start)).splitlines()
+        return start.manifest.text(start).splitlines()
     lines = _head(start)
     if start.inner is not None:
         lines += [f"    {line}" for line in _lines(start.inner)]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 from ....corpus.store import HERE
 
@@ -33,7 +33,7 @@ class Flag:
 
     __slots__ = ("boolean", "engine", "kind", "known", "many", "name", "switch")
 
-    def __init__(self, name: str, entry: dict[str, Any] | None) -> None:
+    def __init__(self, name: str, entry: Mapping[str, Sequence[Sequence[object]]] | None) -> None:
         kinds = [change[1] for change in (entry or {}).get("kind", ()) if len(change) > 1]
         self.name = name
         self.known = entry is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from ...patterns.lazy import LazyPattern
 from .known import flag
@@ -158,8 +157,8 @@ def _into_json(parts: Sequence[Part], change: Part) -> list[Part] | None:
                 return made
     if any(part.name == base for part in given):
         return None  # its value is no JSON object: it is replaced
-    for key, value in update.items():
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    for key, told in update.items():
+        text = told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
         dotted = f"{base}.{key}"
         spelled = given[0].words[0].value.partition("=")[0].partition(".")[0] + f".{key}"
         made = [part for part in made if not part.name.startswith(f"{dotted}.")]
@@ -174,34 +173,35 @@ def _put_plain(parts: list[Part], change: Part) -> list[Part]:
     return [change if place == places[0] else part for place, part in enumerate(parts) if place not in places[1:]]
 
 
-def _keys(change: Part) -> dict[str, Any] | None:
+def _keys(change: Part) -> dict[str, object] | None:
     """Return what a change sets, as a table; None where it sets no table."""
     if len(change.values) != 1:
         return None
     path = change.name.split(".")[1:]
-    value: Any = change.values[0].value
+    text = change.values[0].value
     if not path:
-        return _object(value)
-    value = json_value(value)
-    for key in reversed(path):
+        return _object(text)
+    value = {path[-1]: json_value(text)}
+    for key in reversed(path[:-1]):
         value = {key: value}
-    return dict(value)
+    return value
 
 
-def json_value(text: str) -> Any:
+def json_value(text: str) -> object:
     """Return the value of JSON, or the text itself where it is none."""
     try:
-        return json.loads(text)
+        value: object = json.loads(text)
     except (ValueError, RecursionError):
         return text
+    return value
 
 
-def _object(text: str) -> dict[str, Any] | None:
+def _object(text: str) -> dict[str, object] | None:
     value = json_value(text) if text.lstrip().startswith("{") else None
     return value if isinstance(value, dict) else None
 
 
-def _merge(table: dict[str, Any], update: dict[str, Any]) -> dict[str, Any]:
+def _merge(table: dict[str, object], update: dict[str, object]) -> dict[str, object]:
     made = dict(table)
     for key, value in update.items():
         inner = made.get(key)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...patterns.lazy import LazyPattern
 from .known import Flag, flag
 from .parts import Part, json_value
@@ -22,7 +20,7 @@ def python(start: Start) -> str:
     # What is handed on from the surrounding environment is there already.
     given = [(name, value) for name, value in start.variables() if value.value not in (f"${name}", f"${{{name}}}")]
     variables = [f"os.environ[{_text(name)}] = {_shown(value)}" for name, value in given]
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, object] = {}
     model = start.model()
     if model is not None:
         arguments["model"] = model
@@ -42,22 +40,22 @@ def python(start: Start) -> str:
     return "\n".join(body) + "\n"
 
 
-def _add(arguments: dict[str, Any], about: Flag, part: Part) -> None:
+def _add(arguments: dict[str, object], about: Flag, part: Part) -> None:
     name = about.name[2:].replace("-", "_")
     path = part.name.split(".")[1:]
     if not path:
         arguments[name] = _value(about, part)
         return
-    table = arguments.get(name)
-    table = arguments[name] = table if isinstance(table, dict) else {}
-    for key in path[:-1]:
+    table = arguments
+    for key in (name, *path[:-1]):
         inner = table.get(key)
-        table[key] = inner if isinstance(inner, dict) else {}
-        table = table[key]
+        below: dict[str, object] = inner if isinstance(inner, dict) else {}
+        table[key] = below
+        table = below
     table[path[-1]] = json_value(part.values[0].value) if part.values else True
 
 
-def _value(about: Flag, part: Part) -> Any:
+def _value(about: Flag, part: Part) -> object:
     if part.negative:
         return False
     if not part.values:
@@ -70,7 +68,7 @@ def _value(about: Flag, part: Part) -> Any:
     return _typed(about, values[0])
 
 
-def _typed(about: Flag, value: str) -> Any:
+def _typed(about: Flag, value: str) -> object:
     if about.kind in ("switch", "bool") or about.boolean:
         return {"true": True, "false": False}.get(value.lower(), value)
     if about.kind in ("int", "float") or about.name == "--max-model-len":
@@ -84,7 +82,7 @@ def _typed(about: Flag, value: str) -> Any:
     return value
 
 
-def _number(about: Flag, value: str) -> Any:
+def _number(about: Flag, value: str) -> object:
     if about.kind != "float":
         if short := _SHORT.match(value):
             return round(float(short[1]) * _SCALE[short[2]])
@@ -95,7 +93,7 @@ def _number(about: Flag, value: str) -> Any:
         return value
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, Word):
         return f"os.path.expandvars({_text(value.value)})" if value.expands else _text(value.value)
     if isinstance(value, str):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from .start import Start
 from .words import Word, join
 
 
-def shell(start: Start, facts: Mapping[str, Any]) -> str:
+def shell(start: Start, facts: Mapping[str, object]) -> str:
     """Return one line to paste: the command as it was run, or ``vllm serve …`` where it stood in a manifest."""
     del facts
     return join(shell_words(start))

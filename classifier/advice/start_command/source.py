@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from ...patterns.lazy import LazyPattern
 from .start import Start, read_words
@@ -25,7 +24,7 @@ _CONFIGURED: tuple[tuple[str, object], ...] = (
 )  # fmt: skip
 
 
-def start_of(facts: Mapping[str, Any]) -> tuple[Start | None, str]:
+def start_of(facts: Mapping[str, object]) -> tuple[Start | None, str]:
     """Return the start command and what it was made of (``command``, ``arguments``, ``configuration``), if anything."""
     command = facts.get("command")
     if isinstance(command, str) and command and (start := read_text(command)) is not None:
@@ -56,7 +55,7 @@ def read_text(text: str) -> Start | None:
         return None
 
 
-def _of_arguments(arguments: Mapping[str, Any], facts: Mapping[str, Any]) -> list[Word]:
+def _of_arguments(arguments: Mapping[str, object], facts: Mapping[str, object]) -> list[Word]:
     model = arguments.get("model") or arguments.get("model_tag") or facts.get("model")
     if not model:
         return []
@@ -64,7 +63,7 @@ def _of_arguments(arguments: Mapping[str, Any], facts: Mapping[str, Any]) -> lis
     for name, value in arguments.items():
         if name in _NO_FLAGS:
             continue
-        if name == "lora_modules" and (pairs := _LORA.findall(str(value))):
+        if name == "lora_modules" and (pairs := _LORA.made.findall(str(value))):
             values += ["--lora-modules", *(f"{adapter}={path}" for adapter, path in pairs)]
         elif not isinstance(value, dict) and _OBJECT.search(str(value)):
             return []  # a Python object's repr: no command line can be made of it
@@ -76,7 +75,7 @@ def _of_arguments(arguments: Mapping[str, Any], facts: Mapping[str, Any]) -> lis
     return [Word(value) for value in values]
 
 
-def _of_configuration(facts: Mapping[str, Any]) -> list[Word]:
+def _of_configuration(facts: Mapping[str, object]) -> list[Word]:
     """Make a command of the resolved configuration; that names no option of the server itself."""
     model = facts.get("model")
     if not model or not facts.get("max_model_len"):
@@ -89,7 +88,7 @@ def _of_configuration(facts: Mapping[str, Any]) -> list[Word]:
     return [Word(value) for value in values]
 
 
-def _flag(name: str, value: Any) -> list[str]:
+def _flag(name: str, value: object) -> list[str]:
     flag = "--" + name.replace("_", "-")
     if value is None:
         return []

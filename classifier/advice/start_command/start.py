@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...patterns.lazy import LazyPattern
 from . import parts as options
 from .parts import Part
 from .words import Word, is_assignment, join, masked, quote
+
+if TYPE_CHECKING:
+    from .manifest import Manifest
 
 _RUNTIMES = frozenset({"docker", "podman", "nerdctl"})
 _OPERATOR = LazyPattern(r"(?:&&|\|\|?&?|&|;|[012&]?>{1,2}&?\d?.*|<.*)$")
@@ -46,7 +49,7 @@ class Start:
         self.after = list(after)
         self.image = image
         self.inner: Start | None = None
-        self.manifest: Any = None
+        self.manifest: Manifest | None = None
 
     def words(self) -> list[Word]:
         """Return the whole command."""

@@ -9,7 +9,7 @@ What needs a model's config.json (``architecture``, ``parameters``, ``weights``,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .worked import Worked
@@ -35,8 +35,8 @@ _MODULES = {
 }  # fmt: skip
 
 
-def _later(module: str, name: str) -> Callable[[Mapping[str, Any]], Worked]:
-    def work(facts: Mapping[str, Any]) -> Worked:
+def _later(module: str, name: str) -> Callable[[Mapping[str, object]], Worked]:
+    def work(facts: Mapping[str, object]) -> Worked:
         from importlib import import_module
 
         found: Worked = getattr(import_module(f".{module}", __name__), name)(facts)
@@ -45,7 +45,7 @@ def _later(module: str, name: str) -> Callable[[Mapping[str, Any]], Worked]:
     return work
 
 
-def _text(work: Callable[[Mapping[str, Any]], Worked]) -> Callable[[Mapping[str, Any]], str]:
+def _text(work: Callable[[Mapping[str, object]], Worked]) -> Callable[[Mapping[str, object]], str]:
     return lambda facts: work(facts).value
 
 
@@ -55,5 +55,5 @@ PIECES = frozenset({"meant_options", "gone_options", "misplaced_options", "accep
 WORKED = {name: _later(module, name) for module, names in _MODULES.items() for name in names}
 """What ``{name}`` in a fix may compute, by name, with its arithmetic."""
 
-COMPUTED: dict[str, Callable[[Mapping[str, Any]], str]] = {name: _text(work) for name, work in WORKED.items()}
+COMPUTED: dict[str, Callable[[Mapping[str, object]], str]] = {name: _text(work) for name, work in WORKED.items()}
 """The same as text alone."""

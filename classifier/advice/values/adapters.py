@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from .worked import Worked, needs, release_at_least, whole
 
@@ -12,7 +11,7 @@ RANKS = (((0, 11, 1), 1), ((0, 0), 8), ((0, 0), 16), ((0, 0), 32), ((0, 0), 64),
 """What --max-lora-rank accepts, each with the first release that does: LoRAConfig in vllm/config.py, later vllm/config/lora.py."""
 
 
-def fit_max_lora_rank(facts: Mapping[str, Any]) -> Worked:
+def fit_max_lora_rank(facts: Mapping[str, object]) -> Worked:
     """Return the smallest rank that the release accepts and that has room for the adapter's; none where there is none."""
     rank = whole(facts, "lora_rank")
     if rank is None:

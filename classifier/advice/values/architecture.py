@@ -7,7 +7,6 @@ Sources: vllm/transformers_utils/model_arch_config_convertor.py (heads, head siz
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from .layers import attention_of, integer, layer_kinds
 from .worked import release_at_least
@@ -50,7 +49,7 @@ class Architecture:
         "model_type", "vocab", "whole", "window",
     )  # fmt: skip
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Mapping[str, object]) -> None:
         self.whole = config
         text = _text_config(config)
         self.config = text
@@ -91,7 +90,7 @@ class Architecture:
         return _longest(self.config, self.whole, self.model_type, version)
 
     @property
-    def quantization(self) -> Mapping[str, Any]:
+    def quantization(self) -> Mapping[str, object]:
         """The checkpoint's quantization_config, or an empty one."""
         found = (
             self.whole.get("quantization_config")
@@ -101,7 +100,7 @@ class Architecture:
         return found if isinstance(found, Mapping) else {}
 
 
-def _text_config(config: Mapping[str, Any]) -> Mapping[str, Any]:
+def _text_config(config: Mapping[str, object]) -> Mapping[str, object]:
     """Return the part about the language model of a multimodal config."""
     for name in ("text_config", "llm_config", "language_config", "thinker_config"):
         inner = config.get(name)
@@ -110,11 +109,11 @@ def _text_config(config: Mapping[str, Any]) -> Mapping[str, Any]:
     return config
 
 
-def _has_heads(text: Mapping[str, Any]) -> bool:
+def _has_heads(text: Mapping[str, object]) -> bool:
     return any(text.get(name) for name in ("num_attention_heads", "n_head", "n_heads"))
 
 
-def _count(text: Mapping[str, Any], *names: str, least: int = 1) -> int:
+def _count(text: Mapping[str, object], *names: str, least: int = 1) -> int:
     for name in names:
         if found := integer(text.get(name)):
             return found
@@ -123,7 +122,7 @@ def _count(text: Mapping[str, Any], *names: str, least: int = 1) -> int:
     return 0
 
 
-def _kv_heads(text: Mapping[str, Any], model_type: str, heads: int) -> int:
+def _kv_heads(text: Mapping[str, object], model_type: str, heads: int) -> int:
     if (
         model_type in ("falcon", "RefinedWeb", "RefinedWebModel")
         and not text.get("new_decoder_architecture")
@@ -153,13 +152,13 @@ def _kv_heads(text: Mapping[str, Any], model_type: str, heads: int) -> int:
     return heads
 
 
-def _indexer_bytes(text: Mapping[str, Any]) -> int:
+def _indexer_bytes(text: Mapping[str, object]) -> int:
     """Bytes per token and layer of DeepSeek-V3.2's indexer: FP8 keys, a float32 scale per 128 (deepseek_v2.py)."""
     size = integer(text.get("index_head_dim"))
     return size + size // 128 * 4
 
 
-def _longest(text: Mapping[str, Any], config: Mapping[str, Any], model_type: str, version: str) -> int:
+def _longest(text: Mapping[str, object], config: Mapping[str, object], model_type: str, version: str) -> int:
     lengths = [found for name in _LENGTHS if (found := integer(text.get(name)))]
     if not lengths:
         return 2048

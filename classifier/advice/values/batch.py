@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from .worked import Worked, needs, number, release_at_least, whole
 
 
-def default_max_num_seqs(facts: Mapping[str, Any]) -> int:
+def default_max_num_seqs(facts: Mapping[str, object]) -> int:
     """Return what ``vllm serve`` takes where max_num_seqs is not given (vllm/engine/arg_utils.py, get_batch_defaults).
 
     From 0.8.5 on it is 1024 on GPUs of 70 GiB and more; from 0.9.2 on not on the A100; else 256.
@@ -21,7 +20,7 @@ def default_max_num_seqs(facts: Mapping[str, Any]) -> int:
     return 256 if small or "gb10" in name else 1024
 
 
-def default_max_num_batched_tokens(facts: Mapping[str, Any]) -> int:
+def default_max_num_batched_tokens(facts: Mapping[str, object]) -> int:
     """Return what ``vllm serve`` takes where max_num_batched_tokens is not given (get_batch_defaults, as above).
 
     Before chunked prefill was the default (0.8) it was the context's length, at least 2048 (vllm/config.py).
@@ -34,7 +33,7 @@ def default_max_num_batched_tokens(facts: Mapping[str, Any]) -> int:
     return 8192 if default_max_num_seqs(facts) == 1024 else 2048
 
 
-def halve_max_num_seqs(facts: Mapping[str, Any]) -> Worked:
+def halve_max_num_seqs(facts: Mapping[str, object]) -> Worked:
     """Return half of max_num_seqs (of vLLM's default where the log does not say)."""
     given = whole(facts, "max_num_seqs")
     now = given or default_max_num_seqs(facts)
@@ -44,7 +43,7 @@ def halve_max_num_seqs(facts: Mapping[str, Any]) -> Worked:
     return Worked(str(now // 2), f"half of {said}", {"max_num_seqs": now})
 
 
-def fit_max_num_seqs(facts: Mapping[str, Any]) -> Worked:
+def fit_max_num_seqs(facts: Mapping[str, object]) -> Worked:
     """Return how many requests of the full context the KV cache holds at a time.
 
     vLLM prints the same as «Maximum concurrency for … tokens per request».
@@ -68,7 +67,7 @@ def fit_max_num_seqs(facts: Mapping[str, Any]) -> Worked:
     return Worked(str(count), f"{text} → {count}", inputs)
 
 
-def halve_max_num_batched_tokens(facts: Mapping[str, Any]) -> Worked:
+def halve_max_num_batched_tokens(facts: Mapping[str, object]) -> Worked:
     """Return half of max_num_batched_tokens, not below what vLLM accepts.
 
     It must be at least max_num_seqs, and at least max_model_len without chunked prefill (vllm/config/scheduler.py,

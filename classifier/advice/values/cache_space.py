@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from .worked import GIB, Worked, needs, number
 
@@ -13,7 +12,7 @@ ROUNDING = 0.01
 """GiB by which a figure that vLLM prints with two digits may be too low."""
 
 
-def fit_kv_cache_memory_bytes(facts: Mapping[str, Any]) -> Worked:
+def fit_kv_cache_memory_bytes(facts: Mapping[str, object]) -> Worked:
     """Return the bytes that one request of the full context needs, for --kv-cache-memory-bytes, up to whole MiB."""
     needed = _needed(facts)
     if needed is None:
@@ -24,7 +23,7 @@ def fit_kv_cache_memory_bytes(facts: Mapping[str, Any]) -> Worked:
     )
 
 
-def fit_cpu_kvcache_space(facts: Mapping[str, Any]) -> Worked:
+def fit_cpu_kvcache_space(facts: Mapping[str, object]) -> Worked:
     """Return the same in whole GiB, for VLLM_CPU_KVCACHE_SPACE (vllm/envs.py takes an integer)."""
     needed = _needed(facts)
     if needed is None:
@@ -33,6 +32,6 @@ def fit_cpu_kvcache_space(facts: Mapping[str, Any]) -> Worked:
     return Worked(str(size), f"{needed:g} GiB needed, up to whole GiB → {size}", {"kv_cache_needed_gib": needed})
 
 
-def _needed(facts: Mapping[str, Any]) -> float | None:
+def _needed(facts: Mapping[str, object]) -> float | None:
     found = number(facts, "kv_cache_needed_gib")
     return found if found and 0 < found < 1e6 else None

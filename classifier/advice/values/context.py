@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from .worked import GIB, Worked, needs, number, whole
 
@@ -13,7 +12,7 @@ ROUNDING = 0.005
 """vLLM prints GiB with two decimals: each printed figure may be off by this much."""
 
 
-def fit_max_model_len(facts: Mapping[str, Any]) -> Worked:
+def fit_max_model_len(facts: Mapping[str, object]) -> Worked:
     """Return the longest context (tokens) that fits: vLLM's own estimate first, else worked out from the KV cache.
 
     vLLM searches the longest length whose blocks fit the available memory (vllm/v1/core/kv_cache_planning.py, before
@@ -30,7 +29,7 @@ def fit_max_model_len(facts: Mapping[str, Any]) -> Worked:
     return _by_bytes(facts)
 
 
-def _by_proportion(facts: Mapping[str, Any]) -> Worked | None:
+def _by_proportion(facts: Mapping[str, object]) -> Worked | None:
     wanted = whole(facts, "max_model_len")
     needed, left = number(facts, "kv_cache_needed_gib"), number(facts, "kv_cache_available_gib")
     if not wanted or not needed or left is None or needed <= 0:
@@ -45,7 +44,7 @@ def _by_proportion(facts: Mapping[str, Any]) -> Worked | None:
     return Worked(str(tokens), f"{text} → {tokens}", inputs)
 
 
-def _by_tokens(facts: Mapping[str, Any]) -> Worked | None:
+def _by_tokens(facts: Mapping[str, object]) -> Worked | None:
     tokens, inputs = whole(facts, "kv_cache_tokens"), {}
     text = f"the KV cache holds {tokens} tokens"
     if tokens:
@@ -62,7 +61,7 @@ def _by_tokens(facts: Mapping[str, Any]) -> Worked | None:
     return Worked(str(fits), f"{text} → {fits}", inputs) if fits else Worked("", f"{text}: not one block", inputs)
 
 
-def _by_bytes(facts: Mapping[str, Any]) -> Worked:
+def _by_bytes(facts: Mapping[str, object]) -> Worked:
     left, each = number(facts, "kv_cache_available_gib"), number(facts, "kv_bytes_per_token")
     if left is None or not each or each <= 0:
         absent = {"kv_cache_available_gib": left is not None, "kv_bytes_per_token": bool(each)}

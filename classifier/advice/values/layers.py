@@ -6,7 +6,6 @@ Sources: vllm/config/model.py (get_num_layers_by_block_type) and the layer patte
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 FULL, SLIDING, CHUNKED, STATE, NONE = "full", "sliding", "chunked", "state", "none"
 """All tokens, those of a window, those of a chunk, a state of fixed size, or nothing."""
@@ -31,7 +30,7 @@ _PATTERN = {"M": STATE, "*": FULL, "-": NONE, "E": NONE}
 """Letters of Nemotron-H's hybrid_override_pattern."""
 
 
-def layer_kinds(text: Mapping[str, Any], model_type: str, layers: int) -> tuple[str, ...]:
+def layer_kinds(text: Mapping[str, object], model_type: str, layers: int) -> tuple[str, ...]:
     """Return what each of ``layers`` layers keeps; plain full attention where the config names no pattern."""
     named = text.get("layer_types") or text.get("layers_block_type")
     if isinstance(named, list) and named:
@@ -45,7 +44,7 @@ def layer_kinds(text: Mapping[str, Any], model_type: str, layers: int) -> tuple[
     return (FULL,) * layers
 
 
-def _listed(text: Mapping[str, Any], model_type: str, layers: int) -> tuple[str, ...]:
+def _listed(text: Mapping[str, object], model_type: str, layers: int) -> tuple[str, ...]:
     """Read patterns that name every layer."""
     found: list[str] = []
     if isinstance(pattern := text.get("hybrid_override_pattern"), str):
@@ -61,7 +60,7 @@ def _listed(text: Mapping[str, Any], model_type: str, layers: int) -> tuple[str,
     return tuple(found[:layers])
 
 
-def _periodic(text: Mapping[str, Any], model_type: str, layers: int) -> tuple[str, ...]:
+def _periodic(text: Mapping[str, object], model_type: str, layers: int) -> tuple[str, ...]:
     """Read patterns in which every so many layers attend to everything."""
     every, place, others = 0, -1, STATE
     if every := integer(text.get("attn_layer_period")):  # Jamba
@@ -78,7 +77,7 @@ def _periodic(text: Mapping[str, Any], model_type: str, layers: int) -> tuple[st
     return tuple(FULL if layer % every == place else others for layer in range(layers)) if every else ()
 
 
-def _windowed(text: Mapping[str, Any], _model_type: str, layers: int) -> tuple[str, ...]:
+def _windowed(text: Mapping[str, object], _model_type: str, layers: int) -> tuple[str, ...]:
     """Read models whose layers are all windowed, or from one layer on; Qwen2 names a window and leaves it off."""
     if not integer(text.get("sliding_window")) or text.get("use_sliding_window") is False:
         return ()
@@ -86,19 +85,20 @@ def _windowed(text: Mapping[str, Any], _model_type: str, layers: int) -> tuple[s
     return tuple(SLIDING if layer >= first else FULL for layer in range(layers))
 
 
-def attention_of(block: Any) -> Mapping[str, Any]:
+def attention_of(block: object) -> Mapping[str, object]:
     """Return the attention part of one of Nemotron-NAS's block_configs."""
     inner = block.get("attention") if isinstance(block, Mapping) else None
     return inner if isinstance(inner, Mapping) else {}
 
 
-def integer(value: Any) -> int:
+def integer(value: object) -> int:
     """Return a positive number of a config as a whole one; 0 where there is none."""
-    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return int(value) if plain and 0 < value < 1e12 else 0
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return 0
+    return int(value) if 0 < value < 1e12 else 0
 
 
-def first_integer(config: Mapping[str, Any], *names: str) -> int:
+def first_integer(config: Mapping[str, object], *names: str) -> int:
     """Return the first of the keys ``names`` that holds a positive number (of a list, its first item); else 0."""
     for name in names:
         value = config.get(name)

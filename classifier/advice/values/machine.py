@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from .worked import Worked, needs, number
 
@@ -16,7 +15,7 @@ _SPARK = (118.0, 123.0)
 """GiB that DGX Spark and Jetson Thor report of their 128 GB; no card with memory of its own has that size."""
 
 
-def unified_memory(facts: Mapping[str, Any]) -> Worked:
+def unified_memory(facts: Mapping[str, object]) -> Worked:
     """Return which machine shares its memory between CPU and GPU; no value for any other."""
     name, total = str(facts.get("gpu_name") or ""), number(facts, "gpu_memory_total_gib")
     if not name and total is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from .worked import GIB, Worked, needs, number, parse_bytes, release_at_least
 
@@ -18,12 +17,12 @@ LOWEST = 0.05
 """Below this no model is served."""
 
 
-def default_utilization(facts: Mapping[str, Any]) -> float:
+def default_utilization(facts: Mapping[str, object]) -> float:
     """Return vLLM's default of gpu_memory_utilization: 0.9, from 0.20 on 0.92 (vllm/config/cache.py)."""
     return 0.9 if release_at_least(facts.get("vllm_version"), 0, 20) is False else 0.92
 
 
-def fit_gpu_memory_utilization(facts: Mapping[str, Any]) -> Worked:
+def fit_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
     """Return the share that fits into the free memory, less ``MARGIN``.
 
     vLLM refuses to start while ``free < ceil(total × gpu_memory_utilization)``
@@ -53,7 +52,7 @@ def fit_gpu_memory_utilization(facts: Mapping[str, Any]) -> Worked:
     return Worked(f"{share:.2f}", f"{text} → {share:.2f}", inputs)
 
 
-def raise_gpu_memory_utilization(facts: Mapping[str, Any]) -> Worked:
+def raise_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
     """Return a higher share: what the missing KV cache needs where the log tells it, else one step.
 
     The KV cache gets ``total × gpu_memory_utilization - weights - activations`` (vllm/v1/worker/gpu_worker.py,
@@ -61,7 +60,7 @@ def raise_gpu_memory_utilization(facts: Mapping[str, Any]) -> Worked:
     """
     given = number(facts, "gpu_memory_utilization")
     now = given if given is not None else default_utilization(facts)
-    inputs: dict[str, Any] = {"gpu_memory_utilization": now}
+    inputs: dict[str, object] = {"gpu_memory_utilization": now}
     ceiling, why = HIGHEST, f"the driver keeps the rest, so at most {HIGHEST}"
     free, total = number(facts, "gpu_memory_free_gib"), number(facts, "gpu_memory_total_gib")
     fits = fit_gpu_memory_utilization({"gpu_memory_free_gib": free, "gpu_memory_total_gib": total})
@@ -87,7 +86,7 @@ def raise_gpu_memory_utilization(facts: Mapping[str, Any]) -> Worked:
     return Worked(f"{share:.2f}", how if how.endswith(f"{share:.2f}") else f"{how} → {share:.2f}", inputs)
 
 
-def lower_gpu_memory_utilization(facts: Mapping[str, Any]) -> Worked:
+def lower_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
     """Return a lower share: by what a failed allocation lacked where the log tells it, else by 0.05.
 
     What lies outside the share (CUDA graphs before 0.20, cuBLAS and NCCL buffers, request spikes) is taken from what
@@ -95,7 +94,7 @@ def lower_gpu_memory_utilization(facts: Mapping[str, Any]) -> Worked:
     """
     given = number(facts, "gpu_memory_utilization")
     now = given if given is not None else default_utilization(facts)
-    inputs: dict[str, Any] = {"gpu_memory_utilization": now}
+    inputs: dict[str, object] = {"gpu_memory_utilization": now}
     said = f"{now:g}" if given is not None else f"{now:g} (vLLM's default)"
     down, how = 0.05, f"{said} - 0.05"
     tried, free = (parse_bytes(str(facts.get(name) or "")) for name in ("oom_tried", "oom_free"))

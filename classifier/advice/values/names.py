@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from .worked import Worked
 
@@ -12,7 +11,7 @@ _REPOSITORY = re.compile(r"[\w][\w.\-]{0,95}/[\w][\w.\-]{0,95}")
 _PATH = re.compile(r"(?:~|\.{1,2})?/[\w./@+\-]{1,300}")
 
 
-def hub_repository(facts: Mapping[str, Any]) -> Worked:
+def hub_repository(facts: Mapping[str, object]) -> Worked:
     """Return the served model where its name is one of a hub's (``ORG/NAME``)."""
     name = str(facts.get("model") or "")
     if not name:
@@ -20,7 +19,7 @@ def hub_repository(facts: Mapping[str, Any]) -> Worked:
     return Worked(name, "") if _REPOSITORY.fullmatch(name) else Worked("", f"{name!r} is no repository's name")
 
 
-def model_folder(facts: Mapping[str, Any]) -> Worked:
+def model_folder(facts: Mapping[str, object]) -> Worked:
     """Return the served model where it is a folder."""
     name = str(facts.get("model") or "")
     if not name:

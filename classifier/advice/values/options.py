@@ -10,7 +10,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....corpus import options
 from .worked import Worked
@@ -41,7 +41,7 @@ class Refused(NamedTuple):
     """A sentence for people."""
 
 
-def meant_options(facts: Mapping[str, Any]) -> Worked:
+def meant_options(facts: Mapping[str, object]) -> Worked:
     """Return what to write instead of the options that were refused, with the option that each took the place of."""
     found = [item for item in _refused(facts) if item.fate == "meant"]
     if not found:
@@ -51,13 +51,13 @@ def meant_options(facts: Mapping[str, Any]) -> Worked:
     return Worked(f"{text}   # instead of {_given(found)}", _told(found), {"option": instead})
 
 
-def meant_option(facts: Mapping[str, Any]) -> Worked:
+def meant_option(facts: Mapping[str, object]) -> Worked:
     """Return the name of the first option of ``meant_options`` alone."""
     first = next((item for item in _refused(facts) if item.fate == "meant"), None)
     return Worked(re.split("[ =]", first.other, maxsplit=1)[0], "") if first else _nothing(facts)
 
 
-def gone_options(facts: Mapping[str, Any]) -> Worked:
+def gone_options(facts: Mapping[str, object]) -> Worked:
     """Return the refused options that no release from this one on has and nothing stands for."""
     found = [item for item in _refused(facts) if item.fate == "gone"]
     text = " ".join(filter(None, (word for item in found for word in (item.name, item.value))))
@@ -69,7 +69,7 @@ def _given(found: Iterable[Refused]) -> str:
     return " ".join(word for item in found for word in (item.name, *map(shlex.quote, item.value.split())))
 
 
-def later_options(facts: Mapping[str, Any]) -> Worked:
+def later_options(facts: Mapping[str, object]) -> Worked:
     """Return the first release that has all of the refused options which came later than the one that refused them."""
     found = [item for item in _refused(facts) if item.fate == "later"]
     if not found:
@@ -77,13 +77,13 @@ def later_options(facts: Mapping[str, Any]) -> Worked:
     return Worked(max((item.other for item in found), key=lambda text: options.version_key(text) or ()), _told(found))
 
 
-def misplaced_options(facts: Mapping[str, Any]) -> Worked:
+def misplaced_options(facts: Mapping[str, object]) -> Worked:
     """Return the refused options that the release has: something before them on the command line was read wrongly."""
     found = [item for item in _refused(facts) if item.fate == "there"]
     return Worked(" ".join(item.name for item in found), _told(found)) if found else _nothing(facts)
 
 
-def stray_words(facts: Mapping[str, Any]) -> Worked:
+def stray_words(facts: Mapping[str, object]) -> Worked:
     """Return the refused words that stand in front of all options; ``none`` where there are only options."""
     text = str(facts.get("option") or "")
     if not text:
@@ -96,7 +96,7 @@ def stray_words(facts: Mapping[str, Any]) -> Worked:
     return Worked(" ".join(words) or "none", "")
 
 
-def _nothing(facts: Mapping[str, Any]) -> Worked:
+def _nothing(facts: Mapping[str, object]) -> Worked:
     return (
         Worked("", "no option that was refused is of that kind")
         if facts.get("option")
@@ -108,7 +108,7 @@ def _told(found: Iterable[Refused]) -> str:
     return " ".join(item.said for item in found).removesuffix(".")
 
 
-def _refused(facts: Mapping[str, Any]) -> tuple[Refused, ...]:
+def _refused(facts: Mapping[str, object]) -> tuple[Refused, ...]:
     version = str(facts.get("vllm_version") or "")
     return _read(str(facts.get("option") or "")[:2000], version if options.exists("--model", version) else "")
 
@@ -197,20 +197,21 @@ def _written(name: str, value: str, release: str) -> str:
     return f"{name} {shlex.quote(value)}"
 
 
-def _literal(value: str) -> Any:
+def _literal(value: str) -> object:
     """Return a value as JSON has it: a number, true for a switch, else text."""
     if not value:
         return True
     try:
-        return json.loads(value)
+        read: object = json.loads(value)
     except ValueError:
         return value
+    return read
 
 
 def _joined(parts: Iterable[str]) -> str:
     """Return options to paste; keys of one JSON option are given as one object."""
     plain: list[str] = []
-    objects: dict[str, dict[str, Any]] = {}
+    objects: dict[str, dict[str, object]] = {}
     for part in parts:
         name, _, value = part.partition(" ")
         if value.startswith("{") and value.endswith("}") and '"' in value:
@@ -222,7 +223,7 @@ def _joined(parts: Iterable[str]) -> str:
     return " ".join(f"{part} {shlex.quote(json.dumps(objects[part]))}" if part in objects else part for part in plain)
 
 
-def option_name(facts: Mapping[str, Any]) -> Worked:
+def option_name(facts: Mapping[str, object]) -> Worked:
     """Return the option that a message is about as it is written on the command line: ``Load format`` → ``--load-format``."""
     text = str(facts.get("option") or "").strip().partition("/")[0].partition(",")[0]
     if not text:
@@ -233,13 +234,13 @@ def option_name(facts: Mapping[str, Any]) -> Worked:
     return Worked(name, "") if known else Worked("", f"{text!r} names no option")
 
 
-def option_kind(facts: Mapping[str, Any]) -> Worked:
+def option_kind(facts: Mapping[str, object]) -> Worked:
     """Return what the option takes: ``json``, ``int``, ``switch`` and so on."""
     option = _described(facts)
     return Worked(option.kind, "") if option else Worked("", "the log names no option")
 
 
-def accepted_value(facts: Mapping[str, Any]) -> Worked:
+def accepted_value(facts: Mapping[str, object]) -> Worked:
     """Return the option with the accepted value that is most like the one given, else with all that are accepted.
 
     The log's own list comes first, then the release's choices as its sources declare them.
@@ -270,7 +271,7 @@ def _stem(word: str) -> str:
     return letters[0] if letters and len(letters[0]) > 2 else ""
 
 
-def _described(facts: Mapping[str, Any]) -> options.Option | None:
+def _described(facts: Mapping[str, object]) -> options.Option | None:
     name = option_name(facts).value
     version = str(facts.get("vllm_version") or "") or options.releases()[-1]
     return (options.describe(name, version) or options.describe(name, options.releases()[-1])) if name else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from .worked import Worked
 
@@ -24,7 +23,7 @@ NOT_ON_PYPI = frozenset(
 """Modules that no ``pip install`` of their name brings: parts of drivers and SDKs, builds from source, a model's own code."""
 
 
-def distribution(facts: Mapping[str, Any]) -> Worked:
+def distribution(facts: Mapping[str, object]) -> Worked:
     """Return the package to install for the module that is missing; ``none`` where none has it (``vllm._C``)."""
     module = str(facts.get("package") or "").strip("'\"` ")
     if not module:
@@ -41,7 +40,7 @@ def distribution(facts: Mapping[str, Any]) -> Worked:
     return Worked(name, said, {"package": module})
 
 
-def part_of_vllm(facts: Mapping[str, Any]) -> Worked:
+def part_of_vllm(facts: Mapping[str, object]) -> Worked:
     """Return the missing module where it is vLLM's own."""
     module = str(facts.get("package") or "").strip("'\"` ")
     ours = module.partition(".")[0] == "vllm"

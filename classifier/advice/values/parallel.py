@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from .worked import Worked, needs, whole
 
@@ -30,7 +29,7 @@ def divides(size: int, heads: int | None = None, kv_heads: int | None = None, vo
     return not padded % size
 
 
-def sizes_that_divide(most: int, facts: Mapping[str, Any]) -> list[int]:
+def sizes_that_divide(most: int, facts: Mapping[str, object]) -> list[int]:
     """Return the sizes up to ``most`` that divide the model, ascending.
 
     Without the number of heads these are powers of two, which divide the heads of nearly every model.
@@ -41,7 +40,7 @@ def sizes_that_divide(most: int, facts: Mapping[str, Any]) -> list[int]:
     return found if heads else [size for size in found if size & (size - 1) == 0]
 
 
-def fit_tensor_parallel_size(facts: Mapping[str, Any]) -> Worked:
+def fit_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
     """Return the size to change to: down where the one asked for cannot work, else the next one up on the GPUs seen."""
     asked, gpus = _asked(facts), _gpus(facts)
     heads = whole(facts, "num_attention_heads", "num_heads")
@@ -52,7 +51,7 @@ def fit_tensor_parallel_size(facts: Mapping[str, Any]) -> Worked:
     return raise_tensor_parallel_size(facts)
 
 
-def raise_tensor_parallel_size(facts: Mapping[str, Any]) -> Worked:
+def raise_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
     """Return the next larger size that divides the model and fits the GPUs seen."""
     asked, gpus = _asked(facts), _gpus(facts)
     if not gpus:
@@ -66,7 +65,7 @@ def raise_tensor_parallel_size(facts: Mapping[str, Any]) -> Worked:
     )
 
 
-def lower_tensor_parallel_size(facts: Mapping[str, Any]) -> Worked:
+def lower_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
     """Return the largest size that divides the model, is smaller than what was asked for, and fits the GPUs seen."""
     asked, gpus = _asked(facts), _gpus(facts)
     if asked <= 1:
@@ -82,28 +81,28 @@ def lower_tensor_parallel_size(facts: Mapping[str, Any]) -> Worked:
     return Worked(str(size), f"the largest size below {asked}{where}{_reason(facts)} → {size}", inputs)
 
 
-def _given(facts: Mapping[str, Any]) -> int | None:
+def _given(facts: Mapping[str, object]) -> int | None:
     return whole(facts, "tensor_parallel_size", "world_size")
 
 
-def _asked(facts: Mapping[str, Any]) -> int:
+def _asked(facts: Mapping[str, object]) -> int:
     """Return the size that was asked for; vLLM's default is 1."""
     return _given(facts) or 1
 
 
-def _gpus(facts: Mapping[str, Any]) -> int | None:
+def _gpus(facts: Mapping[str, object]) -> int | None:
     """Return how many GPUs tensor parallelism may use: pipeline stages and data-parallel ranks need theirs as well."""
     seen = whole(facts, "gpu_count")
     others = (whole(facts, "pipeline_parallel_size") or 1) * (whole(facts, "data_parallel_size") or 1)
     return max(1, seen // others) if seen else None
 
 
-def _model(facts: Mapping[str, Any]) -> dict[str, int]:
+def _model(facts: Mapping[str, object]) -> dict[str, int]:
     names = ("num_attention_heads", "num_heads", "num_key_value_heads", "vocab_size")
     return {name: value for name in names if (value := whole(facts, name))}
 
 
-def _reason(facts: Mapping[str, Any]) -> str:
+def _reason(facts: Mapping[str, object]) -> str:
     model = _model(facts)
     if not model.keys() & {"num_attention_heads", "num_heads"}:
         return " (heads not known: a power of two)"

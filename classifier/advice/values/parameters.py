@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from .architecture import Architecture
 from .layers import NONE, STATE, first_integer, integer
@@ -190,7 +189,7 @@ def _width(model: Architecture, layer: int) -> int:
     return first_integer(config, "intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim") or 4 * model.hidden
 
 
-def number_of_experts(config: Mapping[str, Any]) -> int:
+def number_of_experts(config: Mapping[str, object]) -> int:
     """Return how many experts a sparse layer has; 0 in dense models."""
     return first_integer(config, "num_experts", "moe_num_experts", "n_routed_experts", "num_local_experts")
 
@@ -211,7 +210,7 @@ def _is_sparse(model: Architecture, layer: int) -> bool:
     return (layer + 1) % step == 0 if "decoder_sparse_step" in config else layer % step == 0
 
 
-def _vision(config: Any) -> int:
+def _vision(config: object) -> int:
     if not isinstance(config, Mapping):
         return 0
     width = first_integer(config, "hidden_size", "embed_dim", "width")

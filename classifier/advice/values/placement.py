@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .architecture import Architecture
 from .batch import default_max_num_batched_tokens, default_max_num_seqs
 from .kv_cache import layout
@@ -11,7 +9,7 @@ from .layers import first_integer
 from .memory import default_utilization
 from .parameters import number_of_experts
 from .weights import weights_per_rank
-from .worked import GIB, Worked, gib, release_at_least
+from .worked import GIB, Worked, gib, number, release_at_least
 
 
 class Setup:
@@ -51,11 +49,11 @@ class Setup:
         self.overhead = 0
         self.enforce_eager = False
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """Return the setup in the words of a log's facts."""
         return {"gpu_memory_total_gib": self.gpu_memory / GIB, "vllm_version": self.version}
 
-    def changed(self, **values: Any) -> Setup:
+    def changed(self, **values: object) -> Setup:
         """Return a copy with other values."""
         other = Setup(self.gpu_memory, self.gpus, self.version)
         for name in self.__slots__:
@@ -75,7 +73,7 @@ class Fit:
             setup.facts() | {"max_model_len": self.wanted}
         )
         self.worked = _weights(model, setup, tensor)
-        self.weights = int(self.worked.inputs.get("bytes", 0))
+        self.weights = int(number(self.worked.inputs, "bytes") or 0)
         self.overhead = setup.overhead or allowance(model, setup, tensor, self.batched)
         self.layout = layout(model, tensor, setup.pipeline, setup.kv_dtype, setup.version)
         self.kv_memory = int(setup.gpu_memory * setup.utilization) - self.weights - self.overhead

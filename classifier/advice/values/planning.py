@@ -7,7 +7,6 @@ vLLM itself only knows it after a profiling run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from .architecture import Architecture, ConfigError
 from .batch import default_max_num_seqs
@@ -71,7 +70,7 @@ class Plan:
         return [*found, ("--enforce-eager", "")] if setup.enforce_eager else found
 
 
-def make_plan(config: Mapping[str, Any], setup: Setup) -> Plan:
+def make_plan(config: Mapping[str, object], setup: Setup) -> Plan:
     """Return whether the model of ``config`` fits ``setup``, with the smallest tensor-parallel size that does."""
     model = Architecture(config)
     plan = Plan(model, setup)

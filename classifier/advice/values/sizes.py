@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ...patterns.lazy import LazyPattern
 from .memory import default_utilization
@@ -72,7 +71,7 @@ def parameters_by_name(model: str) -> float | None:
     return found.pop() if len(found) == 1 else None
 
 
-def bits_per_weight(facts: Mapping[str, Any]) -> tuple[float, str] | None:
+def bits_per_weight(facts: Mapping[str, object]) -> tuple[float, str] | None:
     """Return the bits that a weight takes and in whose words; None for formats of many widths."""
     quantization = str(facts.get("quantization") or "").lower()
     name = str(facts.get("model") or "").lower()
@@ -88,7 +87,7 @@ def bits_per_weight(facts: Mapping[str, Any]) -> tuple[float, str] | None:
     return (_DTYPE_BITS[dtype], dtype) if dtype in _DTYPE_BITS else (16, "16-bit weights")
 
 
-def total_weights_gib(facts: Mapping[str, Any]) -> Worked:
+def total_weights_gib(facts: Mapping[str, object]) -> Worked:
     """Return the memory that all weights take together: measured by the log, else by the model's name.
 
     The log's figure («Model loading took … GiB») is one rank's; tensor and pipeline ranks hold about equal shares.
@@ -96,7 +95,7 @@ def total_weights_gib(facts: Mapping[str, Any]) -> Worked:
     measured = number(facts, "weights_gib")
     ranks = (whole(facts, "tensor_parallel_size") or 1) * (whole(facts, "pipeline_parallel_size") or 1)
     if measured and measured > 0:
-        inputs: dict[str, Any] = {"weights_gib": measured}
+        inputs: dict[str, object] = {"weights_gib": measured}
         if ranks == 1:
             return Worked(short(measured), f"{short(measured)} GiB were loaded", inputs)
         inputs["ranks"] = ranks
@@ -116,7 +115,7 @@ def total_weights_gib(facts: Mapping[str, Any]) -> Worked:
     return Worked(f"{short(size)}", f"{how} → about {short(size)} GiB", inputs)
 
 
-def no_flag_fixes(facts: Mapping[str, Any]) -> Worked:
+def no_flag_fixes(facts: Mapping[str, object]) -> Worked:
     """Return the sentence that says that the weights are larger than all GPUs seen; "" where they are not."""
     sizes = _sizes(facts)
     if isinstance(sizes, Worked):
@@ -132,7 +131,7 @@ def no_flag_fixes(facts: Mapping[str, Any]) -> Worked:
     )
 
 
-def smallest_change_that_fits(facts: Mapping[str, Any]) -> Worked:
+def smallest_change_that_fits(facts: Mapping[str, object]) -> Worked:
     """Return the smallest change with which the weights fit: more of the GPUs seen, fewer bits, or more GPUs."""
     sizes = _sizes(facts)
     if isinstance(sizes, Worked):
@@ -158,7 +157,7 @@ def smallest_change_that_fits(facts: Mapping[str, Any]) -> Worked:
     return Worked("", f"{text}: not with {_MOST_GPUS} of them either", inputs)
 
 
-def _fewer_bits(facts: Mapping[str, Any], weights: float, room: float) -> tuple[float, str]:
+def _fewer_bits(facts: Mapping[str, object], weights: float, room: float) -> tuple[float, str]:
     """Return the widest quantised checkpoint that fits ``room``, and its name; no name where none does."""
     bits = bits_per_weight(facts)
     for width, words in ((8.0, "an FP8 or 8-bit checkpoint"), (4.16, "a 4-bit checkpoint (AWQ, GPTQ, w4a16)")):
@@ -167,7 +166,7 @@ def _fewer_bits(facts: Mapping[str, Any], weights: float, room: float) -> tuple[
     return 0.0, ""
 
 
-def _sizes(facts: Mapping[str, Any]) -> tuple[float, float, int, float, str, dict[str, Any]] | Worked:
+def _sizes(facts: Mapping[str, object]) -> tuple[float, float, int, float, str, dict[str, object]] | Worked:
     weights, total = total_weights_gib(facts), number(facts, "gpu_memory_total_gib")
     if not weights or not total or total <= 0:
         return needs(*weights.missing, *(() if total else ("gpu_memory_total_gib",)))

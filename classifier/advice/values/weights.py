@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from .architecture import Architecture
 from .layers import first_integer
@@ -52,7 +51,7 @@ def weight_bits(model: Architecture, quantization: str = "") -> tuple[float, str
     return None
 
 
-def _compressed_bits(config: Mapping[str, Any]) -> tuple[float, str] | None:
+def _compressed_bits(config: Mapping[str, object]) -> tuple[float, str] | None:
     groups = config.get("config_groups")
     for group in groups.values() if isinstance(groups, Mapping) else ():
         weights = group.get("weights") if isinstance(group, Mapping) else None
@@ -103,10 +102,11 @@ def _expert_padding(model: Architecture, tensor: int) -> float:
     return -(-model.hidden // 256) * 256 / model.hidden * (-(-width // 128) * 128 / width) if width >= 1 else 1.0
 
 
-def _attention_kept(config: Mapping[str, Any]) -> bool:
+def _attention_kept(config: Mapping[str, object]) -> bool:
     """Tell whether attention is left at 16 bits: named as a whole in the list of what is not converted."""
     named = config.get("modules_to_not_convert") or config.get("ignore") or config.get("ignored_layers") or ()
-    return any("self_attn" in str(item) and not any(letter.isdigit() for letter in str(item)) for item in named)
+    names = named if isinstance(named, (list, tuple)) else [named]
+    return any("self_attn" in str(item) and not any(letter.isdigit() for letter in str(item)) for item in names)
 
 
 def stage_layers(layers: int, stages: int) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 GIB = 1 << 30
 
@@ -19,11 +18,11 @@ class Worked:
     __slots__ = ("formula", "inputs", "missing", "value")
 
     def __init__(
-        self, value: str, formula: str, inputs: Mapping[str, Any] | None = None, missing: tuple[str, ...] = ()
+        self, value: str, formula: str, inputs: Mapping[str, object] | None = None, missing: tuple[str, ...] = ()
     ) -> None:
         self.value = value
         self.formula = formula
-        self.inputs: dict[str, Any] = dict(inputs or {})
+        self.inputs: dict[str, object] = dict(inputs or {})
         self.missing = missing
 
     def __bool__(self) -> bool:
@@ -32,9 +31,14 @@ class Worked:
     def __repr__(self) -> str:
         return f"Worked({self.value!r}, {self.formula!r}, {self.inputs!r}, {self.missing!r})"
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return the parts that say something, for JSON."""
-        parts = {"value": self.value, "formula": self.formula, "inputs": self.inputs, "missing": list(self.missing)}
+        parts: dict[str, object] = {
+            "value": self.value,
+            "formula": self.formula,
+            "inputs": self.inputs,
+            "missing": list(self.missing),
+        }
         return {name: part for name, part in parts.items() if part}
 
 
@@ -43,7 +47,7 @@ def needs(*names: str) -> Worked:
     return Worked("", "not known: " + ", ".join(names), missing=names)
 
 
-def number(facts: Mapping[str, Any], *names: str) -> float | None:
+def number(facts: Mapping[str, object], *names: str) -> float | None:
     """Return the first of the facts ``names`` that is a finite number (``1,024`` included)."""
     for name in names:
         value = facts.get(name)
@@ -58,7 +62,7 @@ def number(facts: Mapping[str, Any], *names: str) -> float | None:
     return None
 
 
-def whole(facts: Mapping[str, Any], *names: str) -> int | None:
+def whole(facts: Mapping[str, object], *names: str) -> int | None:
     """Return the first of the facts ``names`` as a positive whole number."""
     found = number(facts, *names)
     return int(found) if found is not None and found >= 1 else None
@@ -98,7 +102,7 @@ def short(amount: float) -> str:
     return f"{amount:.0f}" if abs(amount) >= 100 else f"{amount:.3g}"
 
 
-def release_at_least(version: Any, *bound: int) -> bool | None:
+def release_at_least(version: object, *bound: int) -> bool | None:
     """Tell whether ``version`` is ``bound`` or later; None where it tells no release."""
     from ...facts.versions import version_key
 

@@ -205,7 +205,7 @@ def test_a_key_is_masked_however_it_is_cut(lines: int, first: int, left: int) ->
     assert {line for line in shown if "INFO" in line} == {line for line in masked if "INFO" in line}
 
 
-def _patterns(value: object) -> list[LazyPattern]:
+def _patterns(value: object) -> list[LazyPattern[str]]:
     if isinstance(value, LazyPattern):
         return [value]
     return [found for item in value for found in _patterns(item)] if isinstance(value, tuple) else []

@@ -82,4 +82,6 @@ def test_what_is_no_model_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_titles_are_texts() -> None:
     """Whatever the file says."""
-    assert OwnModel({**ABOUT, "titles": {"acme": 3}}).titles == {"acme": "3"}
+    about: Any = {**ABOUT, "titles": {"acme": 3}}
+
+    assert OwnModel(about).titles == {"acme": "3"}

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ....classifier.text_model.shipped import FORMAT, TextModel
+from ....classifier.text_model.shipped import FORMAT, About, TextModel
 from .fitted import Fitted
 
 
@@ -25,7 +25,7 @@ def packed(model: Fitted) -> bytes:
     return b"".join(np.asarray(part).astype(kind).tobytes(order="C") for part, kind in parts)
 
 
-def described(model: Fitted) -> dict[str, Any]:
+def described(model: Fitted) -> About:
     """Return what the classifier must know to read ``text.bin``."""
     return {
         "format": FORMAT, "buckets": model.buckets, "terms": len(model.keys), "entries": model.profiles.words.nnz, "profiles": len(model.profiles.kinds), "unseen": model.vocabulary.unseen,

@@ -7,7 +7,7 @@ import re
 import warnings
 from typing import Any
 
-from ....corpus.literals import op, parser
+from ....corpus.expression_tree import op, parser
 
 LONGEST = 4
 """Repetitions beyond the least that are drawn."""

@@ -8,6 +8,13 @@ from tests.classifier.advice.values.models import NAMES, config, model
 from vllm_triage.classifier.advice.values.architecture import Architecture, ConfigError
 from vllm_triage.classifier.advice.values.parameters import count_parameters
 from vllm_triage.classifier.advice.values.weights import stage_layers, weight_bits, weights_per_rank
+from vllm_triage.classifier.advice.values.worked import Worked, number
+
+
+def size(worked: Worked) -> float:
+    """Return the bytes that were worked out."""
+    return number(worked.inputs, "bytes") or 0
+
 
 PUBLISHED = {
     "llama-3.1-8b": 8.03,
@@ -148,13 +155,13 @@ def test_stages_hold_every_layer_once(layers, stages):
 def test_more_gpus_never_hold_more(name, tensor, pipeline):
     """A GPU's share is positive and shrinks with tensor ranks and stages; all shares together hold the model."""
     shares = [
-        weights_per_rank(model(name), *ranks).inputs["bytes"]
+        size(weights_per_rank(model(name), *ranks))
         for ranks in ((tensor, pipeline), (tensor * 2, pipeline), (tensor, pipeline + 1))
     ]
     padded = 1.5 if "gpt-oss" in name else 1.0
     assert 0 < shares[1] <= shares[0] * padded
     assert 0 < shares[2] <= shares[0]
-    assert shares[0] * tensor * pipeline >= weights_per_rank(model(name)).inputs["bytes"] * 0.99
+    assert shares[0] * tensor * pipeline >= size(weights_per_rank(model(name))) * 0.99
 
 
 @pytest.mark.parametrize("missing", ["num_hidden_layers", "hidden_size"])
@@ -210,4 +217,4 @@ def test_a_damaged_config_is_refused_or_read(name, key, value):
         found = weights_per_rank(Architecture(shape))
     except ConfigError:
         return
-    assert found.inputs.get("bytes", 0) >= 0
+    assert size(found) >= 0
