@@ -59,7 +59,7 @@ class Effort:
 
     def serves(self) -> None:
         """Note that the server answers requests: what would say no more than that is of no use from here on."""
-        self.done |= self._engine.serving
+        self.done.update(self._engine.serving)
 
     def learn(self, found: Found, size: int) -> None:
         """Take in what a block of ``size`` bytes held, and settle on what to look for in the next ones."""

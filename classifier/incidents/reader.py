@@ -14,7 +14,7 @@ from ..matching.match import match_line
 from ..matching.types import Hit
 from ..serving.recorder import Recorder
 from .builder import IncidentBuilder, Place
-from .candidates import Candidate, Literals, candidates, is_prompt, read_line
+from .candidates import Literals, candidates, is_prompt, read_line
 from .effort import Effort
 from .types import Incident
 
@@ -47,9 +47,8 @@ class IncidentReader:
         self.incidents: list[Incident] = []
         """The starts that are over."""
         self._engine = engine
-        self._builder = IncidentBuilder(1)
-        self._effort = Effort(engine)
         self._recorder = Recorder()
+        self._begin(1)
         self._ahead: list[tuple[Rule, Line, Captures]] = []
 
     @property
@@ -62,20 +61,6 @@ class IncidentReader:
         """What finds literals at present, which a copy of the reader may share."""
         return self._effort.scanner
 
-    @property
-    def open(self) -> int:
-        """Tracebacks that are open."""
-        return self._builder.traces.open
-
-    @property
-    def done(self) -> set[int]:
-        """Line rules that need not be tried any more."""
-        return self._effort.done
-
-    def sweep(self, number: int) -> None:
-        """Close tracebacks that have been silent for long before line ``number``."""
-        self._builder.traces.sweep(number)
-
     def read(self, data: bytes, number: int, earlier: bytes) -> None:
         """Read a block.
 
@@ -87,25 +72,23 @@ class IncidentReader:
         self.incident.contexts.extend(data)
         self._recorder.read(data, number)
         found = self._effort.scanner.find(data)
-        for candidate in candidates(data, number, found, self._engine.scanner, self):
+        for start, end, line, literals in candidates(data, number, found, self._engine.scanner, self):
             # In a log that servers share, a line without anything is another's: an own one bears the container's name.
-            if not self.shared or candidate[0] < candidate[1]:
-                self._read_line(data, candidate, earlier)
+            if not self.shared or start < end:
+                self._read_line((data, start, end, earlier), line, literals)
         self._effort.learn(found, len(data))
 
-    def _read_line(self, data: bytes, candidate: Candidate, earlier: bytes) -> None:
-        start, end, _, literals = candidate
-        line = read_line(data, candidate)
+    def _read_line(self, place: Place, number: int, literals: Literals) -> None:
+        line = read_line(place[0], place[1], place[2], number, literals)
         if line.logged and len(self.incident.sites) < SITES:
             self.incident.sites.append(line)
-        place = (data, start, end, earlier)
         if is_prompt(line.text):
             rules = self._engine.line_rules
             literals = {index: literal for index, literal in literals.items() if rules[index].role == "fact"}
-            if not literals or not self.open:
+            if not literals or not self.traces.open:
                 self._try_rules(line, place, literals, "", None)
                 return
-        part, trace = self._builder.traces.feed(line)
+        part, trace = self.traces.feed(line)
         if literals:
             self._try_rules(line, place, literals, part, trace)
         # The line may have begun the next start: from here on it is that one's.
@@ -154,11 +137,15 @@ class IncidentReader:
         """Close the start that was read so far: the next one begins on line ``number``."""
         self.incident.serving = self._recorder.cut(number - 1)
         self._close(number - 1)
-        self._builder = IncidentBuilder(number)
-        self._effort = Effort(self._engine)
+        self._begin(number)
         ahead, self._ahead = self._ahead, []
         for rule, line, captures in ahead:
             self._mark(rule, line, captures)
+
+    def _begin(self, number: int) -> None:
+        self._builder, self._effort = IncidentBuilder(number), Effort(self._engine)
+        # Asked for on every line.
+        self.traces, self.done = self._builder.traces, self._effort.done
 
     def _close(self, last: int) -> None:
         if len(self.incidents) >= LOOP:
