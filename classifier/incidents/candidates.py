@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Protocol, TypeAlias
 
@@ -46,7 +47,7 @@ def candidates(data: bytes, number: int, found: Found, scanner: Scanner, reading
     size, returns = len(data), b"\r" in data
     position = counted = index = steps = 0
     done, open_traces = reading.done, reading.traces.open
-    waited_for = _waited_for(found, scanner, done)
+    waited_for, everything = _waited_for(found, scanner, done), None
     while position < size:
         if open_traces:
             start = position
@@ -70,8 +71,9 @@ def candidates(data: bytes, number: int, found: Found, scanner: Scanner, reading
             open_traces = reading.traces.open
             if reading.done is not done:
                 # The line began another start, for which all rules count again.
-                done, index = reading.done, 0
-                waited_for = [item for item in _waited_for(found, scanner, done) if item[1] >= position]
+                done = reading.done
+                everything = everything or sorted(found, key=_start_of)
+                waited_for, index = everything, bisect_left(everything, position, key=_start_of)
         steps += 1
         if open_traces and steps % SWEEP == 0:
             reading.traces.sweep(number)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from ...corpus.stages import STAGE_ORDER
 from ...corpus.types import Rule
 from ..facts.continuation import JOINED, capture_of, joined
-from ..facts.readers import note
 from ..facts.types import Captures
+from ..lines.context import Contexts
 from ..lines.tail import Tail
 from ..lines.types import Line, Trace
+from ..matching.bounded import TooSlowError
 from ..matching.engine import Engine
 from ..matching.match import match_line
 from ..matching.types import Hit
@@ -100,9 +101,11 @@ class IncidentReader:
     def _try_rules(self, line: Line, place: Place, literals: Literals, part: str, trace: Trace | None) -> None:
         for index in sorted(literals):
             rule = self._engine.line_rules[index]
-            captures = match_line(rule, line, literals[index])
+            captures = None
+            if self._effort.affords(index, rule, len(line.text)):
+                captures = self._search(index, rule, line, literals[index])
             if captures is None or (rule.speaker and not self._builder.is_spoken_by(rule, line)):
-                self._effort.missed(index)
+                self._effort.missed(index, rule)
                 continue
             self._effort.matched(index, rule)
             quoted = _is_quoted(rule, part)
@@ -112,6 +115,13 @@ class IncidentReader:
                 self._fact(rule, line, captures, place)
             elif rule.bucket != "facts":
                 self.incident.fired.add(rule.id)
+
+    def _search(self, index: int, rule: Rule, line: Line, literal: str) -> Captures | None:
+        try:
+            return match_line(rule, line, literal)
+        except TooSlowError:
+            self._effort.took_too_long(index, rule)
+            return None
 
     def _fact(self, rule: Rule, line: Line, captures: Captures, place: Place) -> None:
         if rule.continues:
@@ -148,11 +158,12 @@ class IncidentReader:
         self.traces, self.done = self._builder.traces, self._effort.done
 
     def _close(self, last: int) -> None:
-        if len(self.incidents) >= LOOP:
-            middle = self.incidents[-1]
-            middle.hits = middle.hits[:LOOP_HITS]
-            middle.traces = []
-        self.incidents.append(self._builder.close(last, self._engine.trace_rules))
+        if len(self.incidents) > LOOP:
+            # The answer is about this one, or about the one before.
+            _thin(self.incidents[-2])
+        incident = self._builder.close(last, self._engine.trace_rules, self._effort.slow)
+        incident.given_up = self._effort.given_up()
+        self.incidents.append(incident)
 
     def finish(self, tail: Tail, last: int) -> list[Incident]:
         """Read the end of the log, which is line ``last``, and return all incidents."""
@@ -160,30 +171,39 @@ class IncidentReader:
         self.incident.serving = self._recorder.finish(tail, last)
         for rule, line, captures in self._ahead:
             # No start followed: the log is not in order, or names its command at the end.
-            note(self._builder.book, rule, line, captures)
+            self._builder.note(rule, line, captures)
         self._close(last)
         return self.incidents
 
     def _last_of_frequent(self, tail: Tail) -> None:
         """Note the last line of the kinds that are too frequent to be read each time (throughput)."""
-        for literal, rule in self._engine.frequent:
+        for literal, index in self._engine.frequent:
+            rule = self._engine.line_rules[index]
             at = len(tail.data)
             for _ in range(1 if rule.role == "fact" else LAST):
                 at = tail.data.rfind(literal, 0, at)
-                if at < 0 or self._read_last(rule, literal, tail, at):
+                if at < 0 or self._read_last(index, literal, tail, at):
                     break
 
-    def _read_last(self, rule: Rule, literal: bytes, tail: Tail, at: int) -> bool:
+    def _read_last(self, index: int, literal: bytes, tail: Tail, at: int) -> bool:
         """Try a rule on the line of the log's end that holds its literal at ``at``; tell whether it matched."""
         line, start, end = tail.line_at(at)
-        captures = match_line(rule, line, literal.decode())
+        rule = self._engine.line_rules[index]
+        captures = self._search(index, rule, line, literal.decode())
         if captures is None:
             return False
         if rule.role == "fact":
-            note(self._builder.book, rule, line, captures)
+            self._builder.note(rule, line, captures)
         else:
-            self._builder.keep(Hit(rule, line, captures, last=line.number), (tail.data, start, end, tail.data))
+            self._builder.keep(Hit(rule, line, captures, last=line.number), (tail.data, start, end, b""))
         return True
+
+
+def _thin(incident: Incident) -> None:
+    incident.hits = incident.hits[:LOOP_HITS]
+    incident.traces, incident.errors, incident.sites = [], [], []
+    incident.serving = None
+    incident.contexts = Contexts()
 
 
 def _is_quoted(rule: Rule, part: str) -> bool:
