@@ -16,7 +16,7 @@ from ..matching.types import Hit
 from ..serving.recorder import Recorder
 from .builder import IncidentBuilder, Place
 from .candidates import Literals, candidates, is_prompt, read_line
-from .effort import Effort
+from .effort import ORDINARY, Effort
 from .types import Incident
 
 AHEAD = 24
@@ -99,10 +99,11 @@ class IncidentReader:
             self._builder.keep_context(line, place)
 
     def _try_rules(self, line: Line, place: Place, literals: Literals, part: str, trace: Trace | None) -> None:
+        size = len(line.text)
         for index in sorted(literals):
             rule = self._engine.line_rules[index]
             captures = None
-            if self._effort.affords(index, rule, len(line.text)):
+            if size <= ORDINARY or self._effort.affords(index, rule, size):
                 captures = self._search(index, rule, line, literals[index])
             if captures is None or (rule.speaker and not self._builder.is_spoken_by(rule, line)):
                 self._effort.missed(index, rule)

@@ -10,7 +10,6 @@ from vllm_triage.classifier.incidents.effort import (
     FEWEST,
     MISSES,
     NAMED,
-    ORDINARY,
     SETTLE,
     TRIES,
     VISITS,
@@ -74,22 +73,15 @@ def test_a_rule_that_takes_too_long_is_given_up_and_that_is_said(effort):
     assert {0} == effort.done
 
 
-def test_ordinary_lines_cost_nothing(effort):
-    """However many there are."""
-    assert all(effort.affords(0, CAUSE, ORDINARY) for _ in range(100_000))
-    assert [] == effort.given_up()
-
-
 @pytest.mark.parametrize("size", [WINDOW, WINDOW // 4, 50 * WINDOW])
 def test_long_lines_are_paid_for_by_the_square_of_what_is_seen_of_them(effort, size):
-    """That many, then none for this rule; others and short lines go on, and it is said."""
+    """That many, then none for this rule; others go on, and it is said."""
     many = WORK // min(size, WINDOW) ** 2
 
     afforded = [effort.affords(0, CAUSE, size) for _ in range(many + 3)]
 
     assert [True] * many + [False] * 3 == afforded
     assert effort.affords(1, FACT, size)
-    assert effort.affords(0, CAUSE, ORDINARY)
     assert ["a/cause."] == [note.rpartition(": ")[2] for note in effort.given_up()]
 
 

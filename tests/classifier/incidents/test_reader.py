@@ -188,6 +188,18 @@ def test_a_rule_has_seen_enough_long_lines_at_some_time():
     assert [True] == [note.endswith(": a/cause.") for note in start.given_up]
 
 
+def test_ordinary_lines_cost_nothing():
+    """However many there are, of the same rule."""
+    ordinary = "no room " + "x" * (ORDINARY - 8)
+
+    # Near an error all words are looked for.
+    end = ["RuntimeError: x", "x" * ORDINARY + " no room"]
+
+    (start,) = incidents([*[ordinary] * (WORK // ORDINARY**2 + 9), *end], CAUSE)
+
+    assert (["a/cause"], []) == ([rule for rule, _ in told(start)], start.given_up)
+
+
 def test_some_long_lines_are_nothing_to_speak_of():
     """A long line is read like any other."""
     (start,) = incidents(["x" * ORDINARY * 2 + " no room"] * 5, CAUSE)
