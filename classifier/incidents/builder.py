@@ -79,6 +79,10 @@ class IncidentBuilder:
             self._reach(stage, line)
         return stage
 
+    def note(self, rule: Rule, line: Line, captures: Captures) -> None:
+        """Note what a fact rule's line says, which is no mark of progress."""
+        note(self.book, rule, line, captures)
+
     def _reach(self, stage: str, line: Line) -> None:
         spans = self.incident.stages
         if stage == "shutdown" or not any(span.stage == stage for span in spans):
@@ -114,14 +118,20 @@ class IncidentBuilder:
         block, start, end, earlier = place
         self.incident.contexts.keep(line.number, (block, start, end), earlier)
 
-    def close(self, last: int, trace_rules: TraceRules) -> Incident:
-        """Return the incident, which ends on line ``last``, with what rules say of its exceptions."""
+    def close(self, last: int, trace_rules: TraceRules, slow: dict[str, int]) -> Incident:
+        """Return the incident with what rules say of its exceptions.
+
+        Args:
+            last: Its last line.
+            trace_rules: The rules on exceptions.
+            slow: Searches that took too long, by the rule's id; counted on here.
+        """
         incident = self.incident
         self.traces.close_all()
         incident.last = last
         incident.traces = list(self.traces.traces)
         for trace in incident.traces:
-            incident.hits += trace_rules.hits(trace)
+            incident.hits += trace_rules.hits(trace, slow)
         self.book.set("engine", engine_of_traces(incident.traces), HINT)
         incident.facts = self.book.facts()
         incident.reached = reached(incident.stages, incident.traces, incident.hits)

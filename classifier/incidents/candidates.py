@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Protocol, TypeAlias
 
 from ..lines.prefix import split_line
 from ..lines.tail import LINE
+from ..lines.tracebacks import TraceReader
 from ..lines.types import Line
 from ..matching.scan import Found, Scanner
 
@@ -24,18 +26,12 @@ Candidate: TypeAlias = tuple[int, int, int, Literals]
 
 
 class Reading(Protocol):
-    """What the reader of the lines knows, anew after each line."""
+    """What the reader of the lines knows, which each line may change."""
 
-    @property
-    def open(self) -> int:
-        """Tracebacks that are open: while there are any, every line counts."""
-
-    @property
-    def done(self) -> set[int]:
-        """Line rules that need not be tried any more."""
-
-    def sweep(self, number: int) -> None:
-        """Close tracebacks that have been silent for long before line ``number``."""
+    traces: TraceReader
+    """While a traceback is open, every line counts."""
+    done: set[int]
+    """Line rules that need not be tried any more: another set for each start."""
 
 
 def candidates(data: bytes, number: int, found: Found, scanner: Scanner, reading: Reading) -> Iterator[Candidate]:
@@ -48,17 +44,15 @@ def candidates(data: bytes, number: int, found: Found, scanner: Scanner, reading
         scanner: Knows what they are.
         reading: Asked before each line.
     """
-    # Ends are ordered, starts are what lines are found by.
-    found = sorted(found, key=_start_of)
-    size, total = len(data), len(found)
+    size, returns = len(data), b"\r" in data
     position = counted = index = steps = 0
-    returns = b"\r" in data
+    done, open_traces = reading.done, reading.traces.open
+    waited_for, everything = _waited_for(found, scanner, done), None
     while position < size:
-        open_traces = reading.open
         if open_traces:
             start = position
-        elif index < total:
-            start = _line_start(data, position, found[index][1], returns)
+        elif index < len(waited_for):
+            start = _line_start(data, position, waited_for[index][1], returns)
         else:
             return
         end = data.find(b"\n", start)
@@ -70,13 +64,27 @@ def candidates(data: bytes, number: int, found: Found, scanner: Scanner, reading
         counted = start
         literals: Literals = {}
         structure = False
-        if index < total and found[index][1] < end:
-            index, structure = _literals(found, index, end, scanner, reading.done, literals)
+        if index < len(waited_for) and waited_for[index][1] < end:
+            index, structure = _take(waited_for, index, end, scanner, done, literals)
         if open_traces or structure or literals:
             yield start, end, number, literals
+            open_traces = reading.traces.open
+            if reading.done is not done:
+                # The line began another start, for which all rules count again.
+                done = reading.done
+                everything = everything or sorted(found, key=_start_of)
+                waited_for, index = everything, bisect_left(everything, position, key=_start_of)
         steps += 1
-        if steps % SWEEP == 0 and reading.open:
-            reading.sweep(number)
+        if open_traces and steps % SWEEP == 0:
+            reading.traces.sweep(number)
+            open_traces = reading.traces.open
+
+
+def _waited_for(found: Found, scanner: Scanner, done: set[int]) -> Found:
+    """Return the literals that some rule waits for, or that make tracebacks, in the order of their starts."""
+    rules = scanner.rules
+    idle = {word for word in {item[0] for item in found} if rules[word] and done.issuperset(rules[word])}
+    return sorted((item for item in found if item[0] not in idle), key=_start_of)
 
 
 def _start_of(found: tuple[int, int, int]) -> int:
@@ -100,31 +108,27 @@ def _at_return(data: bytes, start: int, end: int) -> tuple[int, int]:
     return split, split + 2 if data[split : split + 2] == b"\r\n" else split + 1
 
 
-def _literals(
-    found: Found, index: int, end: int, scanner: Scanner, done: set[int], literals: Literals
-) -> tuple[int, bool]:
-    """Add the rules that wait for the literals before ``end``.
+def _take(found: Found, index: int, end: int, scanner: Scanner, done: set[int], literals: Literals) -> tuple[int, bool]:
+    """Add the rules that wait for the literals from ``index`` on that begin before ``end``.
 
     Returns:
         The index of the first literal beyond, and whether one is a sign of a traceback.
     """
-    words, waiting = scanner.words, scanner.rules
-    total, structure = len(found), False
-    while index < total and found[index][1] < end:
+    structure = False
+    while index < len(found) and found[index][1] < end:
         word = found[index][0]
-        rules = waiting[word]
+        index += 1
+        rules = scanner.rules[word]
         if not rules:
             structure = True
         for rule in rules:
             if rule not in done and rule not in literals:
-                literals[rule] = words[word].decode()
-        index += 1
+                literals[rule] = scanner.words[word].decode()
     return index, structure
 
 
-def read_line(data: bytes, candidate: Candidate) -> Line:
+def read_line(data: bytes, start: int, end: int, number: int, literals: Literals) -> Line:
     """Return a line without what stands in front of it; of a long one its beginning and what surrounds the literals."""
-    start, end, number, literals = candidate
     raw = data[start : min(end, start + LINE)]
     if end - start > LINE:
         raw += _windows(data, start + LINE, end, literals)

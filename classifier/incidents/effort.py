@@ -7,9 +7,11 @@ cost of a log is that of what is new in it.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from ...corpus.types import Rule
 from ..matching.engine import Engine
+from ..matching.match import GIVE_UP, WINDOW
 from ..matching.scan import Found, Scanner, SteadyScanner
 
 VISITS = 300
@@ -24,6 +26,13 @@ TRIES = 400
 """The same for all other rules."""
 MISSES = 8000
 """Lines with a rule's literal that it did not match, in one start, after which it is given up: millions of them are no log."""
+ORDINARY = 1024
+"""Characters of a line up to which trying a rule on it costs next to nothing, whatever they are."""
+WORK = 64 * WINDOW**2
+"""Work that one rule may take on longer lines in one start, in squares of their characters: that is how long an expression
+takes on text that was made to slow it down. Enough for 64 lines as long as rules see them, or 1,024 of a quarter of that."""
+NAMED = 5
+"""Rules named in one sentence about what was given up."""
 
 
 class Effort:
@@ -38,12 +47,49 @@ class Effort:
         """Rules that need not be tried any more."""
         self.scanner: Scanner | SteadyScanner = engine.scanner
         """What finds the literals that count."""
+        self.slow: dict[str, int] = {}
+        """Searches that took too long, by the rule's id."""
         self._engine = engine
+        self._work: dict[int, int] = {}
+        self._overworked: set[str] = set()
+        self._hopeless: set[str] = set()
         self._matches: dict[int, int] = {}
         self._misses: dict[int, int] = {}
         self._visits: dict[int, int] = {}
         self._muted: set[int] = set()
         self._read, self._settle, self._settled = 0, SETTLE, 0
+
+    def affords(self, index: int, rule: Rule, size: int) -> bool:
+        """Tell whether a line rule may be tried on a line of ``size`` characters, more than ``ORDINARY``; count the work."""
+        work = self._work[index] = self._work.get(index, 0) + min(size, WINDOW) ** 2
+        if work > WORK:
+            self._overworked.add(rule.id)
+        return work <= WORK
+
+    def took_too_long(self, index: int, rule: Rule) -> None:
+        """Note that a line rule had to be stopped."""
+        times = self.slow[rule.id] = self.slow.get(rule.id, 0) + 1
+        if times >= GIVE_UP:
+            self.done.add(index)
+
+    def given_up(self) -> list[str]:
+        """Return what the rules have not seen of this start, in sentences; nothing on any log that was not made for it."""
+        told = []
+        if self.slow:
+            told.append(
+                f"Rules took too long on some lines, which they may therefore have missed: {_named(self.slow)}."
+            )
+        if self._overworked:
+            told.append(
+                f"Lines of more than {ORDINARY:,} characters were too many for some rules, which did not see all of them: "
+                f"{_named(self._overworked)}."
+            )
+        if self._hopeless:
+            told.append(
+                f"The words of some rules stood in more than {MISSES:,} lines without fitting one; the rest were not tried: "
+                f"{_named(self._hopeless)}."
+            )
+        return told
 
     def matched(self, index: int, rule: Rule) -> None:
         """Note that a line rule matched."""
@@ -51,15 +97,17 @@ class Effort:
         if rule.frequent or matches > (FACT_TRIES if rule.role == "fact" else TRIES):
             self.done.add(index)
 
-    def missed(self, index: int) -> None:
+    def missed(self, index: int, rule: Rule) -> None:
         """Note that a line rule did not match a line that holds its literal."""
         misses = self._misses[index] = self._misses.get(index, 0) + 1
         if misses > MISSES:
             self.done.add(index)
+            if not rule.frequent:  # such a rule is tried on the last lines of its kind
+                self._hopeless.add(rule.id)
 
     def serves(self) -> None:
         """Note that the server answers requests: what would say no more than that is of no use from here on."""
-        self.done |= self._engine.serving
+        self.done.update(self._engine.serving)
 
     def learn(self, found: Found, size: int) -> None:
         """Take in what a block of ``size`` bytes held, and settle on what to look for in the next ones."""
@@ -80,3 +128,9 @@ class Effort:
                 total = self._visits[word] = self._visits.get(word, 0) + count
                 if total > VISITS or self.done.issuperset(rules):
                     self._muted.add(word)
+
+
+def _named(rules: Iterable[str]) -> str:
+    names = sorted(rules)
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

@@ -5,17 +5,18 @@ from __future__ import annotations
 from ...corpus.stages import STAGE_ORDER
 from ...corpus.types import Rule
 from ..facts.continuation import JOINED, capture_of, joined
-from ..facts.readers import note
 from ..facts.types import Captures
+from ..lines.context import Contexts
 from ..lines.tail import Tail
 from ..lines.types import Line, Trace
+from ..matching.bounded import TooSlowError
 from ..matching.engine import Engine
 from ..matching.match import match_line
 from ..matching.types import Hit
 from ..serving.recorder import Recorder
 from .builder import IncidentBuilder, Place
-from .candidates import Candidate, Literals, candidates, is_prompt, read_line
-from .effort import Effort
+from .candidates import Literals, candidates, is_prompt, read_line
+from .effort import ORDINARY, Effort
 from .types import Incident
 
 AHEAD = 24
@@ -47,9 +48,8 @@ class IncidentReader:
         self.incidents: list[Incident] = []
         """The starts that are over."""
         self._engine = engine
-        self._builder = IncidentBuilder(1)
-        self._effort = Effort(engine)
         self._recorder = Recorder()
+        self._begin(1)
         self._ahead: list[tuple[Rule, Line, Captures]] = []
 
     @property
@@ -62,20 +62,6 @@ class IncidentReader:
         """What finds literals at present, which a copy of the reader may share."""
         return self._effort.scanner
 
-    @property
-    def open(self) -> int:
-        """Tracebacks that are open."""
-        return self._builder.traces.open
-
-    @property
-    def done(self) -> set[int]:
-        """Line rules that need not be tried any more."""
-        return self._effort.done
-
-    def sweep(self, number: int) -> None:
-        """Close tracebacks that have been silent for long before line ``number``."""
-        self._builder.traces.sweep(number)
-
     def read(self, data: bytes, number: int, earlier: bytes) -> None:
         """Read a block.
 
@@ -87,25 +73,23 @@ class IncidentReader:
         self.incident.contexts.extend(data)
         self._recorder.read(data, number)
         found = self._effort.scanner.find(data)
-        for candidate in candidates(data, number, found, self._engine.scanner, self):
+        for start, end, line, literals in candidates(data, number, found, self._engine.scanner, self):
             # In a log that servers share, a line without anything is another's: an own one bears the container's name.
-            if not self.shared or candidate[0] < candidate[1]:
-                self._read_line(data, candidate, earlier)
+            if not self.shared or start < end:
+                self._read_line((data, start, end, earlier), line, literals)
         self._effort.learn(found, len(data))
 
-    def _read_line(self, data: bytes, candidate: Candidate, earlier: bytes) -> None:
-        start, end, _, literals = candidate
-        line = read_line(data, candidate)
+    def _read_line(self, place: Place, number: int, literals: Literals) -> None:
+        line = read_line(place[0], place[1], place[2], number, literals)
         if line.logged and len(self.incident.sites) < SITES:
             self.incident.sites.append(line)
-        place = (data, start, end, earlier)
         if is_prompt(line.text):
             rules = self._engine.line_rules
             literals = {index: literal for index, literal in literals.items() if rules[index].role == "fact"}
-            if not literals or not self.open:
+            if not literals or not self.traces.open:
                 self._try_rules(line, place, literals, "", None)
                 return
-        part, trace = self._builder.traces.feed(line)
+        part, trace = self.traces.feed(line)
         if literals:
             self._try_rules(line, place, literals, part, trace)
         # The line may have begun the next start: from here on it is that one's.
@@ -115,11 +99,14 @@ class IncidentReader:
             self._builder.keep_context(line, place)
 
     def _try_rules(self, line: Line, place: Place, literals: Literals, part: str, trace: Trace | None) -> None:
+        size = len(line.text)
         for index in sorted(literals):
             rule = self._engine.line_rules[index]
-            captures = match_line(rule, line, literals[index])
+            captures = None
+            if size <= ORDINARY or self._effort.affords(index, rule, size):
+                captures = self._search(index, rule, line, literals[index])
             if captures is None or (rule.speaker and not self._builder.is_spoken_by(rule, line)):
-                self._effort.missed(index)
+                self._effort.missed(index, rule)
                 continue
             self._effort.matched(index, rule)
             quoted = _is_quoted(rule, part)
@@ -129,6 +116,13 @@ class IncidentReader:
                 self._fact(rule, line, captures, place)
             elif rule.bucket != "facts":
                 self.incident.fired.add(rule.id)
+
+    def _search(self, index: int, rule: Rule, line: Line, literal: str) -> Captures | None:
+        try:
+            return match_line(rule, line, literal)
+        except TooSlowError:
+            self._effort.took_too_long(index, rule)
+            return None
 
     def _fact(self, rule: Rule, line: Line, captures: Captures, place: Place) -> None:
         if rule.continues:
@@ -154,18 +148,23 @@ class IncidentReader:
         """Close the start that was read so far: the next one begins on line ``number``."""
         self.incident.serving = self._recorder.cut(number - 1)
         self._close(number - 1)
-        self._builder = IncidentBuilder(number)
-        self._effort = Effort(self._engine)
+        self._begin(number)
         ahead, self._ahead = self._ahead, []
         for rule, line, captures in ahead:
             self._mark(rule, line, captures)
 
+    def _begin(self, number: int) -> None:
+        self._builder, self._effort = IncidentBuilder(number), Effort(self._engine)
+        # Asked for on every line.
+        self.traces, self.done = self._builder.traces, self._effort.done
+
     def _close(self, last: int) -> None:
-        if len(self.incidents) >= LOOP:
-            middle = self.incidents[-1]
-            middle.hits = middle.hits[:LOOP_HITS]
-            middle.traces = []
-        self.incidents.append(self._builder.close(last, self._engine.trace_rules))
+        if len(self.incidents) > LOOP:
+            # The answer is about this one, or about the one before.
+            _thin(self.incidents[-2])
+        incident = self._builder.close(last, self._engine.trace_rules, self._effort.slow)
+        incident.given_up = self._effort.given_up()
+        self.incidents.append(incident)
 
     def finish(self, tail: Tail, last: int) -> list[Incident]:
         """Read the end of the log, which is line ``last``, and return all incidents."""
@@ -173,30 +172,39 @@ class IncidentReader:
         self.incident.serving = self._recorder.finish(tail, last)
         for rule, line, captures in self._ahead:
             # No start followed: the log is not in order, or names its command at the end.
-            note(self._builder.book, rule, line, captures)
+            self._builder.note(rule, line, captures)
         self._close(last)
         return self.incidents
 
     def _last_of_frequent(self, tail: Tail) -> None:
         """Note the last line of the kinds that are too frequent to be read each time (throughput)."""
-        for literal, rule in self._engine.frequent:
+        for literal, index in self._engine.frequent:
+            rule = self._engine.line_rules[index]
             at = len(tail.data)
             for _ in range(1 if rule.role == "fact" else LAST):
                 at = tail.data.rfind(literal, 0, at)
-                if at < 0 or self._read_last(rule, literal, tail, at):
+                if at < 0 or self._read_last(index, literal, tail, at):
                     break
 
-    def _read_last(self, rule: Rule, literal: bytes, tail: Tail, at: int) -> bool:
+    def _read_last(self, index: int, literal: bytes, tail: Tail, at: int) -> bool:
         """Try a rule on the line of the log's end that holds its literal at ``at``; tell whether it matched."""
         line, start, end = tail.line_at(at)
-        captures = match_line(rule, line, literal.decode())
+        rule = self._engine.line_rules[index]
+        captures = self._search(index, rule, line, literal.decode())
         if captures is None:
             return False
         if rule.role == "fact":
-            note(self._builder.book, rule, line, captures)
+            self._builder.note(rule, line, captures)
         else:
-            self._builder.keep(Hit(rule, line, captures, last=line.number), (tail.data, start, end, tail.data))
+            self._builder.keep(Hit(rule, line, captures, last=line.number), (tail.data, start, end, b""))
         return True
+
+
+def _thin(incident: Incident) -> None:
+    incident.hits = incident.hits[:LOOP_HITS]
+    incident.traces, incident.errors, incident.sites = [], [], []
+    incident.serving = None
+    incident.contexts = Contexts()
 
 
 def _is_quoted(rule: Rule, part: str) -> bool:

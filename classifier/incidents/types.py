@@ -56,5 +56,7 @@ class Incident:
     """Whether it is a program or a configuration, no log: marks in it were never printed."""
     serving: Records | None = None
     """What is kept of the lines that it printed periodically while it answered requests."""
+    given_up: list[str] = field(default_factory=list)
+    """What rules have not seen of it because that would have taken too long, in sentences."""
     tail: list[Line] = field(default_factory=list)
     """The server's last lines, where it is not the first one of its log."""

@@ -7,9 +7,12 @@ that the result does not depend on how the input was cut into blocks.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..patterns.lazy import LazyPattern
+
+if TYPE_CHECKING:
+    from codecs import IncrementalDecoder
 
 # Terminal sequences: CSI (colours, cursor), strings that run to their terminator (titles, links, Buildkite's times),
 # all other ones.
@@ -58,7 +61,7 @@ class Cleaner:
     """Cleans block after block; keeps what the first bytes told (encoding, JSON lines)."""
 
     def __init__(self) -> None:
-        self._decoder: Any = None
+        self._decoder: IncrementalDecoder | None = None
         self._started = False
         self._json = self._orphans = False
         self._seen = 0
@@ -88,7 +91,7 @@ class Cleaner:
         """Return what the decoder still held."""
         if self._decoder is None:
             return b""
-        return self._decoder.decode(b"", True).encode("utf-8", "surrogatepass")  # type: ignore[no-any-return]
+        return self._decoder.decode(b"", True).encode("utf-8", "surrogatepass")
 
     def look(self, head: bytes) -> None:
         """Note what the first decoded bytes (``HEAD`` of them, or all) tell about the whole."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import TypeAlias
 
 from ..patterns.lazy import LazyPattern
 
@@ -41,6 +41,9 @@ _LIMIT = 20_000
 """Messages taken from one JSON value."""
 DEPTH = 6
 """How deep lists of records are searched for."""
+
+Record: TypeAlias = dict[str, object]
+"""A log record of whatever collector."""
 
 
 def looks_like_json(data: bytes) -> bool:
@@ -97,7 +100,7 @@ def _message(line: bytes, strict: bool) -> str | None:
     elif not line.endswith(b"}"):
         return None
     try:
-        record = json.loads(line[start:])
+        record: object = json.loads(line[start:])
     except (ValueError, RecursionError):
         return None
     if strict and not (isinstance(record, dict) and any(key in record for key in _STAMPS)):
@@ -106,7 +109,7 @@ def _message(line: bytes, strict: bool) -> str | None:
     return "\n".join(messages) if messages else None
 
 
-def _texts(value: Any, depth: int) -> Iterator[str]:
+def _texts(value: object, depth: int) -> Iterator[str]:
     """Yield the messages of a record, or of all records in a service's answer."""
     if isinstance(value, list):
         for item in value if depth else ():
@@ -132,7 +135,7 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
             yield from _texts(inner, depth - 1)
 
 
-def _text_of(record: dict[str, Any]) -> str | None:
+def _text_of(record: Record) -> str | None:
     text = next((found for key in _KEYS if (found := _plain(record.get(key))) is not None), None)
     if text is None:
         return None
@@ -141,7 +144,7 @@ def _text_of(record: dict[str, Any]) -> str | None:
         inner = _message(text.strip().encode("utf-8", "surrogatepass"), strict=True)
         if inner is not None:
             return inner
-    extra = next((record[key] for key in _EXTRA if isinstance(record.get(key), str) and record[key]), None)
+    extra = next((more for key in _EXTRA if isinstance(more := record.get(key), str) and more), None)
     if extra is not None and extra not in text:
         text = f"{text}\n{extra}"
     prefix, every = _prefix(record)
@@ -151,7 +154,7 @@ def _text_of(record: dict[str, Any]) -> str | None:
     return "\n".join(prefix + line if every or not index else line for index, line in enumerate(lines))
 
 
-def _plain(value: Any) -> str | None:
+def _plain(value: object) -> str | None:
     """Return a message as text: OpenTelemetry wraps it, journald gives bytes where they are not plain."""
     if isinstance(value, str):
         return value
@@ -162,7 +165,7 @@ def _plain(value: Any) -> str | None:
     return None
 
 
-def _prefix(record: dict[str, Any]) -> tuple[str, bool]:
+def _prefix(record: Record) -> tuple[str, bool]:
     """Return what a Python logger's record says beside its message, and whether every line of it begins so.
 
     Process, level and time are written in the shape of vLLM's own prefix, the level alone as uvicorn does.

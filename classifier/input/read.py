@@ -10,8 +10,8 @@ from __future__ import annotations
 import io
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, Protocol, TypeAlias, TypeGuard
 
 from ..errors import InputError
 from .decode import Cleaner
@@ -70,19 +70,31 @@ class Chunks:
         self.pieces = pieces
 
 
+class File(Protocol):
+    """An open file, or whatever can be read like one."""
+
+    def read(self, size: int = ..., /) -> bytes | str:
+        """Return up to ``size`` bytes or characters; nothing at the end."""
+
+
 class Joined:
     """Several sources as one log: each is decompressed and cleaned for itself, lines are counted on."""
 
-    def __init__(self, sources: Iterable[Any]) -> None:
+    def __init__(self, sources: Iterable[LogSource]) -> None:
         self.sources = sources
 
 
-def join_sources(sources: Iterable[Any]) -> Joined:
+Text: TypeAlias = str | bytes | bytearray | memoryview
+LogSource: TypeAlias = "Text | os.PathLike[str] | File | Iterable[Text] | Chunks | Joined"
+"""What a log can be read from: the log itself, a path object, an open file, its lines."""
+
+
+def join_sources(sources: Iterable[LogSource]) -> Joined:
     """Return several sources as one log, a line end between them where the one before has none."""
     return Joined(sources)
 
 
-def read_blocks(source: Any) -> Iterator[Block]:
+def read_blocks(source: LogSource) -> Iterator[Block]:
     """Yield the blocks of ``source``.
 
     Args:
@@ -108,7 +120,7 @@ def read_blocks(source: Any) -> Iterator[Block]:
     yield from _blocks(_chain(head, chunks))
 
 
-def _joined_blocks(sources: Iterable[Any]) -> Iterator[Block]:
+def _joined_blocks(sources: Iterable[LogSource]) -> Iterator[Block]:
     before, unfinished = 0, False
     for source in sources:
         lines = 0
@@ -149,7 +161,7 @@ def _refuse_foreign(head: bytes) -> None:
             raise InputError("the input is binary data, not a log: give the server's output as text")
 
 
-def _chunks(source: Any) -> Iterator[bytes]:
+def _chunks(source: LogSource) -> Iterator[bytes]:
     """Return the bytes of any source, in pieces of at most a block."""
     if isinstance(source, str):
         source = source.encode("utf-8", "surrogateescape")
@@ -159,14 +171,18 @@ def _chunks(source: Any) -> Iterator[bytes]:
         return _sliced(source.pieces)
     if isinstance(source, os.PathLike):
         return _opened_chunks(source)
-    if hasattr(source, "read"):
+    if _is_file(source):
         return _sliced(_file_chunks(source))
     if isinstance(source, Iterable):
         return _sliced(_line_chunks(source))
     raise InputError(f"cannot read a log from {type(source).__name__}: give a path, text, bytes, a file or lines")
 
 
-def _sliced(pieces: Iterable[Any]) -> Iterator[bytes]:
+def _is_file(source: object) -> TypeGuard[File]:
+    return hasattr(source, "read")
+
+
+def _sliced(pieces: Iterable[object]) -> Iterator[bytes]:
     for piece in pieces:
         data = _as_bytes(piece)
         if len(data) <= BLOCK:
@@ -176,7 +192,7 @@ def _sliced(pieces: Iterable[Any]) -> Iterator[bytes]:
             yield bytes(data[start : start + BLOCK])
 
 
-def _as_bytes(piece: Any) -> bytes | bytearray | memoryview:
+def _as_bytes(piece: object) -> bytes | bytearray | memoryview:
     if isinstance(piece, (bytes, bytearray)):
         return piece
     if isinstance(piece, str):
@@ -203,10 +219,10 @@ def _opened_chunks(source: os.PathLike[str]) -> Iterator[bytes]:
             f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error}); copy it to a plain file first"
         ) from None
     with file:
-        yield from _file_chunks(file)
+        yield from _sliced(_file_chunks(file))
 
 
-def _file_chunks(file: Any) -> Iterator[bytes]:
+def _file_chunks(file: File) -> Iterator[bytes | str]:
     if isinstance(file, io.TextIOWrapper):
         # Text mode would turn the carriage returns of progress bars into lines.
         file = file.buffer
@@ -221,7 +237,7 @@ def _file_chunks(file: Any) -> Iterator[bytes]:
         yield chunk
 
 
-def _line_chunks(lines: Iterable[Any]) -> Iterator[bytes]:
+def _line_chunks(lines: Iterable[object]) -> Iterator[bytes]:
     gathered: list[bytes] = []
     size = 0
     for line in lines:
@@ -235,7 +251,7 @@ def _line_chunks(lines: Iterable[Any]) -> Iterator[bytes]:
         yield b"".join(gathered)
 
 
-def _unpacker(head: bytes) -> Any:
+def _unpacker(head: bytes) -> Callable[[Iterator[bytes]], Iterator[bytes]] | None:
     """Return the function that decompresses what begins like ``head``, or None."""
     if head.startswith(b"\x1f\x8b\x08"):
         from .unpack import gunzip

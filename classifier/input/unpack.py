@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from types import ModuleType
+from typing import Protocol
 
 from ..errors import InputError
 
@@ -12,6 +13,13 @@ PIECE = 1 << 14
 OUTPUT = 1 << 20
 """Bytes handed on at a time, however much a piece of a bomb would become."""
 GZIP = b"\x1f\x8b"
+
+
+class Decompressor(Protocol):
+    """What undoes compression piece by piece."""
+
+    def decompress(self, data: bytes, max_length: int = ..., /) -> bytes:
+        """Return what ``data`` holds, ``max_length`` bytes of it at most."""
 
 
 def gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -57,7 +65,7 @@ def gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
         yield engine.flush()
 
 
-def _salvage(engine: Any, data: bytes) -> bytes:
+def _salvage(engine: Decompressor, data: bytes) -> bytes:
     """Return what can be read of a piece before the place where it is damaged."""
     import zlib
 
@@ -85,7 +93,7 @@ def unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
             raise InputError(
                 "the input is zstd: pip install 'vllm-triage[zstd]', or unpack it first (zstd -d)"
             ) from None
-        broken: Any = zstandard.ZstdError
+        broken: type[Exception] = zstandard.ZstdError
         pieces = _by_package(zstandard, chunks)
     else:
         broken = zstd.ZstdError
@@ -123,13 +131,13 @@ class _Source:
         return data
 
 
-def _by_package(zstandard: Any, chunks: Iterator[bytes]) -> Iterator[bytes]:
+def _by_package(zstandard: ModuleType, chunks: Iterator[bytes]) -> Iterator[bytes]:
     reader = zstandard.ZstdDecompressor().stream_reader(_Source(chunks), read_size=PIECE, read_across_frames=True)
     while data := reader.read1(OUTPUT):
         yield data
 
 
-def _by_library(zstd: Any, chunks: Iterator[bytes]) -> Iterator[bytes]:
+def _by_library(zstd: ModuleType, chunks: Iterator[bytes]) -> Iterator[bytes]:
     engine = zstd.ZstdDecompressor()
     for chunk in chunks:
         for start in range(0, len(chunk), PIECE):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Any
 
 from ..patterns.lazy import LazyPattern
 from .types import Line
@@ -137,18 +137,9 @@ def split_line(number: int, raw: str) -> Line:
 
     Indentation of the message itself is kept: tracebacks are told by it.
     """
-    state = _State(raw)
-    if raw[:1] in _USUAL_STARTS and (found := _USUAL.match(raw)) is not None:
-        name, pid, level, time, source = found.groups()
-        if name and name != MAIN:
-            state.process = process_name(name, pid)
-        text = raw[found.end() :] if name or level else raw
-        # Ray's actors have any name, and their lines an end to peel off as well.
-        usual = state.process == name if name else text[:1] != "("
-        if level and (usual or name == MAIN):
-            return Line(number, text, state.process, level, source, time, raw, True)
-        if name and usual and not level:
-            state.text = text
+    state = _usual(number, raw) if raw[:1] in _USUAL_STARTS else _State(raw)
+    if isinstance(state, Line):
+        return state
     for _ in range(WRAPPERS):
         if not state.text or not _PEELERS.get(state.text[0], _peel_other)(state) or state.logged:
             break
@@ -158,6 +149,21 @@ def split_line(number: int, raw: str) -> Line:
     if state.rank and state.process and state.rank not in state.process:
         process = f"{state.process} {state.rank}"
     return Line(number, state.text, process, state.level, state.source, state.time, raw, state.logged)
+
+
+def _usual(number: int, raw: str) -> Line | _State:
+    """Return a line that begins as nearly all do, or where it does not, what is left to be peeled off."""
+    found = _USUAL.match(raw)
+    name, pid, level, time, source = found.groups()
+    process = process_name(name, pid) if name and name != MAIN else ""
+    text = raw[found.end() :] if name or level else raw
+    # Ray's actors have any name, and their lines an end to peel off as well.
+    usual = process == name if name else text[:1] != "("
+    if level and (usual or name == MAIN):
+        return Line(number, text, process, level, source, time, raw, True)
+    state = _State(text if name and usual and not level else raw)
+    state.process = process
+    return state
 
 
 def process_name(name: str | None, pid: str, ip: str | None = None) -> str:
@@ -198,7 +204,7 @@ def _peel_vllm(state: _State) -> bool:
     return True
 
 
-def _note_vllm(state: _State, found: Any) -> None:
+def _note_vllm(state: _State, found: re.Match[str]) -> None:
     level = found.group("level")
     state.level = LEVELS.get(level, level)
     state.time = found.group("time")

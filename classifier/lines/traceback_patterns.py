@@ -22,6 +22,7 @@ NOTEBOOK_PLACE = LazyPattern(
     r"^(?:File )?(?P<path>(?<=File )(?:[A-Za-z]:)?[^\s:\"][^:\"]{0,300}(?=:\d)|(?:Cell|Input) In ?\[\d{1,6}\])"
     r"(?::(?P<number>\d{1,9}))?(?:, line \d{1,9})?(?:,? in (?P<function>[^\n(]{1,200}).*)?$"
 )
+PLACES = ("File ", "Cell In", "Input In", "<ipython")
 NOTEBOOK_CODE = LazyPattern(r"^\s*(?:-+>\s*)?\d{1,6}(?:\s|$)")
 ARROW = LazyPattern(r"^-+>\s*\d*\s*")
 # rich: │ /a/b.py:12 in f │ and │ ❱ 12 │   code │
@@ -75,3 +76,18 @@ def looks_like_exception(text: str) -> bool:
         return True
     # An exception of a package, whatever its name: dotted, or alone on its line.
     return "." in found.group("name") and name[:1].isupper() and found.group("message") is not None
+
+
+def link_of(text: str) -> str:
+    """Return how an exception is linked with the one before, where a line says so; else ""."""
+    if DIRECT in text:
+        return "direct"
+    return "during" if DURING in text else ""
+
+
+def notebook_frame(text: str) -> re.Match[str] | None:
+    """Return the frame that a line without margin shows as IPython does, which are some more within a traceback."""
+    found: re.Match[str] | None = NOTEBOOK.match(text) if ".py" in text else None
+    if found is None and text.startswith(PLACES):
+        found = NOTEBOOK.match(text) or NOTEBOOK_PLACE.match(text)
+    return found

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from .types import Trace
+from .traceback_patterns import ARROW, NAME, looks_like_exception
+from .types import Line, Trace
 
 TRACES = 2000
 """Different exceptions kept of one server start."""
 PROCESSES = 64
 """Processes noted of one exception."""
+
+NOTHING = Trace(0, 0, "")
+"""Stands for the exception being read where there is none."""
 
 
 class Stream:
@@ -21,8 +23,8 @@ class Stream:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.trace: Any = None
-        """The exception being read; there is one wherever ``state`` is not empty."""
+        self.trace = NOTHING
+        """The exception being read, wherever ``state`` is not empty."""
         self.state = ""
         """``stack`` within a traceback, ``message`` below the exception's own line, else empty."""
         self.mode = ""
@@ -87,3 +89,23 @@ def link(outer: Trace, cause: Trace) -> None:
             return
         step = step.raised_from
     outer.raised_from, outer.direct, cause.cause_of = cause, True, outer
+
+
+def note_code(trace: Trace, code: str, line: Line) -> None:
+    """Note the source code of the innermost frame: its first line, or the one that is pointed at."""
+    if trace.frames and code.strip("^~ "):
+        frame = trace.frames[-1]
+        if not frame.code or code.startswith("--"):
+            frame.code = ARROW.sub("", code)[:200]
+            frame.code_line, frame.code_raw = line.number, line.raw
+
+
+def is_moved_exception(trace: Trace, text: str) -> bool:
+    """Tell whether an indented line is an exception's own.
+
+    An issue's quoting may have moved the whole traceback to the right, never the code alone.
+    """
+    if not trace.frames or not trace.frames[-1].code or trace.frames[-1].code == text:
+        return False
+    name = text.partition(":")[0]
+    return " " not in name and bool(NAME.search(name)) and looks_like_exception(text)

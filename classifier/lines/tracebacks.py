@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 import re
+from typing import TypeAlias
 
 from .traceback_patterns import (
-    ARROW,
     BOXED,
     BOXED_CODE,
     CALLS,
-    DIRECT,
-    DURING,
     FINAL,
     FRAME,
     LINKED,
     LOOSE,
     MARGIN,
-    NAME,
     NATIVE,
     NOTEBOOK,
     NOTEBOOK_CODE,
-    NOTEBOOK_PLACE,
     THROWN,
+    link_of,
     looks_like_exception,
+    notebook_frame,
     short_path,
 )
-from .traceback_state import Kept, Stream, link, origin
+from .traceback_state import NOTHING, Kept, Stream, is_moved_exception, link, note_code, origin
 from .types import Frame, Line, Trace
 
 _MARKS = ("--- Logging error ---", "Fatal Python error: ", "terminate called after throwing")
 _MARK_STARTS = frozenset("-Ft")
-_PLACES = ("File ", "Cell In", "Input In", "<ipython")
+_POINTERS = ("^", "~", "---->")
+
+_RAISED = ("", "ERROR", "CRITICAL")
+"""Levels of lines that can be an exception's own."""
+
+Read: TypeAlias = tuple[str, Trace | None]
+"""What a line is within a traceback, and which exception that is."""
+_OUTSIDE: Read = ("", None)
 
 MESSAGE_LINES = 12
 """Lines of a message that runs over several lines."""
@@ -60,11 +65,6 @@ class TraceReader:
         """The exceptions found, in the order in which they were first printed."""
         return self._kept.traces
 
-    def reset(self) -> None:
-        """Forget open tracebacks and what was seen: a new server start begins."""
-        self.close_all()
-        self._kept = Kept()
-
     def close_all(self) -> None:
         """Close what is open, at the end of the input."""
         for stream in self._streams.values():
@@ -80,34 +80,21 @@ class TraceReader:
                     self._finish(stream, None)
                 self._leave(stream)
 
-    def feed(self, line: Line) -> tuple[str, Trace | None]:  # noqa: C901, PLR0911, PLR0912 - flat, as it is the hot path
+    def feed(self, line: Line) -> Read:  # noqa: PLR0911 - one cheap question after the other
         """Take the next line; tell what it is within a traceback.
 
         Returns:
             ``("head" | "frame" | "code" | "final" | "more" | "", trace)``.
         """
+        stream = self._stream_of(line)
         text = line.text
-        kind = f"{line.level}{line.source}" if line.logged else ""
-        raw = line.raw
-        if len(raw) != len(text) and raw[0] not in "(IEW" and (container := origin(raw)):
-            kind += container
-        key = (line.process, kind)
-        stream = self._streams.get(key)
-        if stream is None:
-            if len(self._streams) >= STREAMS:
-                self.close_all()
-                self._streams.clear()
-            stream = self._streams[key] = Stream()
         if text[:1] in _MARK_STARTS and text.startswith(_MARKS):
             return self._mark(stream, line)
         at = text.find(CALLS)
         if at >= 0 and (part := self._calls(stream, line, at)):
             return part
-        if LINKED in text:
-            if DIRECT in text:
-                return self._chain(stream, "direct")
-            if DURING in text:
-                return self._chain(stream, "during")
+        if LINKED in text and (how := link_of(text)):
+            return self._chain(stream, how)
         if 'File "' in text and (found := FRAME.match(text)):
             return self._frame(stream, line, found)
         if stream.state == "stack":
@@ -116,11 +103,24 @@ class TraceReader:
             return self._message(stream, line)
         if ".py" in text and (found := NOTEBOOK.match(text)):
             return self._frame(stream, line, found)
-        if not stream.state and line.level in ("", "ERROR", "CRITICAL"):
-            return self._alone(stream, line)
-        return "", None
+        return self._alone(stream, line) if line.level in _RAISED else _OUTSIDE
 
-    def _mark(self, stream: Stream, line: Line) -> tuple[str, Trace | None]:
+    def _stream_of(self, line: Line) -> Stream:
+        """Return the stream that a line belongs to: that of its process, and of its logger, which names each line."""
+        kind = f"{line.level}{line.source}" if line.logged else ""
+        raw = line.raw
+        if len(raw) != len(line.text) and raw[0] not in "(IEW" and (container := origin(raw)):
+            kind += container
+        key = (line.process, kind)
+        stream = self._streams.get(key)
+        if stream is None:
+            if len(self._streams) >= STREAMS:
+                self.close_all()
+                self._streams.clear()
+            stream = self._streams[key] = Stream()
+        return stream
+
+    def _mark(self, stream: Stream, line: Line) -> Read:
         """Take a line that announces something other than a plain traceback."""
         text = line.text
         if text.startswith("---"):
@@ -140,7 +140,7 @@ class TraceReader:
             trace.kind, _, trace.message = text.partition(": ")
         return "head", trace
 
-    def _calls(self, stream: Stream, line: Line, at: int) -> tuple[str, Trace | None] | None:
+    def _calls(self, stream: Stream, line: Line, at: int) -> Read | None:
         """Take a line that says in which order calls follow; None for one that belongs to a message."""
         text = line.text
         if text.startswith("last", at + len(CALLS)):
@@ -151,12 +151,7 @@ class TraceReader:
                 return None
         elif "hread" not in text[:at] and not text.startswith("Stack"):
             return None
-        if (
-            stream.mode in ("fatal", "crash", "thread")
-            and stream.state == "stack"
-            and stream.trace is not None
-            and stream.trace.kind
-        ):
+        if stream.mode in ("fatal", "crash", "thread") and stream.state == "stack" and stream.trace.kind:
             stream.mode = "crash" if text.startswith("Current thread") and not stream.trace.frames else "fatal"
             return "head", stream.trace
         # A stack that nothing was raised from: another thread's, or one that a program printed for information.
@@ -166,7 +161,7 @@ class TraceReader:
         stream.mode = "thread"
         return "head", trace
 
-    def _special(self, stream: Stream, line: Line) -> tuple[str, Trace | None]:
+    def _special(self, stream: Stream, line: Line) -> Read:
         """Take a line within the dump of a crash, or after C++ threw."""
         trace, text = stream.trace, line.text
         stream.seen = line.number
@@ -196,8 +191,8 @@ class TraceReader:
         self._finish(stream, None)
         return "", None
 
-    def _head(self, stream: Stream, line: Line, before: str) -> tuple[str, Trace | None]:
-        if stream.state == "stack" and stream.trace and (stream.trace.frames or stream.mode):
+    def _head(self, stream: Stream, line: Line, before: str) -> Read:
+        if stream.state == "stack" and (stream.trace.frames or stream.mode):
             self._finish(stream, None)
         if stream.outer is not None and not stream.outer.kind.endswith("Group"):
             stream.outer = None
@@ -207,7 +202,7 @@ class TraceReader:
             trace.kind = before.split(" ")[0].rpartition(".")[2]
         return "head", trace
 
-    def _chain(self, stream: Stream, link: str) -> tuple[str, Trace | None]:
+    def _chain(self, stream: Stream, link: str) -> Read:
         if stream.state == "stack":
             self._finish(stream, None)
         self._leave(stream)
@@ -231,14 +226,14 @@ class TraceReader:
         stream.foreign = 0
         return trace
 
-    def _frame(self, stream: Stream, line: Line, found: re.Match[str]) -> tuple[str, Trace | None]:
+    def _frame(self, stream: Stream, line: Line, found: re.Match[str]) -> Read:
         if stream.state == "message":
             self._leave(stream)
         if stream.mode == "thrown":
             self._finish(stream, None)
         if stream.state != "stack":
             self._start(stream, line)
-        trace: Trace = stream.trace
+        trace = stream.trace
         stream.seen = line.number
         stream.foreign = 0
         if len(trace.frames) < FRAMES and stream.mode in ("", "crash"):
@@ -255,67 +250,51 @@ class TraceReader:
             )
         return "frame", trace
 
-    def _inside(self, stream: Stream, line: Line) -> tuple[str, Trace | None]:  # noqa: PLR0911 - as above
-        trace: Trace = stream.trace
-        text = line.text
+    def _inside(self, stream: Stream, line: Line) -> Read:  # noqa: PLR0911 - as above
+        """Take a line below the head of a traceback."""
+        trace, text = stream.trace, line.text
         stream.seen = line.number
-        if "│" in text[:12] or text.lstrip()[:1] in ("╭", "╰"):
+        if not text.isascii() and ("│" in text[:12] or text.lstrip()[:1] in ("╭", "╰")):
             return self._boxed(stream, line)
         if line.level and not line.logged and line.level not in ("ERROR", "CRITICAL"):
             return self._foreign(stream)
         bare = MARGIN.sub("", text) if text[:40].lstrip()[:1] in ("|", "+") else text
         if not bare.strip("+- \t"):
             return "code", trace
-        if ".py" in bare and (found := NOTEBOOK.match(bare)):
+        if found := notebook_frame(bare):
             return self._frame(stream, line, found)
-        if bare.startswith(_PLACES) and (found := NOTEBOOK.match(bare) or NOTEBOOK_PLACE.match(bare)):
-            return self._frame(stream, line, found)
-        if bare[0] in " \t\xa0" or NOTEBOOK_CODE.match(bare) or bare.startswith(("^", "~", "---->")):
-            code = bare.strip()
-            if trace.frames and code.strip("^~ "):
-                frame = trace.frames[-1]
-                pointed = code.startswith("--")
-                if not frame.code or pointed:
-                    frame.code = ARROW.sub("", code)[:200]
-                    frame.code_line, frame.code_raw = line.number, line.raw
-            # An indented exception line: an issue's quoting may have moved the whole traceback to the right, never the
-            # code alone.
-            if not (
-                trace.frames
-                and looks_like_exception(code)
-                and trace.frames[-1].code
-                and trace.frames[-1].code != code
-                and NAME.search(code.partition(":")[0])
-                and " " not in code.partition(":")[0]
-            ):
+        if bare[0] in " \t\xa0" or bare.startswith(_POINTERS) or NOTEBOOK_CODE.match(bare):
+            bare = bare.strip()
+            note_code(trace, bare, line)
+            if not is_moved_exception(trace, bare):
                 return "code", trace
-            bare = code
-        if looks_like_exception(bare.strip()):
-            return self._finish(stream, line, bare.strip())
+        bare = bare.strip()
+        if looks_like_exception(bare):
+            return self._finish(stream, line, bare)
         return self._foreign(stream)
 
-    def _foreign(self, stream: Stream) -> tuple[str, Trace | None]:
+    def _foreign(self, stream: Stream) -> Read:
         """Count a line of somebody else's within a traceback."""
-        trace: Trace = stream.trace
+        trace = stream.trace
         stream.foreign += 1
         if stream.foreign > FOREIGN:
             self._finish(stream, None)
         return "", trace
 
-    def _boxed(self, stream: Stream, line: Line) -> tuple[str, Trace | None]:
+    def _boxed(self, stream: Stream, line: Line) -> Read:
         """Take a line of a traceback that rich has drawn a box around."""
         found = BOXED.match(line.text)
         if found:
             return self._frame(stream, line, found)
-        trace: Trace = stream.trace
+        trace = stream.trace
         found = BOXED_CODE.match(line.text)
         if found and trace.frames:
             frame = trace.frames[-1]
             frame.code, frame.code_line, frame.code_raw = found.group("code").strip(), line.number, line.raw
         return "code", trace
 
-    def _finish(self, stream: Stream, line: Line | None, text: str = "") -> tuple[str, Trace | None]:
-        trace: Trace = stream.trace
+    def _finish(self, stream: Stream, line: Line | None, text: str = "") -> Read:
+        trace = stream.trace
         mode, stream.mode = stream.mode, ""
         if mode == "thread":
             self._leave(stream)
@@ -326,7 +305,7 @@ class TraceReader:
             stream.previous = self._kept.add(trace)
             self._leave(stream)
             return "", stream.previous
-        stream.trace = None
+        stream.trace = NOTHING
         if line is not None:
             found = FINAL.match(text)
             assert found is not None  # noqa: S101 - the caller asked looks_like_exception
@@ -361,8 +340,8 @@ class TraceReader:
         if kept.kind.endswith("Group") or "ray::" in kept.message:
             stream.outer = kept
 
-    def _message(self, stream: Stream, line: Line) -> tuple[str, Trace | None]:
-        trace: Trace = stream.trace
+    def _message(self, stream: Stream, line: Line) -> Read:
+        trace = stream.trace
         text = line.text.strip()
         stream.seen = line.number
         stream.more -= 1
@@ -393,7 +372,7 @@ class TraceReader:
         trace.last = max(trace.last, line.number)
         return "more", trace
 
-    def _alone(self, stream: Stream, line: Line) -> tuple[str, Trace | None]:
+    def _alone(self, stream: Stream, line: Line) -> Read:
         """Keep an exception that stands on a line without its stack."""
         text = line.text.strip()
         found = FINAL.match(text) if looks_like_exception(text) else None
@@ -425,4 +404,4 @@ class TraceReader:
         if stream.state:
             self.open -= 1
         stream.state = stream.mode = ""
-        stream.trace = None
+        stream.trace = NOTHING

@@ -27,5 +27,5 @@ class Engine:
         frequent = [(index, rule) for index, rule in enumerate(self.line_rules) if rule.frequent]
         self.serving = {index for index, rule in frequent if rule.stage == "serving"}
         """Rules that say no more than that requests are served: useless once one of them has matched."""
-        self.frequent = [(literal.encode(), rule) for _, rule in frequent for literal in rule.literals]
-        """Literals of the rules whose last match counts, not the first."""
+        self.frequent = [(literal.encode(), index) for index, rule in frequent for literal in rule.literals]
+        """Literals of the rules whose last match counts, not the first, each with the rule's position."""

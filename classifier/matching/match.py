@@ -6,30 +6,27 @@ from typing import TYPE_CHECKING
 
 from ...corpus.types import Rule
 from ..lines.types import Line, Trace
-from ..matching.types import Hit
+from .bounded import TooSlowError, search
+from .types import Hit
 
 if TYPE_CHECKING:
     from ahocorasick_rs import AhoCorasick
-    from regex import Match, Pattern
+    from regex import Match
 
 WINDOW = 8192
 """Characters of a long line that a rule is tried on, around its literal."""
 KINDS = 256
 """Exception classes for which the rules that fit are kept."""
-TIMEOUT = 0.5
-"""Seconds of processor time for one try (regex counts those of the whole process)."""
-
-
-def search(expression: Pattern[str], text: str) -> Match[str] | None:
-    """Search with a time-out; text that takes too long does not match."""
-    try:
-        return expression.search(text, timeout=TIMEOUT)
-    except TimeoutError:
-        return None
+GIVE_UP = 3
+"""Searches of one rule that took too long, in one server start, after which it is not tried any more."""
 
 
 def match_line(rule: Rule, line: Line, literal: str) -> dict[str, str] | None:
-    """Try a line rule; return its captures, or None."""
+    """Try a line rule; return its captures, or None.
+
+    Raises:
+        TooSlowError: It takes too long on this line.
+    """
     text = line.text
     if rule.levels and line.level not in rule.levels:
         return None
@@ -54,12 +51,15 @@ def match_trace(rule: Rule, trace: Trace) -> dict[str, str] | None:
     """Try a traceback rule; return its captures, or None.
 
     The cheap questions come first: an expression is compiled only when nothing else speaks against the rule.
+
+    Raises:
+        TooSlowError: It takes too long on this exception.
     """
     if rule.exception and not _kind_fits(rule, trace.kind):
         return None
     if rule.message and not _has(rule, "message", trace.message):
         return None
-    if not match_frames(rule, trace):
+    if not _frames_fit(rule, trace):
         return None
     if not rule.message:
         return {}
@@ -84,7 +84,14 @@ def _has(rule: Rule, name: str, text: str) -> bool:
 
 
 def match_frames(rule: Rule, trace: Trace | None) -> bool:
-    """Tell whether a rule's conditions on the stack hold."""
+    """Tell whether a rule's conditions on the stack hold; they do not where that cannot be told in time."""
+    try:
+        return _frames_fit(rule, trace)
+    except TooSlowError:
+        return False
+
+
+def _frames_fit(rule: Rule, trace: Trace | None) -> bool:
     if not (rule.frames or rule.innermost or rule.not_frames):
         return True
     stack = trace.stack() if trace is not None else ""
@@ -117,15 +124,26 @@ class TraceRules:
         self._automaton: AhoCorasick | None = None
         self._fitting: dict[str, list[tuple[Rule, frozenset[str], frozenset[str]]]] = {}
 
-    def hits(self, trace: Trace) -> list[Hit]:
-        """Return a hit for every rule that fits the exception."""
+    def hits(self, trace: Trace, slow: dict[str, int]) -> list[Hit]:
+        """Return a hit for every rule that fits the exception.
+
+        Args:
+            trace: The exception.
+            slow: How often rules took too long, by id; counted on here.
+        """
         fitting = self._of_kind(trace.kind)
         present = self._words_of(trace.stack())
         hits = []
         for rule, frames, innermost in fitting:
             if (frames and frames.isdisjoint(present)) or (innermost and innermost.isdisjoint(present)):
                 continue
-            captures = match_trace(rule, trace)
+            if slow and slow.get(rule.id, 0) >= GIVE_UP:
+                continue
+            try:
+                captures = match_trace(rule, trace)
+            except TooSlowError:
+                slow[rule.id] = slow.get(rule.id, 0) + 1
+                continue
             if captures is not None:
                 line = trace_line(trace)
                 hits.append(Hit(rule, line, captures, trace, count=trace.count, last=trace.last))

@@ -63,9 +63,11 @@ class Scanner:
 
     def steady(self, muted: frozenset[int]) -> SteadyScanner:
         """Return a scanner for the rest of a large log, which looks for ``muted`` literals near errors alone."""
-        if self._steady is None or self._steady[0] != muted:
-            self._steady = (muted, SteadyScanner(self, muted))
-        return self._steady[1]
+        # Read once: another thread may put that of its own log there meanwhile.
+        steady = self._steady
+        if steady is None or steady[0] != muted:
+            steady = self._steady = (muted, SteadyScanner(self, muted))
+        return steady[1]
 
 
 class SteadyScanner:

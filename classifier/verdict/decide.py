@@ -63,6 +63,7 @@ def of_incident(incident: Incident, tail: list[Line], known: Known) -> Diagnosis
     answer.facts = {
         name: value for name, value in incident.facts.items() if name not in ("v1", "unit", "world_size_seen")
     }
+    answer.notes += incident.given_up
     answer.explanation = [
         f"{item.bucket}/{item.cause} {item.score:.2f}: " + "; ".join(item.reasons) for item in found.candidates[:12]
     ] + answer.explanation

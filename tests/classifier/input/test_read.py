@@ -7,6 +7,7 @@ import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,7 +20,7 @@ from vllm_triage.classifier.input.read import Block, Chunks, LogFile, join_sourc
 LOG = b"INFO 11-02 10:00:00 [api_server.py:1] one\nValueError: two\n\nthree"
 
 
-def text_of(source: object) -> bytes:
+def text_of(source: Any) -> bytes:
     """Return what was read of a source, in one piece."""
     return b"".join(block.data for block in read_blocks(source))
 
