@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PRECISION = 0.99
 """Share of the answers that must be right: rules go before the model, and it must not add wrong answers to theirs."""
-EXAMPLES = 900
+EXAMPLES = 300
 """Of a fold's rows that show a known cause, the most that are asked."""
 Asked = tuple[float, bool]
 """Confidence of an answer of the model, and whether it was right."""
