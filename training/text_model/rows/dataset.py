@@ -45,8 +45,8 @@ def rows_beside(releases: Iterable[Row]) -> list[Row]:
         rows += log_rows(recorded_logs(CORPUS / "logs"), judged_parts)
     rows += other_rows(seed)
     catalogue = messages.catalogue()
-    rows += message_rows(catalogue, known.keys(), random.Random(f"{SEED}:messages"))  # noqa: S311
-    rows += frame_rows(catalogue, random.Random(f"{SEED}:frames"))  # noqa: S311
+    rows += message_rows(catalogue, known.keys(), SEED)
+    rows += frame_rows(catalogue, SEED)
     return rows
 
 

@@ -61,13 +61,13 @@ PYTHONS = (
 """What Python and torch say whatever the code is about."""
 
 
-def message_rows(messages: Iterable[Message], known: Collection[str], seed: random.Random) -> Iterator[Row]:
+def message_rows(messages: Iterable[Message], known: Collection[str], salt: int) -> Iterator[Row]:
     """Yield the rows of messages that the releases did not yield.
 
     Args:
         messages: The catalogue.
         known: Groups of the rows of releases: the longest literal piece of a message each.
-        seed: Source of chance.
+        salt: Seed; each message draws by itself.
     """
     for message in messages:
         piece = max((" ".join(part.split()) for part in message.template.split("{}")), key=len)
@@ -75,7 +75,9 @@ def message_rows(messages: Iterable[Message], known: Collection[str], seed: rand
         if piece in known or len(piece) < LEAST or (message.package == "vllm" and message.label.by == "place"):
             continue
         bucket, cause = message.label.bucket, message.label.cause
-        text, group = filled(message.template, seed), f"{message.package}: {piece}"
+        group = f"{message.package}: {piece}"
+        seed = random.Random(f"{salt}:{message.package}:{message.template}")  # noqa: S311 (nothing is secret here)
+        text = filled(message.template, seed)
         if message.label.by == "place" and (
             bucket in ("unknown", "no_failure") or message.kind == "log" or seed.random() >= DRAWN
         ):
@@ -89,8 +91,13 @@ def message_rows(messages: Iterable[Message], known: Collection[str], seed: rand
         yield Row(_shown(message, text, seed), bucket, group, "release", _release(message), "", weight, cause)
 
 
-def frame_rows(messages: Iterable[Message], seed: random.Random) -> Iterator[Row]:
-    """Yield an error of Python's own in each of vLLM's modules: there only the place can tell the bucket."""
+def frame_rows(messages: Iterable[Message], salt: int) -> Iterator[Row]:
+    """Yield an error of Python's own in each of vLLM's modules: there only the place can tell the bucket.
+
+    Args:
+        messages: The catalogue, for its modules and functions.
+        salt: Seed; each module draws by itself.
+    """
     functions: dict[str, set[str]] = defaultdict(set)
     first: dict[str, str] = {}
     for message in messages:
@@ -98,6 +105,7 @@ def frame_rows(messages: Iterable[Message], seed: random.Random) -> Iterator[Row
             functions[message.path].add(message.function)
             first.setdefault(message.path, message.first)
     for path, names in sorted(functions.items()):
+        seed = random.Random(f"{salt}:{path}")  # noqa: S311
         function, error = seed.choice(sorted(names)), _python(seed)
         bucket = by_place(f"vllm/{path}.py", "AssertionError" if error == "AssertionError" else "")
         if path.startswith("entrypoints/") and bucket == "invalid_argument":
