@@ -61,7 +61,7 @@ _WRAPPINGS = (
 """What others, and vLLM's own processes, put in front of each line."""
 
 
-FEW = 3
+FEW = 2
 """Variants of a message of the sources: there are so many of them that each needs few."""
 
 
