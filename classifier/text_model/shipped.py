@@ -55,8 +55,6 @@ class TextModel:
         self.buckets: list[str] = about["buckets"]
         self.threshold = float(about["threshold"])
         """Probability from which on the first bucket may be answered where the model alone decides."""
-        self.after_rules = float(about.get("after_rules", about["threshold"]))
-        """The same where rules went first: what they leave is harder."""
         self.temperature = float(about["temperature"])
         self.confidence = [float(value) for value in about["confidence"]]
         """Weights of the confidence: the bias, then one of each sign."""

@@ -28,9 +28,12 @@ _LIMITS = """## What to know before trusting it
 - What is like no failure that it knows it can only guess at: of faults that were left out as a whole, barely more than half of
   the answers at the threshold are right ("faults not trained on"), however sure they sound. The threshold keeps its precision
   for new words of known faults, which is what it is for.
-- Rows are messages and places from vLLM's sources, this project's rules and its own recorded logs, and written lines of
-  other software; never logs of users. Labels come from the rules where one speaks surely, else from the module that raises
-  the message: figures on held-out messages measure agreement with those labels, not with a person.
+- Rows are messages and places from vLLM's sources, messages of the packages around it, this project's rules and its own
+  recorded logs, and written lines of other software; never logs of users. Labels of messages are those of the catalogue
+  (messages.md), most of them read one by one; what it does not have is labelled by a rule that speaks surely, else by the
+  module that raises it. Figures on held-out messages measure agreement with those labels.
+- Errors of Python's own (a missing argument, an attribute of None) say nothing by their words: rows with the frames of each
+  module teach the place alone, and count for half.
 - A rule's own examples are in the training set. "Rules silent" means that no rule is asked, not that the model has never
   seen a rule's words. The labelled logs were read while rules were written, so rules answer nearly all of them; the model was
   trained on none, but its features and signs were looked at beside them. Recorded logs, which it was trained on, are tested
@@ -139,7 +142,7 @@ def _facts(about: Mapping[str, Any]) -> str:
         "rows by origin": ", ".join(f"{name} {count}" for name, count in sorted(training["origins"].items())),
         "made with": ", ".join(f"{name} {number}" for name, number in sorted(about["versions"].items())),
         "file": f"{about['terms']} terms × {len(about['buckets'])} buckets, SHA-256 `{about['sha256']}`",
-        "threshold": f"{about['threshold']}; where rules went first {about.get('after_rules', about['threshold'])}",
+        "threshold": f"{about['threshold']}; beside the rules those of the verdict (classifier/verdict/policy.py)",
     }
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in facts.items())])
 

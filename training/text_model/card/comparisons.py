@@ -10,7 +10,7 @@ from ....classifier.api import Triage
 from ...evaluate.comparison import Comparison, compare
 from ...evaluate.score import Score, Way, by_engine, score
 from ...examples.labelled import Case
-from ..fit.threshold_after_rules import hidden_rules
+from ..fit.hidden_rules import hidden_rules
 
 BOTH = ("rules, then model", "rules alone")
 

@@ -10,7 +10,7 @@ from ....classifier.text_model.shipped import SIGNS
 
 ABSTAINS = ("unknown", "no_failure")
 """Buckets that are no answer: the model says with them that there is nothing to name."""
-PRECISION = 0.90
+PRECISION = 0.85
 """What answers at the threshold must reach on logs of messages that the model was not trained on."""
 LEAST_THRESHOLD = 0.4
 BINS = 10
@@ -23,8 +23,6 @@ class Confidence:
     threshold: float = 0.0
     weights: list[float] = field(default_factory=lambda: [0.0, 1.0, *(0.0 for _ in SIGNS[1:])])
     """The bias, then one of each sign; before anything is learnt the odds stand as they come."""
-    after_rules: float | None = None
-    """Threshold where rules went first; None is the same."""
 
 
 @dataclass(slots=True, frozen=True)

@@ -30,7 +30,7 @@ def described(model: Fitted) -> About:
     return {
         "format": FORMAT, "buckets": model.buckets, "terms": len(model.keys), "entries": model.profiles.words.nnz, "profiles": len(model.profiles.kinds), "unseen": model.vocabulary.unseen,
         "unseen_gram": model.vocabulary.unseen_gram, "temperature": model.temperature,
-        "threshold": model.threshold, "after_rules": model.after_rules, "confidence": model.confidence.weights,
+        "threshold": model.threshold, "confidence": model.confidence.weights,
     }  # fmt: skip
 
 

@@ -53,12 +53,6 @@ class Fitted:
         """Probability from which on the model answers."""
         return self.confidence.threshold
 
-    @property
-    def after_rules(self) -> float:
-        """The same where rules went first."""
-        found = self.confidence.after_rules
-        return self.threshold if found is None else found
-
     def scores(self, rows: Sequence[Sequence[str]]) -> tuple[Any, Any, Any]:
         """Return of rows given as terms scikit-learn's scores, how much is known, and how like a known failure each is."""
         matrix, known = self.vocabulary.matrix(rows)

@@ -17,7 +17,6 @@ from ..rows.dataset import CORPUS, SEED, Grown, with_terms
 from ..rows.other_software import other_logs
 from ..rows.recorded import LabelledLog, recorded_logs
 from . import confidence
-from . import threshold_after_rules as after_rules
 from .choose_settings import CHOICE, EARLIER
 from .composed_logs import around, compose, of_logs, verdicts
 from .confidence import ABSTAINS, Verdict
@@ -97,11 +96,8 @@ def train(
         held_out[f"recorded, {LATER} and later: {name}"] = confidence.figures(
             learnt, verdicts(before, of_logs(later_logs(logs)))
         )
-    found = asked_after_rules(book, rows, logs, progress)
-    learnt.after_rules = after_rules.threshold(found, learnt.threshold)
-    held_out["after rules, half of them hidden"] = after_rules.figures(found, learnt.after_rules)
     for part, other in enumerate(book.models if folds is not None else ()):
-        other.confidence.after_rules = learnt.after_rules
+        other.confidence = confidence.learn(book.all(without=part))
         export(other, (folds or Path()) / str(part), {})
     progress("final fit")
     model = fit_grown(grown, settings)
@@ -150,20 +146,6 @@ def cross_judged(
             }
         )
     return book
-
-
-def asked_after_rules(
-    book: Book, rows: Sequence[Row], logs: Sequence[LabelledLog], progress: Progress
-) -> list[after_rules.Asked]:
-    """Return what the folds' models answer to what the other half of the rules leaves open."""
-    found: list[after_rules.Asked] = []
-    for part, model in enumerate(book.models):
-        progress(f"rules hidden: part {part + 1} of {FOLDS}")
-        model.confidence = confidence.learn(book.all(without=part))
-        out = [log for log in logs if fold_of(log.group, FOLDS) == part]
-        held = [row for row in rows if row.origin in ("release", "rule") and fold_of(row.group, FOLDS) == part]
-        found += after_rules.asked(model, after_rules.hidden_rules(part, FOLDS), out, held)
-    return found
 
 
 def later_logs(logs: Iterable[LabelledLog]) -> list[LabelledLog]:

@@ -61,8 +61,8 @@ _WRAPPINGS = (
 """What others, and vLLM's own processes, put in front of each line."""
 
 
-GUESSED = 3
-"""Variants of a message that no rule speaks for: its label is a guess by the module that raises it."""
+FEW = 2
+"""Variants of a message of the sources: there are so many of them that each needs few."""
 
 
 def variants(row: Row, seed: random.Random) -> Iterator[Row]:
@@ -71,15 +71,17 @@ def variants(row: Row, seed: random.Random) -> Iterator[Row]:
     if row.origin in ("healthy", "other", "reject"):
         return
     made = list(_altered(row, seed))
-    if row.origin == "release" and not row.cause and len(made) > GUESSED:
-        share = len(made) / GUESSED
-        made = [replace(item, weight=round(item.weight * share, 4)) for item in seed.sample(made, GUESSED)]
+    if row.origin == "release" and len(made) > FEW:
+        share = len(made) / FEW
+        made = [replace(item, weight=round(item.weight * share, 4)) for item in seed.sample(made, FEW)]
     yield from made
 
 
 def _altered(row: Row, seed: random.Random) -> Iterator[Row]:
     if seed.random() < 0.2:
         yield _staged(row, _wrapped(row.text, seed), 0.3, seed)
+    if "\n" in row.text and seed.random() < 0.15:
+        yield _staged(row, _pasted(row.text, seed), 0.3, seed)
     final = _FINAL.search(row.text)
     has_stack = row.text.startswith("Traceback") and final is not None
     if final is not None and has_stack:
@@ -133,6 +135,12 @@ def _staged(row: Row, text: str, share: float, seed: random.Random) -> Row:
 def _wrapped(text: str, seed: random.Random) -> str:
     prefix, number = seed.choice(_WRAPPINGS), str(seed.randint(100, 999))
     return "\n".join(prefix.replace("{n}", number).replace("{line}", line) for line in text.splitlines())
+
+
+def _pasted(text: str, seed: random.Random) -> str:
+    """Return what a form or a chat leaves of some lines: no newlines, or no indentation."""
+    lines = [line.strip() for line in text.splitlines()]
+    return seed.choice((" ", "\n", "\n")).join(lines)
 
 
 def _lived(text: str, seed: random.Random) -> str:

@@ -1,4 +1,4 @@
-"""The training set: rows from releases, rules, recorded logs and other software, and what life makes of each."""
+"""The training set: rows from releases, rules, messages, recorded logs and other software, and what life makes of each."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ....classifier.api import Triage
+from ....corpus import messages
 from ...examples.row import Row
 from ...examples.terms import judged_parts, terms
 from .augment import variants
+from .messages import frame_rows, message_rows
 from .other_software import other_rows
 from .recorded import log_rows, recorded_logs
 from .releases import release_rows
@@ -33,7 +35,7 @@ def build(folders: list[Path], progress: Callable[[str], None]) -> list[Row]:
 
 
 def rows_beside(releases: Iterable[Row]) -> list[Row]:
-    """Return the rows of rules, recorded logs and other software; ``releases`` tell what vLLM said from when on."""
+    """Return the rows of rules, recorded logs, other software and messages; ``releases`` tell what vLLM said from when on."""
     seed = random.Random(SEED)  # noqa: S311 (nothing is secret here)
     known: dict[str, str] = {}
     for row in releases:
@@ -42,6 +44,9 @@ def rows_beside(releases: Iterable[Row]) -> list[Row]:
     if (CORPUS / "logs" / "recorded").is_dir():
         rows += log_rows(recorded_logs(CORPUS / "logs"), judged_parts)
     rows += other_rows(seed)
+    catalogue = messages.catalogue()
+    rows += message_rows(catalogue, known.keys(), SEED)
+    rows += frame_rows(catalogue, SEED)
     return rows
 
 

@@ -37,7 +37,10 @@ def release_rows(places: list[Path], engine: Triage, salt: int, progress: Callab
         graph = call_graph(modules) if fresh else CallGraph()
         for template in fresh:
             bucket, cause, weight = label(template, engine)
-            if bucket:
+            if bucket == "no_failure":
+                # Logged as an error, and survived.
+                yield Row(message_line(template).rstrip("\n"), bucket, template.fixed, "healthy", release, "", weight)
+            elif bucket:
                 draw = random.Random(f"{salt}:{template.fixed}")  # noqa: S311 (nothing is secret here)
                 texts = _shown(template, graph, draw)
                 for text in texts:

@@ -14,7 +14,7 @@ from vllm_triage.training.examples.labelled import Case
 ABOUT = {
     "training": {"rows": 7, "groups": 3, "sha256": "ab12", "releases": ["0.9.2"], "origins": {"rule": 4, "other": 3}},
     "versions": {"scikit-learn": "1.7", "numpy": "2.2"},
-    "terms": 99, "buckets": ["lora", "no_gpu"], "sha256": "cd34", "threshold": 0.6, "after_rules": 0.7,
+    "terms": 99, "buckets": ["lora", "no_gpu"], "sha256": "cd34", "threshold": 0.6,
     "held_out": {"faults left out": {"rows": 5, "accuracy": 0.8, "coverage": 0.5, "precision": 0.9, "silent": 0.4}},
     "chosen_by": {"outer": [0.7, 0.71], "candidates": [
         {"strength": 3.0, "steps": 120, "new_faults": 0.5, "later_releases": 0.6, "won": 2},

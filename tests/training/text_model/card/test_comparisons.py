@@ -10,8 +10,7 @@ from vllm_triage.training.evaluate.score import Answer
 from vllm_triage.training.examples.labelled import Case
 from vllm_triage.training.examples.row import Row
 from vllm_triage.training.text_model.card.comparisons import BOTH, Table, hidden, table, together
-from vllm_triage.training.text_model.fit.threshold_after_rules import PRECISION, asked, figures, hidden_rules, threshold
-from vllm_triage.training.text_model.rows.recorded import LabelledLog
+from vllm_triage.training.text_model.fit.hidden_rules import hidden_rules
 
 RULED = "ValueError: No available memory for the cache blocks.\n"
 FRAME = '  File "/opt/venv/lib/python3.12/site-packages/vllm/lora/peft_helper.py", line 90, in validate_legal\n'
@@ -27,35 +26,6 @@ def test_every_rule_is_hidden_once() -> None:
     causes = [hidden_rules(part, 2, whole_causes=True) for part in range(2)]
     assert causes[0] < parts[0]
     assert causes[1] < parts[1]
-
-
-@pytest.mark.parametrize(
-    ("found", "expected"),
-    [
-        ([(0.9, True), (0.7, True)], 0.7),
-        ([(0.9, True), (0.8, False), (0.7, True)], 0.9),
-        ([(0.9, False)], 0.99),
-        ([], 0.99),
-        ([(0.8, True), (0.8, False)], 0.99),
-    ],
-)
-def test_the_threshold_after_rules_adds_no_wrong_answers(found: list[tuple[float, bool]], expected: float) -> None:
-    """It is the least confidence from which on answers are right often enough; of equal ones the wrong count first."""
-    assert threshold(found, 0.5) == expected
-    assert threshold(found, 0.95) == max(expected, 0.95)
-
-
-def test_one_wrong_answer_among_many_is_borne() -> None:
-    """As often as the precision allows."""
-    many = [(0.99 - number / 1000, True) for number in range(round(1 / (1 - PRECISION)) + 1)]
-    assert threshold([*many, (0.6, False), (0.55, True)], 0.5) == 0.55
-
-
-def test_figures_after_rules_are_of_what_is_answered() -> None:
-    """All that was asked is counted, and what is given from the threshold on."""
-    told = figures([(0.9, True), (0.8, False), (0.3, True), (0.2, False)], 0.5)
-    assert told == {"rows": 4, "accuracy": 0.5, "coverage": 0.5, "precision": 0.5}
-    assert figures([], 0.5) == {"rows": 0, "accuracy": 0.0, "coverage": 0.0, "precision": 0.0}
 
 
 def test_several_sets_are_told_as_one() -> None:
@@ -96,9 +66,3 @@ def test_what_a_model_adds_is_told_of_logs_whose_rule_is_hidden(tmp_path: Path) 
     assert len(steps) == 2
     assert [item.name for item in found.scores] == [BOTH[1], BOTH[0]]
     assert [len(item.pairs) for item in found.scores] == [4, 4]
-    log = LabelledLog(
-        f"Traceback (most recent call last):\n{FRAME}ValueError: a LoRA rank too high for harbor\n", "lora", "x"
-    )
-    rules = hidden_rules(0, 2) | hidden_rules(1, 2)
-    answers = asked(model, rules, [log], [])
-    assert [told for _, told in answers] == [True]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -71,18 +70,6 @@ def test_whole_logs_are_answered_as_in_training(model: Fitted, tmp_path: Path) -
         bucket, probability = exported.together(read_units(log))[0]
         assert bucket == verdict.bucket
         assert exported.sureness(verdict.signs) == pytest.approx(probability, abs=1e-6)
-
-
-def test_rules_may_want_a_surer_model(model: Fitted, tmp_path: Path) -> None:
-    """The threshold where rules went first has a place of its own; files without it have one threshold for all."""
-    surer = replace(model, confidence=replace(model.confidence, threshold=0.5, after_rules=0.75))
-    export(surer, tmp_path, {})
-    found = read_model(str(tmp_path))
-    assert (found.threshold, found.after_rules) == (0.5, 0.75)
-    about = json.loads((tmp_path / "text.json").read_text())
-    del about["after_rules"]
-    (tmp_path / "text.json").write_text(json.dumps(about))
-    assert read_model(str(tmp_path)).after_rules == 0.5
 
 
 def test_the_same_rows_make_the_same_file(model: Fitted, tmp_path: Path) -> None:
