@@ -64,7 +64,7 @@ class Case:
 
 
 def _heading(lines: list[str]) -> list[str]:
-    """Return the lines before that begin the same error: «N validation errors for X», and the field's name."""
+    """Return the lines before that begin the same error: ``N validation errors for X``, and the field's name."""
     for place, text in enumerate(lines):
         if "validation error" in text:
             return lines[place:]

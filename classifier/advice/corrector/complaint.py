@@ -17,7 +17,8 @@ class Complaint:
     """All that is accepted, where it is a list."""
     kind: str = ""
     """What is accepted otherwise: ``int``, ``float``, ``bool``, ``json``, ``switch``, ``value`` (one is missing), ``none``
-    (it may not stand there), ``needs`` (it wants the option in ``given`` beside it)."""
+    (it may not stand there), ``needs`` (it wants the option in ``given`` beside it), ``set`` (the
+    message tells to set it to ``given``)."""
     low: float | None = None
     high: float | None = None
     open_low: bool = False

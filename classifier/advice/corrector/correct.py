@@ -85,7 +85,7 @@ def _change(complaint: Complaint, case: Case) -> Change | None:
         return None
     if complaint.kind == "switch":
         return _switch(complaint)
-    if complaint.kind in ("none", "needs", "key"):
+    if complaint.kind in _OTHERS:
         return _OTHERS[complaint.kind](complaint, case)
     value, why = _value(complaint, case)
     if value:
@@ -202,6 +202,23 @@ def _conflict(complaint: Complaint, case: Case) -> Change:
     return Change(f"Leave {complaint.name} out", "", complaint.name, "The two may not stand together.", complaint.name)
 
 
+def _told(complaint: Complaint, case: Case) -> Change | None:
+    """Set the variable that the message tells to set."""
+    del case
+    if complaint.name.startswith("VLLM_ALLOW_"):
+        return None  # it takes a check away
+    written = f"{complaint.name}={quoted(complaint.given)}"
+    return Change(
+        f"Set {complaint.name} to {complaint.given}",
+        written,
+        "",
+        "The message asks for it.",
+        complaint.name,
+        complaint.given,
+        env=True,
+    )
+
+
 def _needed(complaint: Complaint, case: Case) -> Change | None:
     """Give the option that another one needs, where its value is settled; else leave out the one that needs it."""
     name, other = complaint.name, complaint.given
@@ -259,7 +276,8 @@ def _left_out(complaint: Complaint, case: Case) -> Change | None:
         if not base.startswith("VLLM_"):
             return None
         return Change(f"Unset {base}: {complaint.given!r} is not accepted", "", base, why, base, env=True)
-    if case.arguments and base[2:].replace("-", "_") not in case.arguments:
+    given = base[2:].replace("-", "_") in case.arguments or "error: argument " in case.text
+    if case.arguments and not given:
         return None  # something else than what was given led to it
     if path and base in _WHOLE:
         return Change(f"Leave {base} out: the {path} {complaint.given!r} is not accepted", "", base, why, base)
@@ -275,5 +293,5 @@ def _left_out(complaint: Complaint, case: Case) -> Change | None:
     return Change(f"Leave {complaint.name} out{refused}", "", dropped, f"{why}{usual}".strip(), base)
 
 
-_OTHERS = {"none": _conflict, "needs": _needed, "key": _key}
+_OTHERS = {"none": _conflict, "needs": _needed, "key": _key, "set": _told}
 """How complaints are answered that no value answers."""

@@ -51,6 +51,10 @@ _INT = re.compile(
     r"invalid literal for int\(\) with base 10: ['\"](?P<given>.*?)['\"]|could not convert string to float: ['\"](?P<float>.*?)['\"]"
 )
 _NEEDS = re.compile(r"(?P<name>--[a-z][a-z-]+) requires (?P<other>--[a-z][a-z-]+)")
+_TOLD = re.compile(r"\b[Ss]et (?P<name>VLLM_[A-Z0-9_]+)=(?P<given>[\w.-]{1,40})")
+_BOTH = re.compile(
+    r"--[a-z][a-z-]+ and (?P<name>--[a-z][a-z-]+) (?:cannot|can not|can't|must not) be (?:enabled|used|set|given|specified)"
+)
 _PORT = re.compile(r"port must be 0-65535")
 _ENV_CODE = re.compile(r"(?:getenv|environ(?:\.get)?)\s*[(\[]\s*['\"](?P<name>\w+)['\"]|envs\.(?P<attribute>VLLM_\w+)")
 _ENV_VALUE = re.compile(r"(?P<name>VLLM_[A-Z0-9_]+)(?: must be|=| ['\"])")
@@ -58,7 +62,7 @@ _ENV_VALUE = re.compile(r"(?P<name>VLLM_[A-Z0-9_]+)(?: must be|=| ['\"])")
 
 _WORTH = re.compile(
     r"error: argument|validation error|[Ii]nvalid|[Uu]nknown|[Uu]nsupported|must be|should be|one of|not (?:found|supported|available)|"
-    r"could not convert|[Cc]hose from| requires --"
+    r"could not convert|[Cc]hose from| requires --|[Ss]et VLLM_|not be "
 )
 """Without any of these nothing is found; the table of options need not be read."""
 
@@ -77,7 +81,7 @@ def read(case: Case) -> list[Complaint]:
 
 
 def _of_argument(names: str, rest: str, case: Case) -> list[Complaint]:
-    """Read what argparse says behind «argument --x/-y:»."""
+    """Read what argparse says behind ``argument --x/-y:``."""
     name = next((word for word in names.split("/") if word.startswith("--")), names.partition("/")[0])
     if found := _CHOICE.search(rest):
         return [Complaint(name, found["given"].strip("'\""), _words(found["allowed"]))]
@@ -153,12 +157,8 @@ def _whole(name: str, value: str, case: Case) -> str:
 
 def _of_words(text: str, case: Case, field: str = "") -> list[Complaint]:
     """Read a sentence of vLLM's own: what was refused, and the list or the range of what is accepted."""
-    if found := _NEEDS.search(text):
-        return [Complaint(found["name"], found["other"], kind="needs")]
-    if found := _INT.search(text):
-        return _of_variable(found["given"] if found["given"] is not None else found["float"], case)
-    if _PORT.search(text):
-        return [Complaint("--port", str(case.arguments.get("port") or ""), (), "", 1, 65535)]
+    if instructed := _instructed(text, case):
+        return instructed
     refused = _CALLED.search(text) or _REFUSED.search(text) or _NOT_FOUND.search(text)
     given = refused["given"] if refused else ""
     if listed := _LIST.search(text):
@@ -170,6 +170,19 @@ def _of_words(text: str, case: Case, field: str = "") -> list[Complaint]:
     got = _GOT.search(text)
     number = (got["given"] or got["equal"] or "") if got else ""
     return _named(Complaint("", number, (), "", low, high, open_low, open_high), text, field, case)
+
+
+def _instructed(text: str, case: Case) -> list[Complaint]:
+    """Read sentences that say what to do, or that hold a value in a form of their own."""
+    if found := _NEEDS.search(text):
+        return [Complaint(found["name"], found["other"], kind="needs")]
+    if found := _TOLD.search(text):
+        return [Complaint(found["name"], found["given"], kind="set")]
+    if found := _BOTH.search(text):
+        return [Complaint(found["name"], kind="none")]
+    if found := _INT.search(text):
+        return _of_variable(found["given"] if found["given"] is not None else found["float"], case)
+    return [Complaint("--port", str(case.arguments.get("port") or ""), (), "", 1, 65535)] if _PORT.search(text) else []
 
 
 def _named(complaint: Complaint, text: str, field: str, case: Case) -> list[Complaint]:

@@ -1,4 +1,4 @@
-"""All options of one «unrecognized arguments» together: each alone would fail again on the others."""
+"""All options of one ``unrecognized arguments`` together: each alone would fail again on the others."""
 
 from __future__ import annotations
 

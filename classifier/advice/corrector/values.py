@@ -47,7 +47,7 @@ def choice(given: str, allowed: Iterable[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"[\s.\-]+", "_", text.strip().strip("'\"").lower())
+    return re.sub(r"[\s.:\-]+", "_", text.strip().strip("'\"").lower())
 
 
 def number(given: str, whole: bool, unit: str = "") -> str:
