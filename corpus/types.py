@@ -27,6 +27,7 @@ Scope = Literal["any", "request"]
 Kind = Literal["flag", "env", "command", "step"]
 Safety = Literal["safe", "quality", "destructive"]
 Side = Literal["server", "client"]
+Moves = Literal["", "up", "down"]
 
 UNNAMED = ("unknown", "no_failure")
 """Buckets that name no failure."""
@@ -59,6 +60,8 @@ class Fix:
     """Whether it needs the superuser, or access to the host; None: likewise."""
     when: tuple[str, ...] = ()
     """Conditions on the log's facts, all of which must hold."""
+    moves: Moves = ""
+    """For a value with an order: whether the fix raises or lowers it. One that would do neither is not shown."""
     source: str = ""
 
 

@@ -110,7 +110,7 @@ def advise(
         known.append(Advice(
             0, sentences(fix.title, values) or fix.title, fix.kind, change, why, sentences(fix.cost, values) or "none",
             sentences(fix.verify, values), fill(fix.option, values)[0], value if complete else "", fix.safety, fix.versions, fixed,
-            bool(fix.restart), bool(fix.root), fix.source, exact,
+            bool(fix.restart), bool(fix.root), fix.source, exact, fix.moves,
         ))  # fmt: skip
     for rank, advice in enumerate(known, 1):
         advice.rank = rank

@@ -81,7 +81,7 @@ def table(text: str) -> Facts:
     if isinstance(whole, dict):
         return {_place(str(name)): value for name, value in whole.items()}
     found: Facts = {}
-    for item, ended in _items(text.partition("{")[2]):
+    for item, ended in split_items(text.partition("{")[2]):
         name, colon, value = item.partition(":")
         name = name.strip().strip("'\"")
         # The last item of a table that is cut short may be half a value.
@@ -237,8 +237,8 @@ def _typed(value: FactValue) -> FactValue:
     return value
 
 
-def _items(text: str) -> list[tuple[str, bool]]:
-    """Split at the commas of the outermost level; tell of each item whether its end was seen."""
+def split_items(text: str) -> list[tuple[str, bool]]:
+    """Split a printed table at the commas of the outermost level; tell of each item whether its end was seen."""
     items: list[tuple[str, bool]] = []
     depth, quote, start, position = 0, "", 0, 0
     while position < len(text):

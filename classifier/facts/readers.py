@@ -92,13 +92,18 @@ def _arguments(book: FactBook, said: Said) -> None:
 
 
 def _namespace(book: FactBook, said: Said) -> None:
-    # All arguments, defaults included: facts, but not as given.
+    # All arguments, defaults included: all are facts, those that differ from the release's defaults were given.
     for name, value in arguments.pairs(said.get("table")):
         if name == "model_tag":
             # What stands at the command's end wins over the default of --model, which is printed later.
             book.set("model", value if value != "None" else "", GIVEN)
         elif name in ARGUMENT_FACTS and value != "None":
             book.set(name, value, GIVEN)
+    from .defaults import given, namespace
+
+    found = given(namespace(said.get("table")), str(book.value("vllm_version") or ""))
+    for name in found:
+        book.argument(name, found[name], better=True)
 
 
 def _call(book: FactBook, said: Said) -> None:

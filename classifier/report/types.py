@@ -43,6 +43,8 @@ class Advice:
     source: str = ""
     exact: bool = False
     """Whether every value in ``change`` is known: it can be pasted as it stands."""
+    moves: str = ""
+    """``up`` or ``down``: which way the value must differ from what is in force."""
 
 
 @dataclass(slots=True, eq=False, repr=False, match_args=False)
@@ -63,6 +65,8 @@ class Diagnosis:
     stages: list[StageSpan] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     fixes: list[Advice] = field(default_factory=list)
+    withheld: list[tuple[str, str]] = field(default_factory=list)
+    """Fixes that were left out, by title, each with the reason."""
     corrected_command: str = ""
     incidents: list[dict[str, Any]] = field(default_factory=list)
     confirm: str = ""

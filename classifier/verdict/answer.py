@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...corpus.store import Corpus
 from ...corpus.types import Bucket
 from ..advice.fixes import advise, sentences
+from ..advice.gate import sift
 from ..advice.start_command import corrected_command
 from ..facts.release import gone_from, release_for
 from ..incidents.types import Incident
@@ -87,7 +88,8 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
     bound = None if bucket == "no_failure" else partial(_bound, incident)
     release, assumed = release_for(facts, filter(None, said), known.corpus.releases, bound)
     gone = gone_from(hit.rule.versions, release) if hit is not None and hit.rule.source == "vllm" else ""
-    fixes = advise(entry, facts, captures, release, gone)
+    known_fixes = advise(entry, facts, captures, release, gone)
+    fixes, withheld = sift(known_fixes, hit, incident, release, failed=bucket != "no_failure")
     return Diagnosis(
         bucket=bucket,
         cause=f"{bucket}/{cause}",
@@ -96,6 +98,7 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
         title=sentences(entry.title, values) or known_bucket.title,
         summary=sentences(entry.summary, values),
         fixes=fixes,
+        withheld=withheld,
         corrected_command=corrected_command(facts, fixes) if bucket != "no_failure" else "",
         confirm=sentences(entry.confirm, values),
         refute=sentences(entry.refute, values),

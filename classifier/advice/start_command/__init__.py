@@ -17,14 +17,14 @@ FORMS = ("shell", "docker", "compose", "kubernetes", "helm", "python", "diff")
 
 
 def corrected_command(facts: Mapping[str, object], fixes: Sequence[Advice]) -> str:
-    """Return the start command that the log tells of, with the first fix that can be pasted; "" where there is none.
+    """Return the start command that the log tells of with the first fix applied; "" where that cannot be done.
 
     Args:
         facts: Facts of the log: ``command`` (a command line seen), ``arguments`` (as vLLM lists those that were given),
             or what the engine's configuration line says.
-        fixes: The fixes in their order; only flags and variables whose values are all known count.
+        fixes: The fixes in their order; the first must set or leave out flags or variables whose values are all known.
     """
-    if not any((fix.exact and fix.kind in ("flag", "env")) or "# leave out " in fix.change for fix in fixes):
+    if not fixes or not (fixes[0].exact or "eave out -" in fixes[0].change):
         return ""
     from .change import best
     from .shell import shell

@@ -1,4 +1,4 @@
-"""Which fix can be pasted as it stands, and the command with it applied."""
+"""Whether a fix can be pasted as it stands, and the command with it applied."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from .start import Start
 from .words import Word, is_assignment, split
 
 _REMARK = LazyPattern(r"(?:\s{2,}[#(]|\s#\s).*$")
-_OUT = LazyPattern(r"# (?:instead of|leave out) (?P<words>-.*)$")
+_OUT = LazyPattern(r"(?:# instead of|(?:^|# )[Ll]eave out) (?P<words>-[^#]*)$")
 _INSTEAD = LazyPattern(r"# instead of ")
+_UNSET = LazyPattern(r"unset (?P<names>[A-Za-z_]\w*(?: [A-Za-z_]\w*)*)(?:\s+#.*)?$")
 # What texts write where a person's own value belongs.
 _PLACEHOLDER = LazyPattern(
     r"…|<|path/(?:to|in)|/(?:data|shared)/|example\.(?:org|com)|server\.yaml|(?<![A-Za-z0-9_])(?:[A-Z]|ORG|NAME|MODEL|DRAFT|"
@@ -22,22 +23,34 @@ _PLACEHOLDER = LazyPattern(
 )
 
 
+def applied(start: Start, fix: Advice) -> Start | None:
+    """Return the command with a fix applied; None where the fix cannot be pasted, or changes nothing."""
+    if fix.safety == "destructive":
+        return None
+    made = start
+    if unset := _UNSET.match(fix.change):
+        for name in unset["names"].split():
+            made = made.without_variable(name)
+        return made if _said(made) != _said(start) else None
+    dropped = _dropped(fix.change)
+    if not dropped and (not fix.exact or fix.kind not in ("flag", "env")):
+        return None
+    change = read_change(fix.change) if fix.exact else None
+    if change is None and (not dropped or _INSTEAD.search(fix.change)):
+        return None
+    for name in dropped:
+        made = made.without_option(name)
+    made = apply(made, *change) if change is not None else made
+    return made if _said(made) != _said(start) else None
+
+
 def best(start: Start, fixes: Sequence[Advice]) -> tuple[Start, Advice] | None:
-    """Return the command with the first fix that can be pasted and changes it; None where there is none."""
-    for fix in fixes:
-        dropped = _dropped(fix.change)
-        if not dropped and (not fix.exact or fix.kind not in ("flag", "env") or fix.safety == "destructive"):
-            continue
-        change = read_change(fix.change) if fix.exact else None
-        if change is None and (not dropped or _INSTEAD.search(fix.change)):
-            continue
-        made = start
-        for name in dropped:
-            made = made.without_option(name)
-        made = apply(made, *change) if change is not None else made
-        if _said(made) != _said(start):
-            return made, fix
-    return None
+    """Return the command with the first fix applied; None where that cannot be pasted.
+
+    A later fix is not taken in its place: who pastes the command expects what the answer advises first.
+    """
+    made = applied(start, fixes[0]) if fixes else None
+    return (made, fixes[0]) if made is not None else None
 
 
 def _dropped(text: str) -> list[str]:

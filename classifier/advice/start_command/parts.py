@@ -127,6 +127,33 @@ def put(parts: Sequence[Part], change: Part) -> list[Part]:
     return made if placed else [*made, change]
 
 
+def without(parts: Sequence[Part], name: str) -> list[Part]:
+    """Return the parts without an option, or without one key of an option that takes JSON (``--option.key``)."""
+    made: list[Part] = []
+    base, _, path = name.partition(".")
+    for part in parts:
+        if part.name == name or part.name.startswith(f"{name}."):
+            continue
+        table = _object(part.values[0].value) if path and part.name == base and len(part.values) == 1 else None
+        if table is None or not _has(table, path.split(".")):
+            made.append(part)
+        elif kept := _without_key(table, path.split(".")):
+            value = Word(json.dumps(kept, ensure_ascii=False))
+            made.append(_respelled(part, Part(base, [Word(base), value], [value])))
+    return made
+
+
+def _has(table: dict[str, Any], path: Sequence[str]) -> bool:
+    inner = table.get(path[0])
+    return path[0] in table and (len(path) == 1 or (isinstance(inner, dict) and _has(inner, path[1:])))
+
+
+def _without_key(table: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    if len(path) == 1:
+        return {key: value for key, value in table.items() if key != path[0]}
+    return {**table, path[0]: _without_key(table[path[0]], path[1:])}
+
+
 def _respelled(part: Part, change: Part) -> Part:
     """Return the change in the spelling of the part that it replaces: alias, underscores, equals sign."""
     if part.negative or change.negative:

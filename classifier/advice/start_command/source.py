@@ -60,6 +60,7 @@ def _of_arguments(arguments: Mapping[str, object], facts: Mapping[str, object]) 
     if not model:
         return []
     values = ["vllm", "serve", str(model)]
+    release = str(facts.get("vllm_version") or "")
     for name, value in arguments.items():
         if name in _NO_FLAGS:
             continue
@@ -69,9 +70,13 @@ def _of_arguments(arguments: Mapping[str, object], facts: Mapping[str, object]) 
             return []  # a Python object's repr: no command line can be made of it
         else:
             try:
-                values += _flag(str(name), value)
+                values += _flag(str(name), value, release)
             except (TypeError, ValueError):
                 return []
+    # What the log quotes of a call may be a part of it; how many GPUs the engine runs on, its configuration tells.
+    for name in ("tensor_parallel_size", "pipeline_parallel_size"):
+        if name not in arguments and isinstance(facts.get(name), int) and facts[name] > 1:
+            values += _flag(name, facts[name])
     return [Word(value) for value in values]
 
 
@@ -88,18 +93,40 @@ def _of_configuration(facts: Mapping[str, object]) -> list[Word]:
     return [Word(value) for value in values]
 
 
-def _flag(name: str, value: object) -> list[str]:
+def _flag(name: str, value: object, release: str = "") -> list[str]:
+    """Return an argument as words of a command, in the way that the release takes it; none where no words say it."""
     flag = "--" + name.replace("_", "-")
     if value is None:
         return []
-    if value is True:
-        return [flag]
-    if value is False:
-        return ["--no-" + flag[2:]]
+    if isinstance(value, bool):
+        return _switch(flag, value, release)
     if isinstance(value, dict):
         return [flag, json.dumps(value, ensure_ascii=False)]
     if isinstance(value, (list, tuple)):
-        return [flag, *(str(item) for item in value)] if value else []
+        if _kind(flag, release) == "json":
+            return [flag, json.dumps(list(value), ensure_ascii=False)]
+        items = [
+            json.dumps(item, ensure_ascii=False) if isinstance(item, (dict, list)) else str(item) for item in value
+        ]
+        return [flag, *items] if items else []
     # An argument that begins with a dash would be taken for an option.
     text = str(value)
     return [f"{flag}={text}"] if text.startswith("-") and not isinstance(value, (int, float)) else [flag, text]
+
+
+def _switch(flag: str, value: bool, release: str) -> list[str]:
+    from ....corpus import options
+
+    option = options.describe(flag, release) if release else None
+    if option is not None and option.kind == "bool":
+        return [flag, "true" if value else "false"]
+    if value:
+        return [flag]
+    return [] if option is not None and not option.negated else ["--no-" + flag[2:]]
+
+
+def _kind(flag: str, release: str) -> str:
+    from ....corpus import options
+
+    option = options.describe(flag, release) if release else None
+    return option.kind if option is not None else ""

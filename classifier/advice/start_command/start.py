@@ -112,7 +112,7 @@ class Start:
         if self.inner is not None:
             made.inner = self.inner.without_option(name)
         else:
-            made.parts = [part for part in self.parts if part.name != name]
+            made.parts = options.without(self.parts, name)
         return made
 
     def with_variable(self, name: str, value: Word) -> Start:
@@ -136,6 +136,20 @@ class Start:
             made.inner = self.inner.with_variable(name, value)
         else:
             made.before = _with_assignment(self.before, name, value)
+        return made
+
+    def without_variable(self, name: str) -> Start:
+        """Return the command without one variable: taken out of what it sets, or of what it inherits (``env -u``)."""
+        made = self._copy()
+        if self.manifest is not None or self.kind == "docker":
+            return made  # who wrote the variable there takes it out there
+        if self.inner is not None:
+            made.inner = self.inner.without_variable(name)
+            return made
+        kept = [word for word in self.before if not (is_assignment(word) and word.value.partition("=")[0] == name)]
+        if len(kept) == len(self.before):
+            kept = [Word("env"), Word("-u"), Word(name), *(kept or [Word("vllm"), Word("serve")])]
+        made.before = kept
         return made
 
     def safe(self) -> Start:

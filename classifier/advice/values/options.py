@@ -113,6 +113,11 @@ def _refused(facts: Mapping[str, object]) -> tuple[Refused, ...]:
     return _read(str(facts.get("option") or "")[:2000], version if options.exists("--model", version) else "")
 
 
+def refused(text: str, version: str) -> tuple[Refused, ...]:
+    """Return what became of each option of an «unrecognized arguments» line in a release; "" where it is not told."""
+    return _read(text[:2000], version if options.exists("--model", version) else "")
+
+
 @lru_cache(maxsize=64)
 def _read(text: str, version: str) -> tuple[Refused, ...]:
     """Take the list of an «unrecognized arguments» line apart: names, each with the words that follow it."""

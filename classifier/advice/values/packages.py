@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
 from collections.abc import Mapping
+from functools import lru_cache
 
+from ....corpus.store import HERE
 from .worked import Worked
 
 DISTRIBUTIONS = {
@@ -24,7 +29,10 @@ NOT_ON_PYPI = frozenset(
 
 
 def distribution(facts: Mapping[str, object]) -> Worked:
-    """Return the package to install for the module that is missing; ``none`` where none has it (``vllm._C``)."""
+    """Return the package to install for the module that is missing; ``none`` where none is known to have it.
+
+    Whatever stands under an unknown name on an index would be installed: a module of the user's own is not looked up there.
+    """
     module = str(facts.get("package") or "").strip("'\"` ")
     if not module:
         return Worked("", "the log names no module")
@@ -32,6 +40,8 @@ def distribution(facts: Mapping[str, object]) -> Worked:
     if top == "vllm" or top in NOT_ON_PYPI:
         return Worked("none", "")
     name = DISTRIBUTIONS.get(top, top)
+    if top not in DISTRIBUTIONS and normal(name) not in packages():
+        return Worked("none", f"no list of packages that vLLM or its neighbours ask for has {name}")
     said = (
         f"the module {module} comes with {name}"
         if name.lower().replace("-", "_") != module.lower().replace("-", "_")
@@ -45,3 +55,25 @@ def part_of_vllm(facts: Mapping[str, object]) -> Worked:
     module = str(facts.get("package") or "").strip("'\"` ")
     ours = module.partition(".")[0] == "vllm"
     return Worked(module, "") if ours else Worked("", "the module is not vLLM's own")
+
+
+def own_module(facts: Mapping[str, Any]) -> Worked:
+    """Return the missing module where no known package has it and it is not vLLM's: it may be the user's own."""
+    module = str(facts.get("package") or "").strip("'\"` ")
+    top = module.partition(".")[0]
+    own = distribution(facts).value == "none" and top != "vllm" and top not in NOT_ON_PYPI and re.fullmatch(r"\w+", top)
+    return Worked(top, "") if own else Worked("", "the module belongs to a known package, or to vLLM")
+
+
+@lru_cache(1)
+def packages() -> frozenset[str]:
+    """Return the packages that vLLM's releases ask for or name, and those whose messages the catalogue holds."""
+    with open(os.path.join(HERE, "vllm", "packages.json"), encoding="utf-8") as file:  # noqa: PTH118, PTH123 - pathlib is slow to import
+        listed = json.load(file)
+    catalogue = os.listdir(os.path.join(HERE, "messages"))  # noqa: PTH118, PTH208 - likewise
+    return frozenset(normal(name.removesuffix(".tsv")) for name in [*listed, *catalogue, *DISTRIBUTIONS.values()])
+
+
+def normal(name: str) -> str:
+    """Return a package's name as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name.lower())

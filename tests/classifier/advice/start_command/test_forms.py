@@ -178,10 +178,10 @@ def test_secrets_stand_in_no_form():
 
 def test_the_answer_carries_all_forms():
     """JSON and the typed report hold every form, the fix that was applied and what the command was made of."""
-    made = answer(None, fix("x", exact=False), fix("--max-model-len 4096", rank=2), arguments={"model": "a/b"})
+    made = answer(None, fix("--max-model-len 4096"), fix("--port 1", rank=2), arguments={"model": "a/b"})
     data = as_dict(made)
     assert {*FORMS, "fix", "basis"} == set(data["corrected"])
-    assert (data["corrected"]["fix"], data["corrected"]["basis"]) == (2, "arguments")
+    assert (data["corrected"]["fix"], data["corrected"]["basis"]) == (1, "arguments")
     assert data["corrected_command"] == data["corrected"]["shell"]
     report = Report.of(made)
     assert report.corrected is not None

@@ -24,7 +24,7 @@ def test_the_given_command_is_corrected(capsys):
 @pytest.mark.parametrize(
     ("form", "line"),
     [
-        ("shell", "  vllm serve acme/harbor-32b --max-model-len 43984"),
+        ("shell", "  vllm serve acme/harbor-32b --tensor-parallel-size 2 --max-model-len 43984"),
         ("compose", "        - --max-model-len"),
         ("kubernetes", '        - "43984"'),
         ("helm", "      - --max-model-len"),
@@ -42,7 +42,11 @@ def test_json_carries_every_form_whatever_is_asked_for(capsys):
     """The corrected command stays the shell's, the other forms stand beside it."""
     assert main([LOG, "--as", "python", "--format", "json"]) == 1
     data = json.loads(capsys.readouterr().out)
-    assert data["corrected_command"] == data["corrected"]["shell"] == "vllm serve acme/harbor-32b --max-model-len 43984"
+    assert (
+        data["corrected_command"]
+        == data["corrected"]["shell"]
+        == "vllm serve acme/harbor-32b --tensor-parallel-size 2 --max-model-len 43984"
+    )
     assert data["corrected"]["basis"] == "arguments"
 
 
@@ -51,4 +55,4 @@ def test_a_command_that_starts_no_vllm_is_noted(capsys):
     assert main([LOG, "--command", "ls -l", "--format", "json"]) == 1
     data = json.loads(capsys.readouterr().out)
     assert any("--command was left out" in note for note in data["notes"])
-    assert data["corrected_command"] == "vllm serve acme/harbor-32b --max-model-len 43984"
+    assert data["corrected_command"] == "vllm serve acme/harbor-32b --tensor-parallel-size 2 --max-model-len 43984"

@@ -111,11 +111,47 @@ def test_the_configuration_is_the_last_resort():
     ],
     ids=lambda item: item.change,
 )
-def test_a_fix_that_cannot_be_pasted_is_passed_over(first):
-    """Placeholders, prose, what destroys, and what is so already: the next fix is applied."""
+def test_a_first_fix_that_cannot_be_pasted_gives_no_command(first):
+    """Placeholders, prose, what destroys, and what is so already: a later fix is not applied in its place."""
     made = answer("vllm serve a/b --port 1", first, fix("--max-model-len 4096", rank=2))
-    assert made.corrected_command == "vllm serve a/b --port 1 --max-model-len 4096"
-    assert (corrected(made) or {})["fix"] == 2
+    assert ("", None) == (made.corrected_command, corrected(made))
+
+
+def test_options_that_a_fix_leaves_out_are_gone_from_the_command():
+    """Alone, in place of others, and as a key of a JSON value."""
+    command = """vllm serve a/b --dtype int7 --hf-overrides '{"a": 1, "b": 2}' --port 1"""
+    left = answer(command, fix("leave out --dtype int7", exact=True))
+    assert left.corrected_command == """vllm serve a/b --hf-overrides '{"a": 1, "b": 2}' --port 1"""
+    instead = answer(command, fix("--seed 1   # instead of --dtype int7"))
+    assert instead.corrected_command == """vllm serve a/b --hf-overrides '{"a": 1, "b": 2}' --port 1 --seed 1"""
+    key = answer(command, fix("leave out --hf-overrides.a 1"))
+    assert key.corrected_command == """vllm serve a/b --dtype int7 --hf-overrides '{"b": 2}' --port 1"""
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("VLLM_PORT=x vllm serve a/b", "vllm serve a/b"),
+        ("vllm serve a/b", "env -u VLLM_PORT vllm serve a/b"),
+        ("docker run -e VLLM_PORT=x i --model a/b", ""),
+    ],
+)
+def test_a_variable_that_a_fix_unsets_is_not_set(command, expected):
+    """Taken out where the command sets it; kept from being inherited where it does not."""
+    assert expected == answer(command, fix("unset VLLM_PORT", "env")).corrected_command
+
+
+def test_arguments_are_written_as_their_release_takes_them():
+    """A switch that cannot be denied is not, true and false are given where they are values, lists of JSON as JSON."""
+    arguments = {
+        "model": "a/b",
+        "multi_step_stream_outputs": False,
+        "enable_lora": False,
+        "allowed_origins": ["x", "y"],
+    }
+    made = answer(None, FLAG, vllm_version="0.6.6", arguments=arguments)
+    expected = 'vllm serve a/b --multi-step-stream-outputs false --allowed-origins \'["x", "y"]\' --max-model-len 4096'
+    assert expected == made.corrected_command
 
 
 @pytest.mark.parametrize("change", ["export XX_GEMM=0", "XX_GEMM=0 vllm serve MODEL", "XX_GEMM=0   # first"])

@@ -41,6 +41,7 @@ def test_names_that_fixes_may_use():
         "no_flag_fixes",
         "option_kind",
         "option_name",
+        "own_module",
         "part_of_vllm",
         "raise_gpu_memory_utilization",
         "raise_tensor_parallel_size",

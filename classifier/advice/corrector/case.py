@@ -1,0 +1,81 @@
+"""What the corrector looks at: the words of the error, what was given, and the release that refused it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ...incidents.types import Incident
+    from ...matching.types import Hit
+
+FOLLOWING = 4
+"""Lines after an error's own that belong to it (an error of argparse that goes on as pydantic's does)."""
+LONGEST = 8000
+"""Characters of an error that are read."""
+
+
+class Case:
+    """An error, and the start that it refused.
+
+    Attributes:
+        text: The error's lines.
+        code: The lines of source code in its stack, innermost last.
+        captures: What the deciding rule captured.
+        arguments: As given, by name with underscores.
+        facts: Of the server start.
+        release: The one whose options count.
+    """
+
+    __slots__ = ("arguments", "captures", "code", "facts", "release", "text")
+
+    def __init__(
+        self,
+        text: str,
+        facts: Mapping[str, Any],
+        release: str,
+        captures: Mapping[str, Any] | None = None,
+        code: str = "",
+    ) -> None:
+        self.text = text[:LONGEST]
+        self.code = code
+        self.captures = dict(captures or {})
+        self.facts = facts
+        given = facts.get("arguments")
+        self.arguments: dict[str, Any] = dict(given) if isinstance(given, dict) else {}
+        self.release = release
+
+    @classmethod
+    def of(cls, hit: Hit | None, incident: Incident, release: str) -> Case:
+        """Gather the words of the deciding hit: its exception with all lines, or its line with those around it."""
+        if hit is None:
+            return cls("", incident.facts, release)
+        trace = hit.trace
+        code = "\n".join(frame.code for frame in trace.frames[-4:]) if trace is not None else ""
+        parts: list[str] = []
+        if trace is not None:
+            parts.append(f"{trace.kind}: {trace.message}")
+        if trace is None or hit.line.text.strip() not in parts[0]:
+            around = incident.contexts.lines(hit.line.number)
+            before = [text for number, text, _ in around if hit.line.number - 3 < number < hit.line.number]
+            after = [text for number, text, _ in around if 0 < number - hit.line.number <= FOLLOWING]
+            parts += [*_heading(before), hit.line.text, *_continued(after)]
+        return cls("\n".join(parts), incident.facts, release, hit.captures, code)
+
+
+def _heading(lines: list[str]) -> list[str]:
+    """Return the lines before that begin the same error: ``N validation errors for X``, and the field's name."""
+    for place, text in enumerate(lines):
+        if "validation error" in text:
+            return lines[place:]
+    return []
+
+
+def _continued(lines: list[str]) -> list[str]:
+    """Return the lines after that go on with the same error; ended by whatever looks like another line of a log."""
+    found: list[str] = []
+    for text in lines:
+        if not text.strip() or text.startswith(("Traceback", "usage:", "INFO", "WARNING", "ERROR", "(", "[")):
+            break
+        found.append(text)
+    return found

@@ -1,0 +1,297 @@
+"""Writes the fix for what an error names: one change for all complaints, exact, or nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+from ....corpus import options
+from ...report.types import Advice
+from ..quoting import quoted
+from . import values
+from .case import Case
+from .complaint import Complaint
+from .read import read
+from .unrecognised import of_unrecognised
+
+_GIB = frozenset(
+    {"--swap-space", "--cpu-offload-gb", "--mm-processor-cache-gb", "--kv-offloading-size", "VLLM_CPU_KVCACHE_SPACE"}
+)
+_SHARE = frozenset({"--gpu-memory-utilization", "--device-memory-utilization"})
+_NEVER = frozenset({"--trust-remote-code", "--allow-deprecated-quantization", "--api-key", "--hf-token"})
+"""What is not changed on an error's word: it decides who may run code, or ask."""
+_WHOLE = frozenset({"--speculative-config", "--kv-transfer-config"})
+"""Configurations of one thing: nothing is left of them without a key that they need."""
+_TOGETHER = {"--tool-call-parser": ("--enable-auto-tool-choice",)}
+"""What is refused without the other."""
+_VERIFY = "The server's next start gets past this message."
+
+
+class Change(NamedTuple):
+    """One correction."""
+
+    title: str
+    put: str
+    """What to write; "" where something is only left out."""
+    dropped: str
+    """What is left out; "" where nothing is."""
+    why: str
+    option: str
+    value: str = ""
+    env: bool = False
+
+
+def correct(case: Case) -> list[Advice]:
+    """Return the correction of what the error names as fix 1; nothing where it does not settle what was meant."""
+    changes = of_unrecognised(case)
+    if not changes:
+        found = [_change(complaint, case) for complaint in read(case)]
+        if any(change is None for change in found):
+            return []
+        changes = [change for change in found if change is not None]
+    changes = list(dict.fromkeys(changes))
+    return [_written(changes)] if changes else []
+
+
+def _written(changes: list[Change]) -> Advice:
+    """Write several changes as one fix."""
+    env = all(change.env for change in changes)
+    put = " ".join(change.put for change in changes if change.put)
+    dropped = " ".join(change.dropped for change in changes if change.dropped)
+    if env and not put:
+        put, dropped = f"unset {' '.join(change.option for change in changes)}", ""
+    text = put
+    if dropped:
+        text = f"{put}   # instead of {dropped}" if put else f"leave out {dropped}"
+    title = (
+        changes[0].title
+        if len(changes) == 1
+        else "; ".join([changes[0].title, *(c.title[:1].lower() + c.title[1:] for c in changes[1:])])
+    )
+    why = " ".join(dict.fromkeys(change.why for change in changes if change.why))
+    return Advice(
+        rank=1, title=title, kind="env" if env else "flag", change=text, why=why, cost="none", verify=_VERIFY,
+        option=changes[0].option, value=changes[0].value if len(changes) == 1 else "", restart=True,
+        source="the error's own words", exact=True,
+    )  # fmt: skip
+
+
+def _change(complaint: Complaint, case: Case) -> Change | None:
+    """Return the change that answers one complaint; None where nothing tells what was meant."""
+    name = complaint.name
+    base = name.partition(".")[0]
+    if base in _NEVER or (not complaint.variable and options.exists(base, case.release) is False):
+        return None
+    if complaint.kind == "switch":
+        return _switch(complaint)
+    if complaint.kind in _OTHERS:
+        return _OTHERS[complaint.kind](complaint, case)
+    value, why = _value(complaint, case)
+    if value:
+        return _set(complaint, value, why, case)
+    return _left_out(complaint, case)
+
+
+def _value(complaint: Complaint, case: Case) -> tuple[str, str]:
+    """Return the value that was meant and why it is that; "" where nothing tells."""
+    name, given = complaint.name, complaint.given
+    if complaint.low is not None or complaint.high is not None:
+        return _in_range(complaint, case)
+    if complaint.kind in ("int", "float"):
+        unit = "share" if name in _SHARE else "gib" if name in _GIB else ""
+        return values.number(given, complaint.kind == "int", unit), f"{name} takes a plain number."
+    if complaint.kind == "bool":
+        return values.boolean(given), f"{name} takes true or false."
+    if complaint.kind == "json":
+        fixed = values.mended(given)
+        return (fixed if _fits(name, fixed, case) else ""), f"{name} takes JSON: names and texts in double quotes."
+    accepted = complaint.allowed or _choices(complaint, case)
+    value = values.choice(given, accepted) or _family(complaint, case)
+    return value, f"Accepted: {', '.join(accepted)}." if accepted else ""
+
+
+def _choices(complaint: Complaint, case: Case) -> tuple[str, ...]:
+    option = options.describe(complaint.name, case.release) if "." not in complaint.name else None
+    return tuple(map(str, option.choices)) if option else ()
+
+
+def _family(complaint: Complaint, case: Case) -> str:
+    """Return the parser that the model's name asks for, where exactly one does."""
+    if not complaint.name.endswith("-parser"):
+        return ""
+    model = re.sub(r"[^a-z0-9]", "", str(case.facts.get("model") or "").lower().rpartition("/")[2])
+    found = [item for item in complaint.allowed if len(item) > 3 and re.sub(r"[^a-z0-9]", "", item.lower()) in model]
+    return found[0] if len(found) == 1 else ""
+
+
+def _in_range(complaint: Complaint, case: Case) -> tuple[str, str]:
+    """Return a value within the bounds: one that was given in per cent, the release's default, the upper bound itself."""
+    try:
+        given = float(complaint.given)
+    except ValueError:
+        return "", ""
+    bounds = (complaint.low, complaint.high, complaint.open_low, complaint.open_high)
+    why = _bounds(complaint)
+    option = options.describe(complaint.name, case.release) if "." not in complaint.name else None
+    default = option.default if option is not None else None
+    if values.within(given, *bounds):
+        return "", ""
+    if complaint.name in _SHARE and 0.3 <= given / 100 <= 1 and values.within(given / 100, *bounds):
+        return f"{given / 100:.4g}", f"{why} {complaint.given} read as per cent."
+    if isinstance(default, (int, float)) and not isinstance(default, bool) and values.within(default, *bounds):
+        return f"{default:g}" if isinstance(default, float) else str(default), f"{why} This is vLLM's default."
+    whole = (option is not None and option.kind == "int") or complaint.given.lstrip("-").isdigit()
+    if complaint.high is not None and given >= complaint.high and (whole or not complaint.open_high):
+        return f"{complaint.high - (1 if complaint.open_high else 0):g}", why
+    return "", why  # below the range nothing near makes sense: vLLM's own value does
+
+
+def _bounds(complaint: Complaint) -> str:
+    low = "" if complaint.low is None else f"{'above' if complaint.open_low else 'at least'} {complaint.low:g}"
+    high = "" if complaint.high is None else f"{'below' if complaint.open_high else 'at most'} {complaint.high:g}"
+    return f"{complaint.name} must be {' and '.join(filter(None, (low, high)))}."
+
+
+def _fits(name: str, text: str, case: Case) -> bool:
+    """Tell whether all keys of a mended JSON value are ones that the option has, where the release's list is known."""
+    if not text:
+        return False
+    table = json.loads(text)
+    if name == "--limit-mm-per-prompt" and not all(isinstance(item, (int, dict)) for item in table.values()):
+        return False
+    option = options.describe(name, case.release)
+    return option is None or not option.keys or set(table) <= set(option.keys)
+
+
+def _set(complaint: Complaint, value: str, why: str, case: Case) -> Change | None:
+    name = complaint.name
+    if value == complaint.given:
+        return None
+    shown = f": {complaint.given!r} is not accepted" if complaint.given and len(complaint.given) < 60 else ""
+    if complaint.variable:
+        return Change(f"Set {name} to {value}{shown}", f"{name}={quoted(value)}", "", why, name, value, env=True)
+    base, _, path = name.partition(".")
+    if path:
+        given = case.arguments.get(base[2:].replace("-", "_"))
+        table = given if isinstance(given, dict) else {}
+        if not table:
+            return Change(f"Give {name} {value}{shown}", f"{name}={quoted(value)}", "", why, base, value)
+        whole = json.dumps(values.with_key(table, path.split("."), value), ensure_ascii=False)
+        return Change(f"Give {path} of {base} {value}{shown}", f"{base} {quoted(whole)}", "", why, base, whole)
+    written = f"{name}={quoted(value)}" if value.startswith("-") else f"{name} {quoted(value)}"
+    return Change(
+        f"Give {name} {value}{shown}" if len(value) < 40 else f"Give {name} valid JSON", written, "", why, name, value
+    )
+
+
+def _switch(complaint: Complaint) -> Change | None:
+    said = values.boolean(complaint.given)
+    why = f"{complaint.name} is a switch: it takes no value."
+    if said == "false":
+        return Change(f"Leave {complaint.name} out", "", f"{complaint.name}={complaint.given}", why, complaint.name)
+    if said == "true":
+        return Change(
+            f"Write {complaint.name} alone, without {complaint.given}", complaint.name, "", why, complaint.name
+        )
+    return None
+
+
+def _conflict(complaint: Complaint, case: Case) -> Change:
+    del case
+    return Change(f"Leave {complaint.name} out", "", complaint.name, "The two may not stand together.", complaint.name)
+
+
+def _told(complaint: Complaint, case: Case) -> Change | None:
+    """Set the variable that the message tells to set."""
+    del case
+    if complaint.name.startswith("VLLM_ALLOW_"):
+        return None  # it takes a check away
+    written = f"{complaint.name}={quoted(complaint.given)}"
+    return Change(
+        f"Set {complaint.name} to {complaint.given}",
+        written,
+        "",
+        "The message asks for it.",
+        complaint.name,
+        complaint.given,
+        env=True,
+    )
+
+
+def _needed(complaint: Complaint, case: Case) -> Change | None:
+    """Give the option that another one needs, where its value is settled; else leave out the one that needs it."""
+    name, other = complaint.name, complaint.given
+    option = options.describe(other, case.release)
+    why = f"{name} needs {other} beside it."
+    if option is None or other in _NEVER:
+        return None
+    if option.kind == "switch":
+        return Change(f"Give {other} as well", other, "", why, other)
+    parser = _family(Complaint(other, "", tuple(map(str, option.choices))), case)
+    if parser:
+        return Change(
+            f"Give {other} {parser} as well",
+            f"{other} {parser}",
+            "",
+            f"{why} By its name the model goes with it.",
+            other,
+            parser,
+        )
+    if case.arguments and name[2:].replace("-", "_") not in case.arguments:
+        return None
+    accepted = f" It takes: {', '.join(map(str, option.choices))}." if option.choices else ""
+    return Change(f"Leave {name} out, or give {other} as well", "", name, f"{why}{accepted}", name)
+
+
+def _key(complaint: Complaint, case: Case) -> Change | None:
+    """Correct the name of a key in a JSON value, or take a key out that no release has."""
+    from difflib import get_close_matches
+
+    base, _, path = complaint.name.partition(".")
+    option = options.describe(base, case.release)
+    given = case.arguments.get(base[2:].replace("-", "_"))
+    if option is None or not option.keys or not path or not isinstance(given, dict) or path not in given:
+        return None
+    rest = {key: value for key, value in given.items() if key != path}
+    near = get_close_matches(path, option.keys, n=1, cutoff=0.75)
+    if near and near[0] not in rest:
+        rest[near[0]] = given[path]
+        title = f"Write the key {near[0]} in {base}: {path!r} is none"
+    else:
+        title = f"Leave the key {path} out of {base}"
+    whole = json.dumps(rest, ensure_ascii=False)
+    return Change(title, f"{base} {quoted(whole)}", "", f"{base} knows: {', '.join(option.keys[:20])}.", base, whole)
+
+
+def _left_out(complaint: Complaint, case: Case) -> Change | None:
+    """Return the change that leaves out what cannot be corrected, where vLLM then takes a value of its own."""
+    base, _, path = complaint.name.partition(".")
+    ranged = complaint.low is not None or complaint.high is not None
+    accepted = complaint.allowed or (() if complaint.variable else _choices(complaint, case))
+    if base == "--model" or not (accepted or complaint.kind or ranged):
+        return None
+    why = _bounds(complaint) if ranged else f"Accepted: {', '.join(accepted)}." if accepted else ""
+    if complaint.variable:
+        if not base.startswith("VLLM_"):
+            return None
+        return Change(f"Unset {base}: {complaint.given!r} is not accepted", "", base, why, base, env=True)
+    given = base[2:].replace("-", "_") in case.arguments or "error: argument " in case.text
+    if case.arguments and not given:
+        return None  # something else than what was given led to it
+    if path and base in _WHOLE:
+        return Change(f"Leave {base} out: the {path} {complaint.given!r} is not accepted", "", base, why, base)
+    dropped = f"{complaint.name} {quoted(complaint.given)}" if complaint.given else complaint.name
+    dropped += "".join(f" {other}" for other in _TOGETHER.get(base, ()))
+    refused = f": {complaint.given!r} is not accepted" if complaint.given else ", or give it a value"
+    option = options.describe(base, case.release)
+    usual = (
+        f" vLLM's default is {option.default}."
+        if option and not path and option.default not in (None, "", False)
+        else ""
+    )
+    return Change(f"Leave {complaint.name} out{refused}", "", dropped, f"{why}{usual}".strip(), base)
+
+
+_OTHERS = {"none": _conflict, "needs": _needed, "key": _key, "set": _told}
+"""How complaints are answered that no value answers."""

@@ -1,0 +1,284 @@
+"""Tries every fix against what the log tells before it is shown.
+
+What cannot help here is replaced by what can, or left out with the reason: options that the release lacks, another
+platform's commands, what is set already, what the error itself refused, values that would move the wrong way, the
+registry's vLLM for a build of one's own, switches that lower security and that the log does not ask for.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..report.types import Advice
+from .situation import Situation
+
+if TYPE_CHECKING:
+    from ..incidents.types import Incident
+    from ..matching.types import Hit
+    from .start_command.parts import Part
+
+Withheld = list[tuple[str, str]]
+"""Titles of fixes that were left out, each with the reason."""
+
+_SERVED = ("api_ready", "serving", "shutdown")
+"""Stages after which an error is about a request, not about how the server was started."""
+_INSTALLS = re.compile(r"\b(?:uv )?pip3? install\b[^;&|#\n]*?(?:^|[\s'\"])vllm(?:[=<>~!\[ '\"]|$)")
+_PLAIN_UPGRADE = re.compile(r"\bpip3? install (?:-U|--upgrade) '?vllm'?(?:\s|$)")
+_NVIDIA = re.compile(
+    r"nvidia-smi|nvidia-ctk|--gpus all|CUDA_VISIBLE_DEVICES|\bnvcc\b|libcuda\b|fabricmanager|--torch-backend|TORCH_CUDA_ARCH|"
+    r"\bNVML\b|nvidia-ml-py|cuda-compat|/usr/local/nvidia|compute-sanitizer|CUDA_LAUNCH_BLOCKING"
+)
+_AMD = re.compile(r"rocm-smi|amd-smi|HIP_VISIBLE|/dev/kfd|VLLM_ROCM|HSA_OVERRIDE")
+_ON_GPU = re.compile(r"TRITON_ATTN|FLASHINFER|FLASH_ATTN|XFORMERS|FLEX_ATTENTION")
+"""Attention backends that need a GPU."""
+_UNSAFE = {
+    r"trust[-_]remote[-_]code": r"trust[-_ ]remote[-_ ]code|custom code|remote code|execute the (?:configuration|model) file",
+    r"allow[-_]deprecated[-_]quantization": r"allow[-_ ]deprecated[-_ ]quantization|is deprecated",
+    r"VLLM_ALLOW_INSECURE_SERIALIZATION": r"insecure.serialization|pickle|serializ",
+    r"--privileged\b": r"privileged|seccomp|Operation not permitted|permission",
+}
+"""Switches that lower security, and the words of a log that ask for each."""
+
+
+def sift(
+    fixes: list[Advice], hit: Hit | None, incident: Incident, release: str, failed: bool = True
+) -> tuple[list[Advice], Withheld]:
+    """Return the fixes that hold, ranked, and those that were left out.
+
+    Args:
+        fixes: Of the cause, in order.
+        hit: The rule's hit that decided; None where none did.
+        incident: The start of the server.
+        release: The one that the advice is for.
+        failed: Whether a failure was found; a healthy server's remarks are not corrected.
+    """
+    situation = Situation.of(hit, incident, release)
+    corrections: list[Advice] = []
+    if failed and hit is not None and hit.rule.scope != "request" and incident.reached not in _SERVED:
+        from .corrector import correct
+
+        corrections = correct(situation.case)
+    return tried(fixes, situation, corrections)
+
+
+def tried(
+    fixes: list[Advice], situation: Situation, corrections: list[Advice] | None = None
+) -> tuple[list[Advice], Withheld]:
+    """Return the fixes that hold in a situation, behind the corrections of what the error names, and those left out."""
+    kept: list[Advice] = list(corrections or [])
+    withheld: Withheld = []
+    for fix in fixes:
+        if any(_same(fix, other) for other in kept):
+            continue
+        fitting, reason = _try(fix, situation)
+        if fitting is None:
+            withheld.append((fix.title, reason))
+        else:
+            kept.append(fitting)
+    # What destroys something, or ends processes, comes when nothing milder is left.
+    kept.sort(key=lambda fix: fix.safety == "destructive")
+    if not kept and fixes:
+        kept = [_look()]
+    for rank, fix in enumerate(kept, 1):
+        fix.rank = rank
+    return kept, withheld
+
+
+def _same(fix: Advice, correction: Advice) -> bool:
+    """Tell whether a fix says less well what a correction says, or the same."""
+    if not correction.source.startswith("the error's"):
+        return fix.change == correction.change and fix.kind == correction.kind
+    return (fix.option == correction.option and not fix.exact) or fix.change in (
+        correction.change,
+        f"vllm serve …   # {correction.change}",
+    )
+
+
+def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
+    """Return the fix as it holds here, or None with the reason."""
+    for check in (_on_platform, _asked_for, _installed_from):
+        fitting, reason = check(fix, situation)
+        if fitting is None:
+            return None, reason
+        fix = fitting
+    if fix.kind in ("flag", "env"):
+        return _set(fix, situation)
+    return fix, ""
+
+
+def _on_platform(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
+    platform, text = situation.platform, f"{fix.title} {fix.change}"
+    if not platform:
+        return fix, ""
+    if platform != "cuda" and _NVIDIA.search(text) and not _AMD.search(text):
+        return None, f"for NVIDIA GPUs; this server runs on {platform}"
+    if platform not in ("cuda", "rocm") and fix.kind in ("flag", "env") and _ON_GPU.search(fix.change):
+        return None, f"the backend needs a GPU; this server runs on {platform}"
+    if platform != "rocm" and _AMD.search(text) and not _NVIDIA.search(text):
+        return None, f"for AMD GPUs; this server runs on {platform}"
+    if platform != "cpu" and re.search(r"\bVLLM_CPU_", fix.change):
+        return None, f"for servers on CPUs; this one runs on {platform}"
+    return fix, ""
+
+
+def _asked_for(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
+    for switch, words in _UNSAFE.items():
+        if re.search(switch, fix.change) and not situation.says(words):
+            return None, "it lowers security, and nothing in the log asks for it"
+    return fix, ""
+
+
+def _installed_from(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
+    """Keep the registry's vLLM away from builds that it would replace by another program."""
+    if not _INSTALLS.search(fix.change):
+        return fix, ""
+    from ...corpus import options
+
+    newest = options.releases()[-1]
+    if situation.own_build:
+        build = f"vLLM {situation.told} is no release of the registry"
+        step = "Take the change over where the build comes from (its repository or image) and build it anew"
+        return _instead(fix, step, f"{build}: pip would put another program in its place."), ""
+    if situation.platform not in ("", "cuda"):
+        step = f"Install a newer build for {situation.platform} from where this one came (its wheel index or image)"
+        return _instead(fix, step, "The registry's wheel of vLLM is the one for CUDA."), ""
+    if situation.told.partition("+")[0] == newest and _PLAIN_UPGRADE.search(fix.change):
+        return None, f"{newest} is the newest release that is known"
+    return fix, ""
+
+
+def _instead(fix: Advice, change: str, why: str) -> Advice:
+    return replace(fix, kind="step", change=change, why=f"{fix.why} {why}".strip(), option="", value="", exact=False)
+
+
+# Flags and variables
+
+
+def _set(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
+    """Try what a fix sets against what the release has and what is in force."""
+    from .start_command.change import read_change
+
+    change = read_change(fix.change)
+    if change is None:
+        return fix, ""
+    variables, parts = change
+    if reason := _excluded([name for name, _ in variables], parts, situation):
+        return None, reason
+    if fix.moves and len(parts) == 1:
+        return _moved(fix, parts[0], situation)
+    so = all(_is_so(part, situation) for part in parts) and _have_values(variables, situation)
+    return (None, "it is set so already") if so else (fix, "")
+
+
+def _excluded(variables: list[str], parts: list[Part], situation: Situation) -> str:
+    """Tell why a fix cannot be applied here at all; "" where it can."""
+    missing = _missing(variables, parts, situation)
+    return f"vLLM {situation.release} has no {missing}" if missing else _refused(parts, situation)
+
+
+def _missing(variables: list[str], parts: list[Part], situation: Situation) -> str:
+    from ...corpus import options
+
+    for name in [*(part.name for part in parts), *variables]:
+        if name.startswith(("--", "VLLM_")) and options.exists(name, situation.release) is False:
+            return name
+    return ""
+
+
+def _refused(parts: list[Part], situation: Situation) -> str:
+    """Tell why the error's own words exclude what a fix sets; "" where they do not."""
+    from .corrector.read import read
+
+    for complaint in read(situation.case):
+        for part in parts:
+            if part.name != complaint.name or len(part.values) != 1:
+                continue
+            value = part.values[0].value
+            if value == complaint.given:
+                return f"the error refuses {part.name} {value}"
+            if complaint.allowed and value not in complaint.allowed:
+                return f"{value} is not among the values that the error lists"
+    return ""
+
+
+def _is_so(part: Part, situation: Situation) -> bool:
+    given = situation.case.arguments.get(part.name.lstrip("-").replace("-", "_"))
+    if given is None:
+        resolved = situation.facts.get(part.name.lstrip("-").replace("-", "_"))
+        given = resolved if isinstance(resolved, (bool, int, float, str)) else None
+    if given is None or "." in part.name:
+        return False
+    if not part.values:
+        return given is (not part.negative)
+    if isinstance(given, dict):
+        try:
+            return bool(given == json.loads(part.values[0].value))
+        except ValueError:
+            return False
+    texts = [value.value for value in part.values]
+    if isinstance(given, (list, tuple)):
+        return texts == [str(item) for item in given]
+    return len(texts) == 1 and (texts[0] == str(given) or _number(texts[0]) == _number(given) is not None)
+
+
+def _have_values(variables: list[tuple[str, Any]], situation: Situation) -> bool:
+    command = f" {situation.facts.get('command') or ''} "
+    return all(
+        re.search(rf"[\s\"']{re.escape(name)}=[\"']?{re.escape(word.value)}[\s\"']", command)
+        for name, word in variables
+    )
+
+
+def _moved(fix: Advice, part: Part, situation: Situation) -> tuple[Advice | None, str]:
+    """Keep a value that moves the way the fix says, or put one in its place that does."""
+    now = _number(situation.in_force(part.name))
+    new = _number(part.values[0].value) if len(part.values) == 1 else None
+    if now is None or new is None or (new > now if fix.moves == "up" else new < now):
+        return fix, ""
+    other = _further(part.name, now, fix.moves)
+    if not other:
+        way = "as high" if fix.moves == "up" else "as low"
+        return None, f"{part.name} is {now:g} already: {way} as it goes, or further than the fix would set it"
+    change = re.sub(
+        rf"({re.escape(part.words[0].value)}[= ]){re.escape(part.values[0].value)}(?=\s|$)",
+        rf"\g<1>{other}",
+        fix.change,
+        count=1,
+    )
+    if change == fix.change:
+        return None, f"{part.name} is {now:g} already"
+    return replace(
+        fix, change=change, value=other if fix.value else "", why=f"{fix.why} Now it is {now:g}.".strip()
+    ), ""
+
+
+def _further(name: str, now: float, way: str) -> str:
+    """Return the next sensible value on the way from the one in force; "" where there is none."""
+    if name in ("--gpu-memory-utilization", "--device-memory-utilization"):
+        value = now + 0.03 if way == "up" else now - 0.05
+        return f"{value:.2f}" if 0.1 <= value <= 0.97 else ""
+    if now != int(now) or now < 1:
+        return ""
+    value = int(now) * 2 if way == "up" else int(now) // 2
+    return str(value) if value >= 1 else ""
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def _look() -> Advice:
+    """Return what to do where nothing that is known can help: look at what the log holds back."""
+    return Advice(
+        0, "Start once more with all messages, and read the first error", "env", "VLLM_LOGGING_LEVEL=DEBUG",
+        "None of the fixes that are known for this cause holds for this server; what came first tells more than what came last.",
+        "A longer log.", "The log holds lines of the level DEBUG.", "VLLM_LOGGING_LEVEL", "DEBUG", restart=True, exact=True,
+    )  # fmt: skip

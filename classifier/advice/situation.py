@@ -1,0 +1,77 @@
+"""What a fix is tried against: the release and platform, the settings in force, the error's words, what it refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from .corrector.case import Case
+
+if TYPE_CHECKING:
+    from ..incidents.types import Incident
+    from ..matching.types import Hit
+
+_LOCAL = re.compile(r"\+(?!cu\d|cpu\b|rocm|xpu)|\.dev|dirty|\+[^+]*\.d20\d\d")
+"""Marks of a build that no registry has: local versions that name no platform, development versions."""
+_OTHERS = 60
+"""Further hits whose words count as the log's."""
+
+
+class Situation:
+    """One start of a server, as far as the log tells of it.
+
+    Attributes:
+        case: The error.
+        facts: Of the start.
+        release: The one that the advice is for.
+        told: The release as the log prints it; "" where it does not.
+        platform: ``cuda``, ``rocm``, ``cpu`` …; "" where the log does not tell.
+        text: What the error and other conspicuous lines say.
+    """
+
+    __slots__ = ("case", "facts", "platform", "release", "text", "told")
+
+    def __init__(self, case: Case, facts: Mapping[str, Any], release: str, text: str = "") -> None:
+        self.case = case
+        self.facts = facts
+        self.release = release
+        self.told = str(facts.get("vllm_version") or "")
+        self.platform = str(facts.get("platform") or "").lower()
+        self.text = text or case.text
+
+    @classmethod
+    def of(cls, hit: Hit | None, incident: Incident, release: str) -> Situation:
+        """Gather it from an incident and the hit that decided."""
+        case = Case.of(hit, incident, release)
+        others = [other.line.text for other in incident.hits[:_OTHERS] if not other.quoted]
+        return cls(case, incident.facts, release, "\n".join([case.text, *others]))
+
+    @property
+    def own_build(self) -> bool:
+        """Whether the server is no release of the registry: a fork, a development build, a build with local changes."""
+        from ...corpus import options
+
+        if not self.told:
+            return False
+        if _LOCAL.search(self.told):
+            return True
+        public = self.told.partition("+")[0]
+        key, newest = options.version_key(public), options.version_key(options.releases()[-1])
+        known = key is None or newest is None or key > newest or public in options.releases()
+        return not known and not re.search(r"rc\d|(?:a|b)\d", public) and options.exists("--model", public) is True
+
+    def in_force(self, option: str) -> Any:
+        """Return what an option is set to: as given, else as resolved, else the release's default; None where unknown."""
+        from ...corpus import options
+
+        name = option.partition(".")[0].lstrip("-").replace("-", "_")
+        for place in (self.case.arguments, self.facts):
+            if place.get(name) is not None:
+                return place[name]
+        about = options.describe(option, self.release)
+        return about.default if about is not None else None
+
+    def says(self, pattern: str) -> bool:
+        """Tell whether the log's words hold a pattern, whatever the case."""
+        return re.search(pattern, self.text, re.IGNORECASE) is not None

@@ -1,0 +1,162 @@
+"""What an error names is corrected: options, variables, values, JSON; what it does not settle is left alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from vllm_triage.classifier.advice.corrector import Case, correct
+
+RELEASE = "0.32.0"
+DTYPES = "'auto', 'bfloat16', 'float', 'float16', 'float32', 'half'"
+
+
+def change(text: str, release: str = RELEASE, code: str = "", **arguments: Any) -> str:
+    """Return what the correction of an error says to write; "" where there is none."""
+    found = correct(Case(text, {"arguments": arguments, "vllm_version": release}, release, code=code))
+    assert [fix.exact for fix in found] in ([], [True])
+    return found[0].change if found else ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"argument --dtype: invalid choice: 'flaot16' (choose from {DTYPES})", "--dtype float16"),
+        (f"argument --dtype: invalid choice: 'bf16' (choose from {DTYPES})", "--dtype bfloat16"),
+        (f"argument --dtype: invalid choice: 'BFLOAT16' (choose from {DTYPES})", "--dtype bfloat16"),
+        (f"argument --dtype: invalid choice: 'int7' (choose from {DTYPES})", "leave out --dtype int7"),
+        ("argument --max-model-len: invalid human_readable_int value: '32k tokens'", "leave out --max-model-len '32k tokens'"),
+        ("argument --max-num-seqs: invalid int value: '1,024'", "--max-num-seqs 1024"),
+        ("argument --max-num-seqs: invalid int value: '8.0'", "--max-num-seqs 8"),
+        ("argument --gpu-memory-utilization: invalid float value: '90%'", "--gpu-memory-utilization 0.9"),
+        ("argument --gpu-memory-utilization: invalid float value: '0.9%'", "--gpu-memory-utilization 0.9"),
+        ("argument --gpu-memory-utilization: invalid float value: '0,85'", "--gpu-memory-utilization 0.85"),
+        ("argument --cpu-offload-gb: invalid float value: '16G'", "--cpu-offload-gb 16"),
+        ("argument --enforce-eager: ignored explicit argument 'true'", "--enforce-eager"),
+        ("argument --enforce-eager: ignored explicit argument 'False'", "leave out --enforce-eager=False"),
+        ("argument --max-num-seqs: expected one argument", "leave out --max-num-seqs"),
+        ("argument --hf-overrides: invalid loads value: '{max_position_embeddings: 4096'",
+         """--hf-overrides '{"max_position_embeddings": 4096}'"""),
+        ("argument --hf-overrides: invalid loads value: \"{'rope_theta': 1e6, 'x': True}\"",
+         """--hf-overrides '{"rope_theta": 1000000.0, "x": true}'"""),
+        ("argument --hf-overrides: invalid loads value: '{\u201ca\u201d: 1}'", """--hf-overrides '{"a": 1}'"""),
+        ("argument --limit-mm-per-prompt: Value image=2,video=1 cannot be converted to <function loads at 0x7f>.",
+         """--limit-mm-per-prompt '{"image": 2, "video": 1}'"""),
+        ("argument --limit-mm-per-prompt: Value image=x cannot be converted to <function loads at 0x7f>.",
+         "leave out --limit-mm-per-prompt image=x"),
+    ],
+)  # fmt: skip
+def test_what_argparse_refuses(text: str, expected: str) -> None:
+    """Spelling, units, signs, quotes; where nothing is near, vLLM's own value is taken."""
+    assert expected == change(f"vllm serve: error: {text}")
+
+
+@pytest.mark.parametrize(
+    ("options", "release", "expected"),
+    [
+        ("--max-modle-len 1024", RELEASE, "--max-model-len 1024   # instead of --max-modle-len 1024"),
+        ("--max-modle-len 1024 --harbour-depth 3", RELEASE,
+         "--max-model-len 1024   # instead of --max-modle-len 1024 --harbour-depth 3"),
+        ("--use-v2-block-manager --num-scheduler-steps 8", RELEASE, "leave out --use-v2-block-manager --num-scheduler-steps 8"),
+        ("--harbour-depth 3", RELEASE, "leave out --harbour-depth 3"),
+        ("--harbour-depth $(reboot)", RELEASE, "leave out --harbour-depth '$(reboot)'"),
+        ("--speculative-config x", "0.6.6", ""),
+        ("word --harbour-depth 3", RELEASE, ""),
+    ],
+)  # fmt: skip
+def test_several_unknown_options_are_corrected_together(options: str, release: str, expected: str) -> None:
+    """Each alone would fail again on the others; one that came later, or a stray word, is other fixes' matter."""
+    assert expected == change(f"vllm: error: unrecognized arguments: {options}", release)
+
+
+def pydantic(owner: str, field: str, said: str, kind: str, given: str) -> str:
+    """Return a validation error as pydantic prints it."""
+    return f"1 validation error for {owner}\n{field}\n  {said} [type={kind}, input_value={given}, input_type=str]\n    For further information"
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "expected"),
+    [
+        (pydantic("SchedulerConfig", "max_num_seqs", "Input should be greater than or equal to 1", "greater_than_equal", "0"),
+         {"max_num_seqs": 0}, "leave out --max-num-seqs 0"),
+        (pydantic("CacheConfig", "gpu_memory_utilization", "Input should be less than or equal to 1", "less_than_equal", "90.0"),
+         {"gpu_memory_utilization": 90.0}, "--gpu-memory-utilization 0.9"),
+        (pydantic("CacheConfig", "gpu_memory_utilization", "Input should be less than or equal to 1", "less_than_equal", "1.5"),
+         {"gpu_memory_utilization": 1.5}, "--gpu-memory-utilization 0.92"),
+        (pydantic("SchedulerConfig", "policy", "Input should be 'fcfs' or 'priority'", "literal_error", "'prioritty'"),
+         {"scheduling_policy": "prioritty"}, ""),
+        (pydantic("ModelConfig", "hf_overrides.dict[str,any]", "Input should be a valid dictionary", "dict_type", "'{a: 1'"),
+         {"hf_overrides": "{a: 1"}, """--hf-overrides '{"a": 1}'"""),
+        (pydantic("SpeculativeConfig", "method", "Input should be 'ngram', 'eagle' or 'eagle3'", "literal_error", "'eagel'"),
+         {"speculative_config": {"method": "eagel", "model": "m"}}, """--speculative-config '{"method": "eagle", "model": "m"}'"""),
+    ],
+)  # fmt: skip
+def test_what_pydantic_refuses(text: str, arguments: dict[str, Any], expected: str) -> None:
+    """Bounds, lists and types of fields; a field that no option is called after is left alone."""
+    assert expected == change(text, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "expected"),
+    [
+        ("ValueError: Unknown attention backend: 'FLASH_ATN'. Valid options are: FLASH_ATTN, TRITON_ATTN",
+         {"attention_backend": "FLASH_ATN"}, "--attention-backend FLASH_ATTN"),
+        ("ValueError: Unknown quantization method: harborq. Must be one of ['awq', 'gptq'].", {"quantization": "harborq"},
+         "leave out --quantization harborq"),
+        ("ValueError: Unknown quantization method: harborq. Must be one of ['awq', 'gptq'].", {"dtype": "half"}, ""),
+        ("ValueError: Load format `safetensor` is not supported", {"load_format": "safetensor"}, ""),
+        ("KeyError: \"Reasoning parser 'qwn3' not found. Available parsers: deepseek_r1, qwen3\"", {"reasoning_parser": "qwn3"},
+         "--reasoning-parser qwen3"),
+        ("KeyError: 'invalid tool call parser: harbor (chose from { hermes,mistral })'",
+         {"tool_call_parser": "harbor", "enable_auto_tool_choice": True},
+         "leave out --tool-call-parser harbor --enable-auto-tool-choice"),
+        ("ValueError: GPU memory utilization must be less than 1.0. Got 1.5.", {"gpu_memory_utilization": 1.5},
+         "--gpu-memory-utilization 0.92"),
+        ("TypeError: Error: --enable-auto-tool-choice requires --tool-call-parser", {"enable_auto_tool_choice": True},
+         "leave out --enable-auto-tool-choice"),
+        ("ValueError: --data-parallel-start-rank requires --headless", {"data_parallel_start_rank": 1}, "--headless"),
+        ("AssertionError: 3-read transfer requires DS layout. Set VLLM_SSM_CONV_STATE_LAYOUT=DS", {}, "VLLM_SSM_CONV_STATE_LAYOUT=DS"),
+        ("ValueError: too long. Or set VLLM_ALLOW_LONG_MAX_MODEL_LEN=1", {}, ""),
+        ("TypeError: Error: --enable-auto-tool-choice and --enable-lora cannot be enabled at the same time",
+         {"enable_lora": True}, "leave out --enable-lora"),
+        ("OverflowError: bind(): port must be 0-65535.", {"port": 99999}, "--port 8000"),
+        ("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB", {}, ""),
+        ("ValueError: Total number of attention heads (3) must be divisible by tensor parallel size (2).",
+         {"tensor_parallel_size": 2}, ""),
+    ],
+)  # fmt: skip
+def test_what_vllms_own_checks_refuse(text: str, arguments: dict[str, Any], expected: str) -> None:
+    """The option by its name or by the value that it was given; what was not given is not changed."""
+    assert expected == change(text, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "expected"),
+    [
+        ("ValueError: invalid literal for int() with base 10: '8 GB'", "lambda: int(os.getenv('VLLM_CPU_KVCACHE_SPACE', '0'))",
+         "VLLM_CPU_KVCACHE_SPACE=8"),
+        ("ValueError: invalid literal for int() with base 10: '60s'", "lambda: int(os.getenv('VLLM_RPC_TIMEOUT', '10000'))",
+         "unset VLLM_RPC_TIMEOUT"),
+        ("ValueError: invalid literal for int() with base 10: '10,000'", "lambda: int(os.getenv('VLLM_RPC_TIMEOUT', '10000'))",
+         "VLLM_RPC_TIMEOUT=10000"),
+        ("ValueError: Invalid value 'FLASH_ATTEN' for VLLM_ATTENTION_BACKEND. Valid options: ['FLASH_ATTN', 'XFORMERS'].", "",
+         "VLLM_ATTENTION_BACKEND=FLASH_ATTN"),
+    ],
+)  # fmt: skip
+def test_variables_are_read_from_the_line_of_code_that_asks_for_them(text: str, code: str, expected: str) -> None:
+    """A number is mended, anything else unset: vLLM's default holds then."""
+    assert expected == change(text, code=code)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "vllm serve: error: argument --trust-remote-code: ignored explicit argument 'true'",
+        "vllm: error: unrecognized arguments: $(reboot)",
+        "",
+    ],
+)
+def test_nothing_that_lowers_security_is_switched_on(text: str) -> None:
+    """Nor is anything done about words that name no option."""
+    assert "" == change(text)

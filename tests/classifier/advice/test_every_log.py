@@ -1,0 +1,110 @@
+"""Over all recorded and written logs and fixtures: no fix that the log itself excludes is shown, and none wants a value."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fixtures.marked import FOLDER
+from vllm_triage.classifier.advice.start_command.change import read_change
+from vllm_triage.classifier.api import shared
+from vllm_triage.classifier.report.types import Advice, Diagnosis
+from vllm_triage.corpus import options
+
+LOGS = Path(__file__).resolve().parents[3] / "corpus" / "logs"
+PATHS = sorted([*LOGS.rglob("*.log"), *FOLDER.glob("*.log")])
+
+
+@lru_cache(1)
+def answers() -> dict[str, Diagnosis]:
+    """Return the answer to every log that shows a failure."""
+    found = {str(path): shared().diagnose(path.read_bytes()) for path in PATHS}
+    return {name: answer for name, answer in found.items() if answer.failed}
+
+
+def changes(answer: Diagnosis) -> list[tuple[Advice, list[tuple[str, Any]]]]:
+    """Return the fixes of an answer that set options, with these and their values."""
+    found = []
+    for fix in answer.fixes:
+        change = read_change(fix.change) if fix.kind in ("flag", "env") else None
+        if change is not None:
+            found.append((fix, [(part.name, part.values[0].value if part.values else None) for part in change[1]]))
+    return found
+
+
+def test_no_failure_is_left_without_a_fix() -> None:
+    """Where nothing that is known holds, the next thing to look at is told."""
+    assert len(answers()) > 300
+    assert [] == [name for name, answer in answers().items() if not answer.fixes and answer.bucket != "unknown"]
+
+
+def test_no_fix_names_an_option_that_the_told_release_lacks() -> None:
+    """By the table of options."""
+    wrong = [
+        (name, option)
+        for name, answer in answers().items()
+        if (release := str(answer.facts.get("vllm_version") or ""))
+        for _, parts in changes(answer)
+        for option, _ in parts
+        if options.exists(option, release) is False
+    ]
+    assert [] == wrong
+
+
+def test_no_fix_sets_what_is_set() -> None:
+    """Neither a switch nor a value that was given."""
+    wrong = []
+    for name, answer in answers().items():
+        arguments = answer.facts.get("arguments") or {}
+        for fix, parts in changes(answer):
+            given = [arguments.get(option[2:].replace("-", "_")) for option, _ in parts]
+            same = [
+                value is True if new is None else str(value) == new
+                for (_, new), value in zip(parts, given, strict=True)
+            ]
+            if parts and all(same) and "=" not in fix.change.partition(" ")[0]:
+                wrong.append((name, fix.change))
+    assert [] == wrong
+
+
+def test_no_value_moves_against_what_its_fix_says() -> None:
+    """Lower is lower than what is in force, more is more."""
+    wrong = []
+    for name, answer in answers().items():
+        for fix, parts in changes(answer):
+            if not fix.moves or len(parts) != 1 or not re.fullmatch(r"[\d.]+", parts[0][1] or ""):
+                continue
+            option, value = parts[0]
+            argument = option[2:].replace("-", "_")
+            now = (answer.facts.get("arguments") or {}).get(argument, answer.facts.get(argument))
+            if isinstance(now, (int, float)) and (float(value) <= now if fix.moves == "up" else float(value) >= now):
+                wrong.append((name, fix.change, now))
+    assert [] == wrong
+
+
+def test_corrections_are_exact_and_come_first() -> None:
+    """What the error names is corrected without a placeholder."""
+    wrong = []
+    for name, answer in answers().items():
+        corrections = [fix for fix in answer.fixes if fix.source == "the error's own words"]
+        if corrections and (answer.fixes[0] is not corrections[0] or re.search(r"[…<>]", corrections[0].change)):
+            wrong.append(name)
+    assert [] == wrong
+
+
+@pytest.mark.parametrize("word", ["--trust-remote-code", "--allow-deprecated-quantization", "ray stop --force"])
+def test_no_command_lowers_security_or_destroys_unasked(word: str) -> None:
+    """A corrected command has such a word only where it was given, or where the log asks for it."""
+    wrong = []
+    for name, answer in answers().items():
+        asked = word == "--trust-remote-code" and re.search(
+            r"(?i)trust_remote_code=True|remote code", Path(name).read_text("utf-8", "replace")
+        )
+        given = word[2:].replace("-", "_") in (answer.facts.get("arguments") or {})
+        if word in answer.corrected_command and not asked and not given:
+            wrong.append((name, answer.corrected_command))
+    assert [] == wrong

@@ -1,0 +1,132 @@
+"""No fix is shown that the log itself excludes; what replaces it, or why it is left out, is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from vllm_triage.classifier.advice.corrector import Case
+from vllm_triage.classifier.advice.gate import tried
+from vllm_triage.classifier.advice.situation import Situation
+from vllm_triage.classifier.report.types import Advice
+
+
+def fix(
+    change: str, kind: str = "flag", *, option: str = "", moves: str = "", safety: str = "safe", title: str = "t"
+) -> Advice:
+    """Return a fix that can be pasted."""
+    option = option or change.partition(" ")[0].partition("=")[0]
+    return Advice(0, title, kind, change, "why", "cost", "", option=option, safety=safety, exact=True, moves=moves)
+
+
+def situation(text: str = "", release: str = "0.32.0", **facts: Any) -> Situation:
+    """Return a start of a server of a release."""
+    facts = {"vllm_version": release, **facts}
+    return Situation(Case(text, facts, release), facts, release)
+
+
+def shown(change: str, kind: str = "flag", *, moves: str = "", **situated: Any) -> str:
+    """Return what the gate makes of one fix beside another that always holds; "" where it is left out."""
+    kept, withheld = tried(
+        [fix(change, kind, moves=moves, title="this"), fix("--seed 7", title="that")], situation(**situated)
+    )
+    found = [each.change for each in kept if each.title == "this"]
+    assert [] == [title for title, reason in withheld if title != "this" or not reason]
+    assert len(found) + len(withheld) == 1
+    return found[0] if found else ""
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "situated"),
+    [
+        ("--guided-decoding-backend xgrammar", "flag", {}),
+        ("VLLM_USE_V1=0", "env", {}),
+        ("--enforce-eager", "flag", {"arguments": {"enforce_eager": True}}),
+        ("--enforce-eager", "flag", {"enforce_eager": True}),
+        ("--max-num-seqs 64", "flag", {"arguments": {"max_num_seqs": 64}}),
+        ("--gpu-memory-utilization 0.90", "flag", {"gpu_memory_utilization": 0.9}),
+        ("--hf-overrides '{\"a\": 1}'", "flag", {"arguments": {"hf_overrides": {"a": 1}}}),
+        ("VLLM_LOGGING_LEVEL=DEBUG", "env", {"command": "VLLM_LOGGING_LEVEL=DEBUG vllm serve a/b"}),
+        ("--attention-backend TRITON_ATTN", "flag", {"platform": "cpu"}),
+        ("nvidia-smi -q", "command", {"platform": "rocm"}),
+        ("rocm-smi", "command", {"platform": "cuda"}),
+        ("VLLM_CPU_KVCACHE_SPACE=8", "env", {"platform": "cuda"}),
+        ("--trust-remote-code", "flag", {"text": "OSError: Can't load tokenizer"}),
+        ("--allow-deprecated-quantization", "flag", {"text": "Unknown quantization method: awqq. Must be one of ['awq']"}),
+        ("pip install -U vllm", "command", {"release": "0.33.0"}),
+        ("--dtype half", "flag", {"text": "error: argument --dtype: invalid choice: 'half' (choose from 'auto', 'float32')"}),
+        ("--dtype bfloat16", "flag", {"text": "error: argument --dtype: invalid choice: 'x' (choose from 'auto', 'float32')"}),
+    ],
+)  # fmt: skip
+def test_what_the_log_excludes_is_left_out(change: str, kind: str, situated: dict[str, Any]) -> None:
+    """Set already, refused, another release's, another platform's, unasked for."""
+    assert "" == shown(change, kind, **situated)
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "situated"),
+    [
+        ("--guided-decoding-backend xgrammar", "flag", {"release": "0.8.5"}),
+        ("--max-num-seqs 64", "flag", {}),
+        ("--enforce-eager", "flag", {"arguments": {"enforce_eager": False}}),
+        ("nvidia-smi -q", "command", {}),
+        ("nvidia-smi -q", "command", {"platform": "cuda"}),
+        ("VLLM_CPU_KVCACHE_SPACE=8", "env", {"platform": "cpu"}),
+        ("--trust-remote-code", "flag", {"text": "Please pass the argument `trust_remote_code=True`"}),
+        ("pip install -U vllm", "command", {}),
+        ("pip install -U vllm", "command", {"release": "0.10.2+cu128"}),
+    ],
+)  # fmt: skip
+def test_what_nothing_speaks_against_is_shown_as_it_is(change: str, kind: str, situated: dict[str, Any]) -> None:
+    """What is not known excludes nothing."""
+    assert change == shown(change, kind, **situated)
+
+
+@pytest.mark.parametrize(
+    ("change", "moves", "facts", "expected"),
+    [
+        ("--max-num-seqs 64", "down", {"arguments": {"max_num_seqs": 16}}, "--max-num-seqs 8"),
+        ("--max-num-seqs 64", "down", {"arguments": {"max_num_seqs": 1}}, ""),
+        ("--max-num-seqs 64", "down", {"arguments": {"max_num_seqs": 256}}, "--max-num-seqs 64"),
+        ("--max-num-seqs 512", "up", {"arguments": {"max_num_seqs": 1024}}, "--max-num-seqs 2048"),
+        ("--max-num-batched-tokens 2048", "down", {"max_num_batched_tokens": 2048}, "--max-num-batched-tokens 1024"),
+        ("--gpu-memory-utilization 0.85", "down", {"gpu_memory_utilization": 0.8}, "--gpu-memory-utilization 0.75"),
+        ("--gpu-memory-utilization 0.85", "down", {}, "--gpu-memory-utilization 0.85"),
+        ("--gpu-memory-utilization 0.95", "up", {"gpu_memory_utilization": 0.97}, ""),
+    ],
+)  # fmt: skip
+def test_a_value_moves_the_way_that_the_fix_says(change: str, moves: str, facts: dict[str, Any], expected: str) -> None:
+    """One that would not is replaced by the next that does, or left out where there is none."""
+    assert expected == shown(change, moves=moves, **facts)
+
+
+@pytest.mark.parametrize(
+    ("release", "platform"),
+    [("0.11.0+local", ""), ("0.8.5.dev12+gabc1234", "cuda"), ("0.19.1", "ascend"), ("0.19.1", "cpu"), ("0.7.9", "")],
+)
+def test_a_build_of_ones_own_is_not_replaced_by_the_registrys(release: str, platform: str) -> None:
+    """pip would put another program in its place."""
+    facts = {"platform": platform} if platform else {}
+    kept, _ = tried([fix("pip install -U vllm", "command")], situation(release=release, **facts))
+    assert [("step", False)] == [(each.kind, "pip" in each.change) for each in kept]
+
+
+def test_what_destroys_comes_last_and_an_answer_is_never_without_a_fix() -> None:
+    """``ray stop --force`` stands behind what is mild; where nothing holds, the next thing to look at is told."""
+    kept, _ = tried([fix("ray stop --force", "command", safety="destructive"), fix("--seed 1")], situation())
+    assert ["--seed 1", "ray stop --force"] == [each.change for each in kept]
+    assert [1, 2] == [each.rank for each in kept]
+    kept, withheld = tried([fix("--enforce-eager")], situation(enforce_eager=True))
+    assert (["VLLM_LOGGING_LEVEL=DEBUG"], 1) == ([each.change for each in kept], len(withheld))
+    assert ([], []) == tried([], situation())
+
+
+def test_a_correction_stands_before_what_says_less() -> None:
+    """A fix on the same option that cannot be pasted goes without a word; others follow."""
+    correction = Advice(
+        1, "c", "flag", "--dtype half", "", "", "", option="--dtype", source="the error's own words", exact=True
+    )
+    vague = Advice(0, "v", "flag", "--dtype <auto|half>", "", "", "", option="--dtype")
+    kept, withheld = tried([vague, fix("--seed 1")], situation(), [correction])
+    assert (["--dtype half", "--seed 1"], []) == ([each.change for each in kept], withheld)
