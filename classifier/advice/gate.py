@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..report.types import Advice
 from .situation import Situation
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..incidents.types import Incident
     from ..matching.types import Hit
     from .start_command.parts import Part
+    from .start_command.words import Word
 
 Withheld = list[tuple[str, str]]
 """Titles of fixes that were left out, each with the reason."""
@@ -27,6 +28,7 @@ _SERVED = ("api_ready", "serving", "shutdown")
 """Stages after which an error is about a request, not about how the server was started."""
 _INSTALLS = re.compile(r"\b(?:uv )?pip3? install\b[^;&|#\n]*?(?:^|[\s'\"])vllm(?:[=<>~!\[ '\"]|$)")
 _PLAIN_UPGRADE = re.compile(r"\bpip3? install (?:-U|--upgrade) '?vllm'?(?:\s|$)")
+_UNSET = re.compile(r"unset (?P<names>\w+(?: \w+)*)")
 _NVIDIA = re.compile(
     r"nvidia-smi|nvidia-ctk|--gpus all|CUDA_VISIBLE_DEVICES|\bnvcc\b|libcuda\b|fabricmanager|--torch-backend|TORCH_CUDA_ARCH|"
     r"\bNVML\b|nvidia-ml-py|cuda-compat|/usr/local/nvidia|compute-sanitizer|CUDA_LAUNCH_BLOCKING"
@@ -104,7 +106,7 @@ def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
         if fitting is None:
             return None, reason
         fix = fitting
-    if fix.kind in ("flag", "env"):
+    if fix.kind in ("flag", "env") or _UNSET.match(fix.change):
         return _set(fix, situation)
     return fix, ""
 
@@ -161,6 +163,8 @@ def _set(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     """Try what a fix sets against what the release has and what is in force."""
     from .start_command.change import read_change
 
+    if (unset := _UNSET.match(fix.change)) and (missing := _missing(unset["names"].split(), [], situation)):
+        return None, f"vLLM {situation.release} has no {missing}"
     change = read_change(fix.change)
     if change is None:
         return fix, ""
@@ -224,7 +228,7 @@ def _is_so(part: Part, situation: Situation) -> bool:
     return len(texts) == 1 and (texts[0] == str(given) or _number(texts[0]) == _number(given) is not None)
 
 
-def _have_values(variables: list[tuple[str, Any]], situation: Situation) -> bool:
+def _have_values(variables: list[tuple[str, Word]], situation: Situation) -> bool:
     command = f" {situation.facts.get('command') or ''} "
     return all(
         re.search(rf"[\s\"']{re.escape(name)}=[\"']?{re.escape(word.value)}[\s\"']", command)
@@ -266,7 +270,7 @@ def _further(name: str, now: float, way: str) -> str:
     return str(value) if value >= 1 else ""
 
 
-def _number(value: Any) -> float | None:
+def _number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:

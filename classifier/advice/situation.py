@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .corrector.case import Case
 
@@ -32,7 +32,7 @@ class Situation:
 
     __slots__ = ("case", "facts", "platform", "release", "text", "told")
 
-    def __init__(self, case: Case, facts: Mapping[str, Any], release: str, text: str = "") -> None:
+    def __init__(self, case: Case, facts: Mapping[str, object], release: str, text: str = "") -> None:
         self.case = case
         self.facts = facts
         self.release = release
@@ -61,7 +61,7 @@ class Situation:
         known = key is None or newest is None or key > newest or public in options.releases()
         return not known and not re.search(r"rc\d|(?:a|b)\d", public) and options.exists("--model", public) is True
 
-    def in_force(self, option: str) -> Any:
+    def in_force(self, option: str) -> object:
         """Return what an option is set to: as given, else as resolved, else the release's default; None where unknown."""
         from ...corpus import options
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ...incidents.types import Incident
@@ -32,9 +32,9 @@ class Case:
     def __init__(
         self,
         text: str,
-        facts: Mapping[str, Any],
+        facts: Mapping[str, object],
         release: str,
-        captures: Mapping[str, Any] | None = None,
+        captures: Mapping[str, object] | None = None,
         code: str = "",
     ) -> None:
         self.text = text[:LONGEST]
@@ -42,7 +42,7 @@ class Case:
         self.captures = dict(captures or {})
         self.facts = facts
         given = facts.get("arguments")
-        self.arguments: dict[str, Any] = dict(given) if isinstance(given, dict) else {}
+        self.arguments: dict[str, object] = dict(given) if isinstance(given, dict) else {}
         self.release = release
 
     @classmethod

@@ -269,14 +269,16 @@ def _left_out(complaint: Complaint, case: Case) -> Change | None:
     base, _, path = complaint.name.partition(".")
     ranged = complaint.low is not None or complaint.high is not None
     accepted = complaint.allowed or (() if complaint.variable else _choices(complaint, case))
-    if base == "--model" or not (accepted or complaint.kind or ranged):
+    argument = base[2:].replace("-", "_")
+    quoted_it = bool(complaint.given) and str(case.arguments.get(argument)) == complaint.given
+    if base == "--model" or not (accepted or complaint.kind or ranged or quoted_it):
         return None
     why = _bounds(complaint) if ranged else f"Accepted: {', '.join(accepted)}." if accepted else ""
     if complaint.variable:
         if not base.startswith("VLLM_"):
             return None
         return Change(f"Unset {base}: {complaint.given!r} is not accepted", "", base, why, base, env=True)
-    given = base[2:].replace("-", "_") in case.arguments or "error: argument " in case.text
+    given = argument in case.arguments or "error: argument " in case.text
     if case.arguments and not given:
         return None  # something else than what was given led to it
     if path and base in _WHOLE:

@@ -70,14 +70,26 @@ _WORTH = re.compile(
 def read(case: Case) -> list[Complaint]:
     """Return what an error finds fault with; nothing where it does not say, or in words that are not known."""
     text = case.text
-    if not _WORTH.search(text):
+    if not _WORTH.search(text) and not case.captures.get("option"):
         return []
     found = _of_fields(case)
     if not found and (argument := _ARGUMENT.search(text)):
         found = _of_argument(argument["names"], argument["rest"], case)
     if not found:
-        found = _of_words(text, case)
+        found = _of_words(text, case) or _of_rule(case)
     return list(dict.fromkeys(found))
+
+
+def _of_rule(case: Case) -> list[Complaint]:
+    """Return the option that the deciding rule captured, where the message holds the value that it was given."""
+    name = of_words(str(case.captures.get("option") or ""), case)
+    given = case.arguments.get(name[2:].replace("-", "_")) if name.startswith("--") else None
+    said = (
+        given is not None
+        and not isinstance(given, bool)
+        and re.search(rf"(?<![\w.-]){re.escape(str(given))}(?![\w-])", case.text)
+    )
+    return [Complaint(name, str(given))] if said else []
 
 
 def _of_argument(names: str, rest: str, case: Case) -> list[Complaint]:

@@ -6,7 +6,6 @@ import ast
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 _SHORT = {
     "fp16": "float16", "half": "float16", "bf16": "bfloat16", "fp32": "float32", "f16": "float16", "f32": "float32",
@@ -145,14 +144,14 @@ def _closed(text: str) -> str:
     return re.sub(r",\s*$", "", text + quote) + "".join(reversed(opened))
 
 
-def _scalar(text: str) -> Any:
+def _scalar(text: str) -> object:
     try:
         return json.loads(text)
     except ValueError:
         return {"True": True, "False": False, "None": None}.get(text, text)
 
 
-def with_key(table: Mapping[str, Any], path: list[str], value: Any) -> dict[str, Any]:
+def with_key(table: Mapping[str, object], path: list[str], value: object) -> dict[str, object]:
     """Return a JSON object with one key set, or taken out where ``value`` is None."""
     made = dict(table)
     inner = made.get(path[0])

@@ -143,15 +143,16 @@ def without(parts: Sequence[Part], name: str) -> list[Part]:
     return made
 
 
-def _has(table: dict[str, Any], path: Sequence[str]) -> bool:
+def _has(table: dict[str, object], path: Sequence[str]) -> bool:
     inner = table.get(path[0])
     return path[0] in table and (len(path) == 1 or (isinstance(inner, dict) and _has(inner, path[1:])))
 
 
-def _without_key(table: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
+def _without_key(table: dict[str, object], path: Sequence[str]) -> dict[str, object]:
     if len(path) == 1:
         return {key: value for key, value in table.items() if key != path[0]}
-    return {**table, path[0]: _without_key(table[path[0]], path[1:])}
+    inner = table[path[0]]
+    return {**table, path[0]: _without_key(inner, path[1:])} if isinstance(inner, dict) else table
 
 
 def _respelled(part: Part, change: Part) -> Part:

@@ -75,8 +75,9 @@ def _of_arguments(arguments: Mapping[str, object], facts: Mapping[str, object]) 
                 return []
     # What the log quotes of a call may be a part of it; how many GPUs the engine runs on, its configuration tells.
     for name in ("tensor_parallel_size", "pipeline_parallel_size"):
-        if name not in arguments and isinstance(facts.get(name), int) and facts[name] > 1:
-            values += _flag(name, facts[name])
+        degree = facts.get(name)
+        if name not in arguments and isinstance(degree, int) and degree > 1:
+            values += _flag(name, degree)
     return [Word(value) for value in values]
 
 

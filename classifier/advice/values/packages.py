@@ -57,7 +57,7 @@ def part_of_vllm(facts: Mapping[str, object]) -> Worked:
     return Worked(module, "") if ours else Worked("", "the module is not vLLM's own")
 
 
-def own_module(facts: Mapping[str, Any]) -> Worked:
+def own_module(facts: Mapping[str, object]) -> Worked:
     """Return the missing module where no known package has it and it is not vLLM's: it may be the user's own."""
     module = str(facts.get("package") or "").strip("'\"` ")
     top = module.partition(".")[0]
