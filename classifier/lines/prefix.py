@@ -154,6 +154,8 @@ def split_line(number: int, raw: str) -> Line:
 def _usual(number: int, raw: str) -> Line | _State:
     """Return a line that begins as nearly all do, or where it does not, what is left to be peeled off."""
     found = _USUAL.match(raw)
+    if found is None:
+        return _State(raw)
     name, pid, level, time, source = found.groups()
     process = process_name(name, pid) if name and name != MAIN else ""
     text = raw[found.end() :] if name or level else raw

@@ -38,7 +38,6 @@ class About(TypedDict):
     format: int
     buckets: list[str]
     threshold: float
-    after_rules: float
     temperature: float
     confidence: list[float]
     unseen: float
