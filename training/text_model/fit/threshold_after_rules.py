@@ -49,9 +49,9 @@ def asked(model: Fitted, hidden: frozenset[str], logs: Sequence[LabelledLog], ro
     found = []
     with tempfile.TemporaryDirectory() as name:
         export(replace(model, confidence=replace(model.confidence, threshold=0.0, after_rules=0.0)), Path(name), {})
-        engine = Triage(ignore=hidden, engine="auto", model=name)
+        engine = Triage(without=hidden, engine="auto", model=name)
         for text, fair in texts:
-            answer = engine.diagnose(text)
+            answer = engine.report(text)
             if answer.decided_by == "model" and answer.bucket not in ABSTAINS:
                 found.append((answer.confidence, answer.bucket in fair))
     return found
