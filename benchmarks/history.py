@@ -21,6 +21,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from vllm_triage.classifier.report.model import Report
+from vllm_triage.classifier.report.schema import report_of
 from vllm_triage.service.history import Filter, History
 from vllm_triage.service.history import writes as recording
 
@@ -53,7 +55,7 @@ def main() -> None:
     return None
 
 
-def report(number: int) -> dict[str, Any]:
+def report(number: int) -> Report:
     """Return a report of the size that is usual (about 6 kB); equal numbers have equal fingerprints."""
     dice = random.Random(number)
     word = "".join(dice.choices("abcdefghij", k=8))
@@ -64,13 +66,15 @@ def report(number: int) -> dict[str, Any]:
         "count": 1,
     }
     fix = {name: f"{name} {dice.random()} " * 4 for name in ("title", "change", "why", "cost", "verify")}
-    return {
+    fix |= {"rank": 1, "kind": "step"}
+    values = {
         "schema_version": "1.1", "bucket": "kv_cache_oom", "cause": "kv_cache_oom/context_exceeds_cache", "confidence": 0.98,
         "decided_by": "rule", "title": "The KV cache cannot hold one request of the full context", "evidence": [line],
         "context": [{**line, "text": f"{line['text']} {dice.random()}"} for _ in range(15)], "symptoms": [], "chain": [],
         "facts": {"vllm_version": "0.32.0", "model": "acme/harbor-8b"}, "fixes": [fix] * 4,
         "startup": {"reached": "profile", "stages": []}, "input": {"lines": 60, "bytes": 20_000},
     }  # fmt: skip
+    return report_of(values)
 
 
 def _speed(options: Any, history: History, folder: Path) -> None:

@@ -76,8 +76,8 @@ def warm(options: Any) -> None:
             for pattern in patterns:
                 pattern.search(message)
 
-    engine.diagnose(data)
-    ours = statistics.median(clock(lambda: engine.diagnose(data)) for _ in range(options.rounds))
+    engine.report(data)
+    ours = statistics.median(clock(lambda: engine.report(data)) for _ in range(options.rounds))
     theirs = statistics.median(clock(naive) for _ in range(max(3, options.rounds // 3)))
     print(
         f"warm 20 KB: {ours * 1000:.2f} ms; {len(patterns)} patterns on every line {theirs * 1000:.1f} ms = {theirs / ours:.1f} x slower"
@@ -124,10 +124,10 @@ def rules(options: Any) -> None:
         double._engine = Engine([*double.corpus.rules, *(_other(rule) for rule in double.corpus.rules)])
         times: dict[str, list[float]] = {"single": [], "double": []}
         for engine in (single, double):
-            engine.diagnose(log)
+            engine.report(log)
         for _ in range(max(5, options.rounds // 3)):
-            times["single"].append(clock(lambda: single.diagnose(log)))
-            times["double"].append(clock(lambda: double.diagnose(log)))
+            times["single"].append(clock(lambda: single.report(log)))
+            times["double"].append(clock(lambda: double.report(log)))
         ratio = statistics.median(times["double"]) / statistics.median(times["single"])
         print(
             f"rules: {len(single.corpus.rules)} → {2 * len(single.corpus.rules)} rules cost {ratio:.2f} x the time on 64 MiB"
@@ -166,10 +166,10 @@ def stress(options: Any) -> None:
     ]
     data = "\n".join([*cause * 9, *one * 93]).encode()
     engine = Triage()
-    engine.diagnose(data)
-    ours = statistics.median(clock(lambda: engine.diagnose(data)) for _ in range(5))
+    engine.report(data)
+    ours = statistics.median(clock(lambda: engine.report(data)) for _ in range(5))
     loop = statistics.median(clock(lambda: [line.decode() for line in data.split(b"\n")]) for _ in range(5))
-    answer = engine.diagnose(data)
+    answer = engine.report(data)
     print(
         f"stress {data.count(10)} lines, {len(data) / 1e6:.1f} MB: {ours * 1000:.0f} ms ({answer.cause}); decoding its lines alone {loop * 1000:.0f} ms = {ours / loop:.0f} x"
     )

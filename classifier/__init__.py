@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .api import Triage
+    from .api import Triage, triage
     from .errors import InputError, RuleError, TriageError
-    from .report.model import Report, triage
+    from .question import Question
+    from .report.model import Report
 
-__all__ = ["InputError", "Report", "RuleError", "Triage", "TriageError", "triage"]
+    __version__: str
+
+__all__ = ["InputError", "Question", "Report", "RuleError", "Triage", "TriageError", "__version__", "triage"]
 
 _HOMES = {
-    "triage": "report.model",
-    "Report": "report.model",
+    "triage": "api",
     "Triage": "api",
+    "Question": "question",
+    "Report": "report.model",
     "InputError": "errors",
     "TriageError": "errors",
     "RuleError": "errors",
 }
 
 
-def __getattr__(name: str) -> Any:
-    # Loaded on first use: the command line never pays for pydantic.
+def __getattr__(name: str) -> object:
+    # Loaded on first use: the command line pays for what it uses.
+    if name == "__version__":
+        from .version import version
+
+        return version()
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,136 +1,194 @@
-"""The way from a log to its diagnosis; everything else calls this."""
+"""The way from a log to its report; everything else calls this."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..corpus.store import Corpus, load, plugin_folders
-from ..corpus.types import Rule
 from .errors import InputError
 from .incidents.session import Session
 from .input.read import read_blocks
+from .log_source import checked
 from .matching.engine import Engine
-from .report.types import Diagnosis
+from .question import Question
+from .report.adjust import decide_as_asked
+from .report.build import build
 from .verdict.answer import Known
-from .verdict.decide import decide
 
 if TYPE_CHECKING:
+    from .log_source import Source
+    from .question import Decides
+    from .report.model import Report
     from .text_model.guess import Guesser
 
-ENGINES = ("auto", "rules", "model")
-"""What decides: rules first and the text model where none does; rules alone; the model alone."""
 MODEL_VARIABLE = "VLLM_TRIAGE_MODEL"
 """Names the folder of a model, where the caller names none."""
 
 
 class Triage:
-    """A loaded corpus with its scanner, for any number of logs and from any thread.
+    """A loaded corpus with its scanner, for any number of logs, questions and threads.
 
     Args:
-        rule_folders: Folders with rule files of one's own (``*.toml``), added to the corpus.
-        only: If given, only causes of these buckets (or ``bucket/cause``) are answers.
-        ignore: Buckets (or ``bucket/cause``, or full rule ids) that are never answers.
-        vllm_version: The release that the advice is for, whatever the log says.
-        engine: ``auto``: rules decide, and where none does, the text model is asked; ``rules``: it is never asked;
-            ``model``: the rules that decide are silent (facts, stages and exceptions are read all the same).
+        rule_folders: Folders with rule files of one's own (``*.toml``), or such files, added to the corpus.
+        only: As all that follow: of the question that is asked where a call brings none (``Question``).
+        ignore: See there.
+        vllm_version: See there.
+        engine: See there.
         model: Folder of a model made by ``vllm-triage train``; default is what VLLM_TRIAGE_MODEL names, else none.
+        without: Buckets, causes or rules that are left out as if nobody had written them: to see what would be answered
+            then. (To leave out what is known and accepted, ``ignore`` it.)
 
     Raises:
-        InputError: There is no such model, or it cannot be read.
-        ValueError: ``engine`` is none of the three.
+        InputError: A folder or model that is not there or cannot be read, or a question that cannot be answered.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what may be asked of every log
         self,
         rule_folders: Iterable[str | os.PathLike[str]] = (),
         only: Iterable[str] = (),
         ignore: Iterable[str] = (),
         vllm_version: str = "",
         *,
-        engine: str = "auto",
+        engine: Decides = "auto",
         model: str | os.PathLike[str] = "",
+        without: Iterable[str] = (),
     ) -> None:
-        if engine not in ENGINES:
-            raise ValueError(f"engine {engine!r} is none of {', '.join(ENGINES)}")
-        self.corpus: Corpus = load([*rule_folders, *plugin_folders()])
-        only, ignore = frozenset(only), frozenset(ignore)
-        rules = [rule for rule in self.corpus.rules if _wanted(rule, only, ignore)]
-        if engine == "model":
-            rules = [rule for rule in rules if rule.role == "fact"]
-        self._engine = Engine(rules)
-        self._version = vllm_version
-        guesser = None if engine == "rules" else self._guesser
-        self._known = Known(self.corpus, guesser, engine == "model", only, ignore)
-        self._model: Guesser | None = None
+        self.question = Question(
+            only=only,  # type: ignore[arg-type] # any iterable: it is made a tuple there
+            ignore=ignore,  # type: ignore[arg-type]
+            vllm_version=vllm_version,
+            engine=engine,
+        )
+        self.corpus: Corpus = load([*_existing(rule_folders), *plugin_folders()])
+        self._without = frozenset(without)
         self._folder = os.fspath(model) or os.environ.get(MODEL_VARIABLE, "")
+        self._guessers: dict[bool, Guesser] = {}
+        self._ids: frozenset[str] = frozenset()
         if engine == "model" or (self._folder and engine != "rules"):
             # A model that is not there is told before a log is read.
-            self._guesser()
+            self._guesser(engine == "model")
+        self.check(self.question)
+        self._engines: dict[bool, Engine] = {}
+        self._engine(self.question)
 
-    def diagnose(self, source: Any) -> Diagnosis:
-        """Return the diagnosis of a log.
+    def report(self, source: Source, question: Question | None = None) -> Report:
+        """Return what is wrong with a log: root cause, the lines that prove it, ranked fixes.
 
         Args:
-            source: Text, bytes, a path object, a binary file, or an iterable of lines.
+            source: The log itself (``str``, ``bytes``), a path object, an open file, or an iterable of lines. A text of
+                one line that is the name of a file is refused: it would be taken for a log without a failure.
+            question: What is asked; default is what was said when this object was made.
 
         Raises:
-            InputError: The source cannot be read.
+            InputError: The source cannot be read, or the question names what there is not.
         """
-        analysis = self.start()
-        for block in read_blocks(source):
-            analysis.feed(block)
-        return self.conclude(analysis)
+        session = self.start(question)
+        for block in read_blocks(checked(source)):
+            session.feed(block)
+        return self.conclude(session, question)
 
-    def start(self) -> Session:
-        """Return an empty analysis, to be fed block by block (streams)."""
-        return Session(self._engine)
+    def start(self, question: Question | None = None) -> Session:
+        """Return an empty analysis, to be fed block by block (streams) and then given to ``conclude``.
 
-    def peek(self, analysis: Session) -> Diagnosis:
+        Raises:
+            InputError: The question names what there is not.
+        """
+        asked = question or self.question
+        self.check(asked)
+        return Session(self._engine(asked))
+
+    def peek(self, session: Session, question: Question | None = None) -> Report:
         """Return the answer for what an analysis was fed so far; it can be fed on.
 
         Raises:
             InputError: So far it is no log: empty, or binary.
         """
-        return self.conclude(analysis.fork())
+        return self.conclude(session.fork(), question)
 
-    def conclude(self, analysis: Session) -> Diagnosis:
-        """Return the diagnosis of what an analysis was fed.
+    def conclude(self, session: Session, question: Question | None = None) -> Report:
+        """Return the answer for what an analysis was fed. The question is that of ``start``, or one with more to it.
 
         Raises:
             InputError: It was no log: empty, or binary.
         """
-        incidents = analysis.finish()
-        if reason := analysis.refusal():
+        asked = question or self.question
+        incidents = session.finish()
+        if reason := session.refusal():
             raise InputError(reason)
-        if self._version:
+        if asked.vllm_version:
             for incident in incidents:
-                incident.facts["vllm_version"] = self._version
-        answer = decide(incidents, analysis.tail(), self._known)
-        answer.lines, answer.bytes = analysis.lines, analysis.bytes
-        return answer
+                incident.facts["vllm_version"] = asked.vllm_version
+        found = decide_as_asked(incidents, session.tail(), self._known(asked), asked)
+        found.lines, found.bytes = session.lines, session.bytes
+        return build(found)
+
+    def check(self, question: Question) -> None:
+        """Raise where a question cannot be answered by these rules and models.
+
+        Raises:
+            InputError: ``only`` or ``ignore`` name what there is not, or there is no model to ask.
+        """
+        if strange := self.strange((*question.only, *question.ignore)):
+            raise InputError(f"{strange[0]!r} is no bucket, cause or rule (vllm-triage rules lists them)")
+        if question.engine == "model":
+            self._guesser(alone=True)
+
+    def strange(self, names: Iterable[str]) -> list[str]:
+        """Return those names that are no bucket, no cause (``bucket/cause``) and no rule (``bucket/rule``)."""
+        asked = list(names)
+        if asked and not self._ids:
+            corpus = self.corpus
+            self._ids = frozenset([*corpus.buckets(), *corpus.causes(), *(rule.id for rule in corpus.rules)])
+        return [name for name in asked if name not in self._ids and name not in self.own_buckets]
 
     @property
     def own_buckets(self) -> frozenset[str]:
         """Buckets that the user's model knows, where there is one."""
-        return self._model.own_buckets if self._model is not None else frozenset()
+        return frozenset().union(*(guesser.own_buckets for guesser in self._guessers.values()))
 
-    def _guesser(self) -> Guesser:
-        """Return the text model; reading it waits until a log asks for it."""
-        if self._model is None:
+    def _engine(self, question: Question) -> Engine:
+        """Return the rules to match; where the model answers alone those that decide are silent, facts are read."""
+        alone = question.engine == "model"
+        if alone not in self._engines:
+            rules = self.corpus.rules
+            if hidden := self._without:
+                rules = [rule for rule in rules if not hidden & {rule.bucket, f"{rule.bucket}/{rule.cause}", rule.id}]
+            self._engines[alone] = Engine([rule for rule in rules if rule.role == "fact"] if alone else rules)
+        return self._engines[alone]
+
+    def _known(self, question: Question) -> Known:
+        """Return what the verdict draws on; reading the text model waits until a log asks for it."""
+        alone = question.engine == "model"
+        return Known(self.corpus, None if question.engine == "rules" else lambda: self._guesser(alone), alone)
+
+    def _guesser(self, alone: bool) -> Guesser:
+        if alone not in self._guessers:
             from .text_model.guess import Guesser
 
-            self._model = Guesser(self._folder, self._known.alone)
-        return self._model
+            self._guessers[alone] = Guesser(self._folder, alone)
+        return self._guessers[alone]
 
 
-def _wanted(rule: Rule, only: frozenset[str], ignore: frozenset[str]) -> bool:
-    names = {rule.bucket, f"{rule.bucket}/{rule.cause}", rule.id}
-    if names & ignore:
-        return False
-    return not only or rule.role not in ("cause", "symptom") or bool(names & only)
+def triage(source: Source, question: Question | None = None) -> Report:
+    """Read a vLLM log and return the root cause, the lines that prove it, and ranked fixes.
+
+    Args:
+        source: The log itself (``str``, ``bytes``), a path object, an open file, or an iterable of lines. gzip and zstd
+            are unpacked. A text of one line that is the name of a file is refused: pass ``pathlib.Path(name)``.
+        question: What is asked besides: for which release, with which start command, what counts.
+
+    Raises:
+        InputError: The source cannot be read, or the question names what there is not.
+
+    Example:
+        >>> report = triage("ValueError: No available memory for the cache blocks.")
+        >>> report.bucket
+        'kv_cache_oom'
+    """
+    return shared().report(source, question)
 
 
 _shared: Triage | None = None
@@ -145,3 +203,20 @@ def shared() -> Triage:
             if _shared is None:
                 _shared = Triage()
     return _shared
+
+
+def _existing(rule_folders: object) -> list[str]:
+    """Return the paths of rule files.
+
+    Raises:
+        InputError: One is not there.
+    """
+    if isinstance(rule_folders, (str, os.PathLike)):
+        raise InputError(f"rule_folders is a list of folders and files: give [{rule_folders!r}]")
+    if not isinstance(rule_folders, Iterable):
+        raise InputError(f"rule_folders is a list of folders and files, not {type(rule_folders).__name__}")
+    paths = [os.fspath(path) for path in rule_folders]
+    for path in paths:
+        if not os.path.exists(path):  # noqa: PTH110 - pathlib takes longer to import than all this to run
+            raise InputError(f"{path}: no such rule file or folder")
+    return paths

@@ -27,7 +27,7 @@ from .errors import RuleError
 from .incidents.types import Incident
 from .input.read import read_blocks
 from .matching.match import match_frames
-from .report.types import Diagnosis
+from .report.model import Report
 from .verdict.case import Case
 
 CORPUS = Path(__file__).parent.parent / "corpus"
@@ -88,7 +88,7 @@ def check_examples(rule: Rule, triage: Triage | None = None) -> list[str]:
 def check_confusers(bucket: Bucket, triage: Triage | None = None) -> list[str]:
     """Return complaints about excerpts that look like the bucket, are not, and are answered with it all the same."""
     engine = triage or shared()
-    taken = [text for text in bucket.confusers if engine.diagnose(text).bucket == bucket.id]
+    taken = [text for text in bucket.confusers if engine.report(text).bucket == bucket.id]
     return [f"{bucket.id}: its confuser is answered with it: {text[:100]!r}" for text in taken]
 
 
@@ -141,7 +141,7 @@ def assert_verdict(
     line: int | None = None,
     facts: dict[str, Any] | None = None,
     rules: RuleFile | Triage | None = None,
-) -> Diagnosis:
+) -> Report:
     """Assert what a log is answered with, and return the answer.
 
     Args:
@@ -155,7 +155,7 @@ def assert_verdict(
         AssertionError: It is not; the message holds the answer and why it was given.
     """
     engine = rules.triage if isinstance(rules, RuleFile) else rules or shared()
-    answer = engine.diagnose(log)
+    answer = engine.report(log)
     given = answer.cause if "/" in expected else answer.bucket
     if given != expected:
         why = "\n  ".join(answer.explanation[:5] or ["no rule fired"])

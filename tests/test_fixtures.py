@@ -43,7 +43,7 @@ def test_a_log_is_answered_as_it_is_marked(path, triage):
         bless(path, triage)
     marked = read_marked(path)
 
-    assert complaints(marked, triage.diagnose(marked.log), triage) == []
+    assert complaints(marked, triage.report(marked.log), triage) == []
 
 
 def test_every_bucket_has_a_log():
@@ -60,7 +60,7 @@ def test_file_names_tell_the_bucket():
 
 def _told(marked: Marked, triage: Triage, log: str | bytes) -> tuple[str, bool]:
     """Return the bucket of a log, and whether the marked line is still what proves it."""
-    answer = triage.diagnose(log)
+    answer = triage.report(log)
     proof = split_line(1, marked.proof).text.strip()
     shown = any(proof in item.text for item in answer.evidence)
     return answer.bucket, shown or marked.bucket == "no_failure"
@@ -136,7 +136,7 @@ def flood(requests: int = 93, errors: int = 41_000) -> str:
 @pytest.mark.slow
 def test_the_cause_is_found_under_the_cascade_of_all_requests_in_flight(triage):
     """One dead worker, 93 requests, 41,000 error lines: the answer is what the worker said."""
-    answer = triage.diagnose(flood())
+    answer = triage.report(flood())
 
     assert (answer.cause, answer.evidence[0].process) == ("gpu_fault/illegal_memory_access", "Worker_TP2")
     assert "EngineDeadError" in answer.symptoms[0].text
@@ -175,7 +175,7 @@ def test_a_log_that_moved_is_told(tmp_path, wrong, words, triage):
     path.write_text(wrong)
     marked = read_marked(path)
 
-    assert words in " ".join(complaints(marked, triage.diagnose(marked.log), triage))
+    assert words in " ".join(complaints(marked, triage.report(marked.log), triage))
 
 
 def test_blessing_writes_what_is_answered_now(tmp_path, triage):

@@ -99,13 +99,13 @@ def test_a_failure_that_nobody_knows_is_noticed_in_a_healthy_log(file: str) -> N
     logs = [
         (name, failure + end) for name, failure in failures(seed) for end in (("", SHUTDOWN) if name in LATE else ("",))
     ]
-    silent = [(name, more) for name, more in logs if TRIAGE.diagnose(text + more).bucket == "no_failure"]
+    silent = [(name, more) for name, more in logs if TRIAGE.report(text + more).bucket == "no_failure"]
     assert [] == silent
 
 
 @pytest.mark.parametrize("file", healthy())
 def test_a_healthy_log_raises_no_alarm(file: str) -> None:
-    assert "no_failure" == TRIAGE.diagnose(text_of(file)).bucket
+    assert "no_failure" == TRIAGE.report(text_of(file)).bucket
 
 
 @cache
@@ -139,7 +139,7 @@ def test_what_a_start_survived_fails_no_healthy_server(level: str) -> None:
         lines, marks = seed.choice(logs)
         at = seed.choice(marks)
         planted = [*lines[:at], f"{level} 11-21 12:00:01 [core.py:708] {words}", *lines[at:]]
-        answer = TRIAGE.diagnose("\n".join(planted))
+        answer = TRIAGE.report("\n".join(planted))
         if answer.failed:
             alarms.append((rule, answer.cause))
     assert [] == alarms
@@ -151,7 +151,7 @@ def test_what_was_said_quietly_before_a_fatal_error_leaves_the_verdict_as_it_was
     seed = random.Random(level)
     logs = []
     for file in failing():
-        answer = TRIAGE.diagnose(text_of(file))
+        answer = TRIAGE.report(text_of(file))
         loud = answer.evidence and answer.confidence > 0.9 and answer.decided_by == "rule"
         if loud and answer.bucket not in ("performance_degradation", "mqllmengine_stall", "nccl_hang"):
             logs.append((text_of(file).split("\n"), answer.bucket, min(item.line for item in answer.evidence)))
@@ -160,7 +160,7 @@ def test_what_was_said_quietly_before_a_fatal_error_leaves_the_verdict_as_it_was
         lines, bucket, line = seed.choice(logs)
         at = max(0, line - 1 - seed.randint(1, 8))
         planted = [*lines[:at], f"{level} 11-21 12:00:01 [core.py:708] {words}", *lines[at:]]
-        answer = TRIAGE.diagnose("\n".join(planted))
+        answer = TRIAGE.report("\n".join(planted))
         if answer.bucket != bucket:
             moved.append((rule, bucket, answer.cause))
     # A line that a rule takes for the start of another server begins a new incident, which is another question.

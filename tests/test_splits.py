@@ -6,7 +6,7 @@ import pytest
 
 from tests.fixtures.wrappers import WRAPPERS
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.report.types import Diagnosis
+from vllm_triage.classifier.report.model import Report
 
 STAMP = "11-04 10:00"
 START = [
@@ -91,10 +91,10 @@ SPLITS: dict[str, tuple[list[str], str]] = {
 }  # fmt: skip
 
 
-def _answer(name: str, wrap: str = "plain") -> Diagnosis:
+def _answer(name: str, wrap: str = "plain") -> Report:
     lines, _ = SPLITS[name]
     log = "\n".join([*START, *lines, "RuntimeError: Engine core initialization failed. See root cause above."])
-    return shared().diagnose(WRAPPERS[wrap](log) if wrap != "plain" else log)
+    return shared().report(WRAPPERS[wrap](log) if wrap != "plain" else log)
 
 
 @pytest.mark.parametrize("name", SPLITS)
@@ -131,7 +131,7 @@ def test_unified_memory_changes_the_advice() -> None:
     """Free memory below the budget: on a card another process has it, on unified memory the page cache."""
     card = _answer("budget")
     log = "\n".join([*START, *SPLITS["budget"][0]]).replace("20.1/23.64", "70.2/119.7").replace("21.28", "107.73")
-    unified = shared().diagnose(log)
+    unified = shared().report(log)
 
     assert card.cause == unified.cause
     assert not any("unified memory" in fix.title for fix in card.fixes)

@@ -9,11 +9,11 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .classifier import InputError, Report, RuleError, Triage, TriageError, triage
+    from .classifier import InputError, Question, Report, RuleError, Triage, TriageError, triage
 
     __version__: str
 
-__all__ = ["InputError", "Report", "RuleError", "Triage", "TriageError", "__version__", "triage"]
+__all__ = ["InputError", "Question", "Report", "RuleError", "Triage", "TriageError", "__version__", "triage"]
 
 if not os.path.isdir(f"{__path__[0]}/classifier"):
     # In a checkout classifier/, corpus/, service/ and training/ stand beside this folder; a wheel has them inside it.
@@ -21,27 +21,13 @@ if not os.path.isdir(f"{__path__[0]}/classifier"):
 
 
 def __getattr__(name: str) -> object:
-    if name == "__version__":
-        value: object = _version()
-    elif name in __all__:
-        from . import classifier
-
-        value = getattr(classifier, name)
-    else:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
+    from . import classifier
+
+    value = globals()[name] = getattr(classifier, name)
     return value
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-def _version() -> str:
-    """Return the installed version."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("vllm-triage")
-    except PackageNotFoundError:
-        return "0 (not installed)"

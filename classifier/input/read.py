@@ -161,10 +161,18 @@ def _refuse_foreign(head: bytes) -> None:
             raise InputError("the input is binary data, not a log: give the server's output as text")
 
 
+def utf8(text: str) -> bytes:
+    """Return a text as bytes: bytes that were smuggled through as halves of surrogates as they were, other halves replaced."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+
+
 def _chunks(source: LogSource) -> Iterator[bytes]:
     """Return the bytes of any source, in pieces of at most a block."""
     if isinstance(source, str):
-        source = source.encode("utf-8", "surrogateescape")
+        source = utf8(source)
     if isinstance(source, (bytes, bytearray, memoryview)):
         return _sliced([source])
     if isinstance(source, Chunks):
@@ -196,7 +204,7 @@ def _as_bytes(piece: object) -> bytes | bytearray | memoryview:
     if isinstance(piece, (bytes, bytearray)):
         return piece
     if isinstance(piece, str):
-        return piece.encode("utf-8", "surrogateescape")
+        return utf8(piece)
     if isinstance(piece, memoryview):
         return piece.cast("B") if piece.contiguous else piece.tobytes()
     raise InputError(f"cannot read a log from pieces of type {type(piece).__name__}: give text or bytes")

@@ -1,63 +1,113 @@
-"""The typed form of the answer (pydantic), and the one call that most users need."""
+"""The answer: one tree of frozen dataclasses, which everything shows (docs/output.md).
+
+It is built once (build.py), masked and cut there, so that whoever shows it cannot leak. JSON is the tree as it stands, field
+by field; the JSON Schema and the way back from JSON are made of it where they are asked for (schema.py).
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
-from typing import IO, Any, Literal
+import dataclasses
+from typing import ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from ..records import Record, fields_of, record
 
-from ..api import shared
-from .contract import SCHEMA_VERSION, as_dict
-from .types import Diagnosis
+SCHEMA_VERSION = "1.1"
+"""Raised in its second number when fields are added, in its first when one changes or goes."""
+
+INNER = {"exclude": True}
+"""Marks a field that is for whoever shows a report here and now: it is in no JSON."""
+OPTIONAL = {"optional": True}
+"""Marks a field that is not in the JSON where it says nothing."""
+SHARE = {"ge": 0, "le": 1}
+"""Marks a number from 0 to 1."""
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True)
+class Node(Record):
+    """A part of a report."""
+
+    __slots__ = ()
+    __pydantic_config__: ClassVar[dict[str, bool]] = {"use_attribute_docstrings": True}
+    """The text below a field is its description in the JSON Schema."""
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values ready for JSON, in the order of the fields; optional ones that say nothing are left out."""
+        return {
+            name: _plain(value)
+            for name, optional in _names(self.__class__).items()
+            if (value := getattr(self, name)) not in ("", None) or not optional
+        }
 
 
-class EvidenceLine(_Model):
+_NAMES: dict[type[Node], dict[str, bool]] = {}
+
+
+def _names(kind: type[Node]) -> dict[str, bool]:
+    """Return the fields of a class that are in the JSON, and whether each is optional there."""
+    if kind not in _NAMES:
+        _NAMES[kind] = {
+            field.name: "optional" in field.metadata for field in fields_of(kind) if "exclude" not in field.metadata
+        }
+    return _NAMES[kind]
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Node):
+        return value.to_dict()
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Evidence(Node):
     """A line of the log that proves something."""
 
-    line: int = Field(description="1-based line number in the raw input")
+    line: int
+    """1-based line number in the raw input"""
     text: str
     process: str = ""
-    count: int = Field(1, description="how often it was printed")
+    count: int = 1
+    """how often it was printed"""
+    mark: bool = dataclasses.field(default=False, compare=False, metadata=INNER)
+    """Whether the text is our own: the line only shows how far the server got."""
 
 
-class ContextLine(_Model):
+@record(frozen=True, slots=True, kw_only=True)
+class ContextLine(Node):
     """A line near the deciding one."""
 
-    line: int = Field(description="1-based line number in the raw input")
+    line: int
+    """1-based line number in the raw input"""
     text: str
     process: str = ""
 
 
-class Alternative(_Model):
+@record(frozen=True, slots=True, kw_only=True)
+class Alternative(Node):
     """Another bucket that the log may belong to."""
 
     bucket: str
-    confidence: float = Field(ge=0, le=1)
+    confidence: float = dataclasses.field(metadata=SHARE)
 
 
-class Stage(_Model):
+@record(frozen=True, slots=True, kw_only=True)
+class Stage(Node):
     """A start-up stage that the log shows."""
 
     stage: str
     line: int
-    time: str = ""
-    seconds: float | None = None
+    time: str = dataclasses.field(default="", metadata=OPTIONAL)
+    seconds: float | None = dataclasses.field(default=None, metadata=OPTIONAL)
 
 
-class Startup(_Model):
+@record(frozen=True, slots=True, kw_only=True)
+class Startup(Node):
     """How far the last server start got."""
 
     reached: str
-    stages: list[Stage] = []
+    stages: tuple[Stage, ...] = ()
 
 
-class RankedFix(_Model):
+@record(frozen=True, slots=True, kw_only=True)
+class Fix(Node):
     """One recommended change, ready to paste."""
 
     rank: int
@@ -69,17 +119,29 @@ class RankedFix(_Model):
     why: str
     cost: str
     safety: str = "safe"
-    restart: bool = Field(False, description="the server must be started anew for it")
-    root: bool = Field(False, description="needs the superuser, or access to the host")
+    restart: bool = False
+    """the server must be started anew for it"""
+    root: bool = False
+    """needs the superuser, or access to the host"""
     verify: str = ""
     versions: str = ""
-    fixed_in: str = Field(
-        "", description="for an upgrade: the release from which the fault, or the deciding words, are gone"
-    )
+    fixed_in: str = ""
+    """for an upgrade: the release from which the fault, or the deciding words, are gone"""
     source: str = ""
 
+    @property
+    def pasted(self) -> bool:
+        """Whether ``change`` is to be pasted; a step is to be read."""
+        return self.kind != "step" and bool(self.change)
 
-class Corrected(_Model):
+    @property
+    def costs(self) -> str:
+        """What it costs; empty where it costs nothing."""
+        return "" if self.cost.lower().rstrip(".") in ("", "none") else self.cost
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Corrected(Node):
     """The start command with the first fix that can be pasted, in several forms."""
 
     shell: str
@@ -88,68 +150,95 @@ class Corrected(_Model):
     kubernetes: str
     helm: str
     python: str
-    diff: str = Field(description="unified diff against what was run, one option a line")
-    fix: int = Field(description="rank of the fix that was applied")
-    basis: Literal["command", "arguments", "configuration"] = Field(description="what the command was made of")
+    diff: str
+    """unified diff against what was run, one option a line"""
+    fix: int
+    """rank of the fix that was applied"""
+    basis: Literal["command", "arguments", "configuration"]
+    """what the command was made of"""
 
 
-class Input(_Model):
+@record(frozen=True, slots=True, kw_only=True)
+class Input(Node):
     """How much was read."""
 
     lines: int
-    bytes: int = Field(description="before unpacking or decoding")
+    bytes: int
+    """before unpacking or decoding"""
 
 
-class Report(_Model):
+@record(frozen=True, slots=True, kw_only=True)
+class Filtered(Node):
+    """Why a failure that was found does not count."""
+
+    by: Literal["ignore", "only"]
+    """the question's filter that leaves it out"""
+    ids: tuple[str, ...]
+    """what `ignore` names it by; what `only` asks for instead"""
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Report(Node):
     """The answer: root cause, proof, fixes. The same fields as ``vllm-triage --format json``."""
 
     schema_version: str = SCHEMA_VERSION
     bucket: str
     cause: str
-    confidence: float = Field(ge=0, le=1)
+    confidence: float = dataclasses.field(metadata=SHARE)
     decided_by: Literal["rule", "model", "stage", "none"]
     title: str
     summary: str = ""
-    evidence: list[EvidenceLine] = []
-    symptoms: list[EvidenceLine] = []
-    chain: list[EvidenceLine] = []
-    context: list[ContextLine] = Field([], description="lines around the deciding one, that one included")
-    alternatives: list[Alternative] = []
+    evidence: tuple[Evidence, ...] = ()
+    symptoms: tuple[Evidence, ...] = ()
+    chain: tuple[Evidence, ...] = ()
+    context: tuple[ContextLine, ...] = ()
+    """lines around the deciding one, that one included"""
+    alternatives: tuple[Alternative, ...] = ()
     startup: Startup
-    facts: dict[str, Any] = {}
-    fixes: list[RankedFix] = []
+    facts: dict[str, object] = dataclasses.field(default_factory=dict)
+    fixes: tuple[Fix, ...] = ()
     corrected_command: str = ""
     corrected: Corrected | None = None
     incidents: int = 1
     confirm: str = ""
     refute: str = ""
-    notes: list[str] = []
+    notes: tuple[str, ...] = ()
     input: Input
+    filtered: Filtered | None = dataclasses.field(default=None, metadata=OPTIONAL)
+    """where the answer is left out by the question's `ignore` or `only`; absent where it counts"""
+    explanation: tuple[str, ...] = dataclasses.field(default=(), compare=False, metadata=INNER)
+    """The candidates with their scores and reasons, best first."""
+    begins: int = dataclasses.field(default=1, compare=False, metadata=INNER)
+    """Line on which the server start begins that the answer is about."""
 
     @property
     def failed(self) -> bool:
-        """Whether a failure was found."""
-        return self.bucket != "no_failure"
+        """Whether a failure was found that counts: none that the question leaves out."""
+        return self.bucket != "no_failure" and self.filtered is None
+
+    def command_as(self, form: str) -> str:
+        """Return the corrected start command in one of its forms (the texts of ``Corrected``); "" where there is none."""
+        if form == "shell":
+            return self.corrected_command
+        return str(getattr(self.corrected, form)).rstrip("\n") if self.corrected is not None else ""
+
+    def with_note(self, note: str) -> Self:
+        """Return the report with one more note."""
+        return dataclasses.replace(self, notes=(*self.notes, note))
+
+    def to_json(self) -> str:
+        """Return the report as JSON, on one line; ``from_json`` is the way back."""
+        import json
+
+        return json.dumps(self.to_dict(), ensure_ascii=False, default=str)
 
     @classmethod
-    def of(cls, diagnosis: Diagnosis) -> Report:
-        """Build the report of a diagnosis."""
-        return cls.model_validate(as_dict(diagnosis))
+    def from_json(cls, data: str | bytes) -> Report:
+        """Read a report from JSON, also one of another release: fields that are not known are left out.
 
+        Raises:
+            InputError: It is none.
+        """
+        from .schema import read
 
-def triage(source: str | bytes | os.PathLike[str] | IO[bytes] | IO[str] | Iterable[str] | Iterable[bytes]) -> Report:
-    """Read a vLLM log and return the root cause, the lines that prove it, and ranked fixes.
-
-    Args:
-        source: The log itself (``str``, ``bytes``), a path object, an open file, or an iterable of lines. gzip and zstd
-            are unpacked.
-
-    Raises:
-        InputError: The source cannot be read.
-
-    Example:
-        >>> report = triage("ValueError: No available memory for the cache blocks.")
-        >>> report.bucket
-        'kv_cache_oom'
-    """
-    return Report.of(shared().diagnose(source))
+        return read(data)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ..incidents.types import StageSpan
+from ..records import Draft, record
 
-# Compared by identity and never matched on: what dataclass need not generate makes the command start faster.
 
-
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class Evidence:
+@record(slots=True)
+class Evidence(Draft):
     """A line that proves something."""
 
     line: int
@@ -21,8 +20,8 @@ class Evidence:
     count: int = 1
 
 
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class Advice:
+@record(slots=True)
+class Advice(Draft):
     """A fix with this log's values filled in; the fields of the output contract."""
 
     rank: int
@@ -47,8 +46,8 @@ class Advice:
     """``up`` or ``down``: which way the value must differ from what is in force."""
 
 
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class Diagnosis:
+@record(slots=True)
+class Diagnosis(Draft):
     """The whole answer; every output format is made from it."""
 
     bucket: str
@@ -80,6 +79,10 @@ class Diagnosis:
     bytes: int = 0
     tail: list[Evidence] = field(default_factory=list)
     """For ``unknown``: the most telling lines."""
+    rule: str = ""
+    """Full id of the rule that decided; empty where none did."""
+    filtered: tuple[str, tuple[str, ...]] | None = None
+    """Where the question leaves the answer out: ``ignore`` or ``only``, and the ids."""
 
     @property
     def failed(self) -> bool:

@@ -33,19 +33,10 @@ GENERIC = "unspecified"
 class Known:
     """What decisions draw on: the texts of the buckets, and the text model where it may be asked."""
 
-    __slots__ = ("_guesser", "alone", "corpus", "ignore", "only")
+    __slots__ = ("_guesser", "alone", "corpus")
 
-    def __init__(
-        self,
-        corpus: Corpus,
-        guesser: Callable[[], Guesser] | None,
-        alone: bool = False,
-        only: frozenset[str] = frozenset(),
-        ignore: frozenset[str] = frozenset(),
-    ) -> None:
+    def __init__(self, corpus: Corpus, guesser: Callable[[], Guesser] | None, alone: bool = False) -> None:
         self.corpus = corpus
-        self.only = frozenset(name.partition("/")[0] for name in only)
-        self.ignore = ignore
         self.alone = alone
         """Whether the rules that decide are silent."""
         self._guesser = guesser
@@ -56,10 +47,8 @@ class Known:
         return self._guesser() if self._guesser is not None else None
 
     def answers(self, guess: Guess, least: float) -> bool:
-        """Tell whether a guess is sure enough to be the answer, names a failure, and one that the caller wants to hear."""
-        if guess.bucket in NO_BUCKET or guess.probability < least or guess.bucket in self.ignore:
-            return False
-        return not self.only or guess.bucket in self.only
+        """Tell whether a guess names a failure, and is sure enough to be the answer."""
+        return guess.bucket not in NO_BUCKET and guess.probability >= least
 
     def bucket(self, name: str) -> Bucket:
         """Return a bucket with its causes; one with a title made of its name where no rule file has it."""
@@ -95,6 +84,7 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
         cause=f"{bucket}/{cause}",
         confidence=round(min(0.99, max(0.05, confidence)), 3),
         decided_by=decided_by,
+        rule=hit.rule.id if hit is not None else "",
         title=sentences(entry.title, values) or known_bucket.title,
         summary=sentences(entry.summary, values),
         fixes=fixes,

@@ -15,7 +15,7 @@ from ..serving.assess import assess
 from ..serving.states import FULL, PREEMPTED, QUEUED, REJECTED, SLOW, STALLED
 from ..serving.types import UNTOLD, ServingHealth, State
 from . import policy
-from .answer import Known, answer_for
+from .answer import answer_for
 
 if TYPE_CHECKING:
     from .case import Case
@@ -56,8 +56,6 @@ def at_work(found: Findings) -> Diagnosis | None:
     if state is None or _explained(state, found):
         return None
     bucket, cause = CAUSES[state.kind]
-    if not _wanted(bucket, cause, found.known):
-        return None
     answer = answer_for(bucket, cause, confidence(state), "stage", found.known, found.incident, None)
     _tell(answer, cause, state, found)
     answer.evidence = [_evidence(line.line, line.text) for line in state.proof]
@@ -101,11 +99,6 @@ def _troubled_after(state: State, found: Findings) -> bool:
     numbers = [trace.number for trace in found.raised] + [line.number for line in found.errors]
     watched = state.kind == STALLED and state.lines > 1
     return max(numbers, default=0) > state.until.line and not watched
-
-
-def _wanted(bucket: str, cause: str, known: Known) -> bool:
-    """Tell whether the caller wants to hear of a cause."""
-    return not {bucket, f"{bucket}/{cause}"} & known.ignore and (not known.only or bucket in known.only)
 
 
 def _tell(answer: Diagnosis, cause: str, state: State, found: Findings) -> None:

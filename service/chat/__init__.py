@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .deduplicate import Once
-from .interface import Adapter, ChatContext, Event, Outgoing, adapters, event_of
+from .interface import Adapter, Ask, ChatContext, Event, Outgoing, event_of
 from .notify import Notifier
+from .registry import adapters
 from .settings import ChatSettings
 from .work_queue import Background
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
 
-    from ..history import History, Incident
+    from ...classifier.report.model import Report
+    from ..history import History
+    from ..wire import Incident
 
 __all__ = ["Adapter", "Chat", "ChatContext", "ChatSettings", "Event", "Outgoing", "adapters"]
 
@@ -44,7 +47,7 @@ class Chat:
         self,
         settings: ChatSettings,
         *,
-        triage: Callable[..., tuple[dict[str, Any], Incident | None]],
+        triage: Ask,
         link: Callable[[str], str] = lambda _: "",
         history: History | None = None,
     ) -> None:
@@ -62,11 +65,9 @@ class Chat:
         """Return the endpoints of all platforms, to be included without a prefix."""
         return [router for adapter in self._adapters if (router := adapter.routes(self.context)) is not None]
 
-    def notify(
-        self, report: Mapping[str, Any], incident: Incident | None, *, service: str = "", name: str = ""
-    ) -> None:
-        """Tell the targets about an answered log; nothing happens where it holds no failure. Returns at once."""
-        if self._notifier.active and report["bucket"] != "no_failure":
+    def notify(self, report: Report, incident: Incident | None, *, service: str = "", name: str = "") -> None:
+        """Tell the targets about an answered log; nothing happens where it holds no failure that counts. Returns at once."""
+        if self._notifier.active and report.failed:
             self._notifier.notify(event_of(self.context, report, incident, service=service, name=name))
 
     @property

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from string import Formatter
 
+from .platforms.alertmanager import AlertmanagerSettings
 from .readers import Limited, Readable
-from .settings import AlertmanagerSettings
 
 _VALUE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,252}")
 

@@ -17,7 +17,7 @@ from ...classifier.errors import InputError
 from ...classifier.report.mask import mask
 from .alert_logs import log_path, opened_tail
 from .interface import ChatContext, Event, Source, event_of
-from .settings import AlertmanagerSettings
+from .platforms.alertmanager import AlertmanagerSettings
 
 log = logging.getLogger("vllm_triage.chat")
 
@@ -87,11 +87,11 @@ class AlertWork:
             return result | {"outcome": "no_log", "incidents": self._recent(service)}, None
         result |= {
             "incident": event.incident.id if event.incident else None,
-            "bucket": event.report["bucket"],
-            "cause": event.report["cause"],
+            "bucket": event.report.bucket,
+            "cause": event.report.cause,
             "link": event.link or None,
         }
-        if event.report["bucket"] == "no_failure":
+        if not event.report.failed:
             return result | {"outcome": "no_failure"}, None
         return result, event
 

@@ -1,11 +1,10 @@
-"""What a chat platform is to the service: routes in, messages out. One file per platform implements this."""
+"""What a chat platform is to the service: routes in, messages out. One file of platforms/ implements it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ...classifier.report.mask import mask
 from .readers import Readable
@@ -14,7 +13,9 @@ from .settings import ChatSettings, Selection
 if TYPE_CHECKING:
     from fastapi import APIRouter
 
-    from ..history import History, Incident
+    from ...classifier.report.model import Report
+    from ..history import History
+    from ..wire import Incident
 
 Source = bytes | Readable
 """A log: its bytes, or a binary file that is read to its end."""
@@ -24,7 +25,7 @@ Source = bytes | Readable
 class Event:
     """An incident happened (again), or is over."""
 
-    report: Mapping[str, Any]
+    report: Report
     incident: Incident | None = None
     service: str = ""
     name: str = ""
@@ -45,6 +46,27 @@ class Event:
     def new(self) -> bool:
         """Whether the incident was never seen before (without a history: as far as anybody knows)."""
         return self.incident is None or self.incident.new
+
+
+class Ask(Protocol):
+    """How a platform has a log answered."""
+
+    def __call__(
+        self, source: Source, *, service: str = "", name: str = "", store: bool = True
+    ) -> tuple[Report, Incident | None]:
+        """Return the report, and the incident that it was counted to.
+
+        Args:
+            source: The log.
+            service: Label of the service that it is of.
+            name: Of the log.
+            store: Whether the answer is kept.
+
+        Raises:
+            InputError: It is no log.
+            BusyError: There is too much to do.
+        """
+        ...
 
 
 class Outgoing(Protocol):
@@ -111,9 +133,8 @@ class ChatContext:
     """What the service offers to adapters. All of it is synchronous and may be called from any thread."""
 
     settings: ChatSettings
-    triage: Callable[..., tuple[dict[str, Any], Incident | None]]
-    """``triage(source, *, service, name, command="", store=True)``: the masked report, and the recorded incident.
-    Raises ``InputError`` where it is no log, `BusyError` where there is too much to do."""
+    triage: Ask
+    """Answers a log. Raises ``InputError`` where it is no log, `BusyError` where there is too much to do."""
     link: Callable[[str], str] = lambda _: ""
     """The absolute URL of an incident id, or an empty text."""
     history: History | None = None
@@ -145,22 +166,9 @@ class ChatContext:
         return True
 
 
-PLATFORMS = {"slack": "slack", "webhooks": "webhook", "alertmanager": "alertmanager"}
-"""Fields of `ChatSettings`, and the modules here that answer to them by their function ``adapter``."""
-
-
-def adapters(settings: ChatSettings) -> list[Adapter]:
-    """Return the adapters of the platforms that are configured; only their modules are imported."""
-    return [
-        import_module(f".{module}", __package__).adapter(configured)
-        for field_name, module in PLATFORMS.items()
-        if (configured := getattr(settings, field_name))
-    ]
-
-
 def event_of(
     context: ChatContext,
-    report: Mapping[str, Any],
+    report: Report,
     incident: Incident | None,
     *,
     service: str = "",
@@ -173,7 +181,7 @@ def event_of(
     return Event(report, incident, mask(service), mask(name), link, note=mask(note), key=key)
 
 
-def incident_key(report: Mapping[str, Any], incident: Incident | None, service: str) -> str:
+def incident_key(report: Report, incident: Incident | None, service: str) -> str:
     """Return what messages about a report are counted by: its fingerprint, in its service."""
     if incident is not None:
         return f"incident:{incident.fingerprint}:{incident.service}"
@@ -185,10 +193,10 @@ def incident_key(report: Mapping[str, Any], incident: Incident | None, service: 
 def selects(select: Selection, event: Event) -> bool:
     """Return whether a target's filter lets an event through."""
     report = event.report
-    if select.buckets and not select.buckets & {report["bucket"], report["cause"]}:
+    if select.buckets and not select.buckets & {report.bucket, report.cause}:
         return False
     if select.services and event.service not in select.services:
         return False
-    if float(report["confidence"]) < select.min_confidence:
+    if report.confidence < select.min_confidence:
         return False
     return event.new or not select.only_new

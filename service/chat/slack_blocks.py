@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from slack_sdk.models.blocks import (
@@ -20,7 +20,8 @@ from slack_sdk.models.blocks import (
 )
 
 from ...classifier.api import shared
-from ..render.words import STAGE_NAMES, headline
+from ...classifier.report.model import Fix, Report
+from ..render.words import STAGE_NAMES, headline, percent, verdict_mark
 from .interface import Event
 
 RIGHT, WRONG, BUCKET, NO_BUCKET = "triage_right", "triage_wrong", "triage_bucket", "triage_no_bucket"
@@ -45,26 +46,26 @@ def message(event: Event, *, verdict: str = "", ask_bucket: bool = False, closed
         closed: The alert is over.
     """
     report = event.report
-    mark = {"no_failure": "✔", "unknown": "?"}.get(report["bucket"], "✖")
-    blocks: list[Block] = [HeaderBlock(text=_plain(f"{mark} {report['title']}", HeaderBlock.text_max_length))]
+    mark = verdict_mark(report)
+    blocks: list[Block] = [HeaderBlock(text=_plain(f"{mark} {report.title}", HeaderBlock.text_max_length))]
     blocks += _context([_about(event)])
     if event.note:
         blocks += _context([escape(event.note)])
-    if report.get("summary"):
-        blocks.append(_section(clip(escape(report["summary"]), 1500)))
+    if report.summary:
+        blocks.append(_section(clip(escape(report.summary), 1500)))
     blocks += _evidence(report)
-    for fix in report.get("fixes", [])[:_FIXES]:
+    for fix in report.fixes[:_FIXES]:
         blocks.append(_section(_fix(fix)))
-    command = str(report.get("corrected_command", ""))
+    command = report.corrected_command
     # A command that was cut is worse than none.
     if command and len(escape(command)) < 2500:
         blocks.append(_section(f"*Corrected command*\n{code(command, 2600)}"))
     blocks += _context(_foot(event, closed=closed))
     if verdict:
         blocks += _context([verdict])
-    elif event.incident is not None and report["bucket"] != "no_failure":
+    elif event.incident is not None and report.failed:
         blocks.append(choice(event.incident.id) if ask_bucket else _buttons(event.incident.id))
-    text = f"{mark} {escape(report['title'])}"
+    text = f"{mark} {escape(report.title)}"
     return {"text": clip(text, _TEXT), "blocks": [block.to_dict() for block in blocks[:BLOCKS]]}
 
 
@@ -131,51 +132,45 @@ def _buttons(incident: str) -> ActionsBlock:
 
 def _about(event: Event) -> str:
     report = event.report
-    parts = [f"`{escape(report['cause'])}`", f"{round(report['confidence'] * 100)} %"]
+    parts = [f"`{escape(report.cause)}`", percent(report.confidence)]
     if event.service:
         parts.append(f"*{escape(event.service)}*")
     if event.name:
         parts.append(escape(event.name))
-    if facts := headline(report.get("facts", {})):
+    if facts := headline(report.facts):
         parts.append(escape(facts))
-    if report["bucket"] != "no_failure" and (reached := report.get("startup", {}).get("reached")):
+    if report.failed and (reached := report.startup.reached):
         parts.append(f"reached: {escape(STAGE_NAMES.get(reached, reached))}")
     return clip(" · ".join(parts), 1000)
 
 
-def _evidence(report: Mapping[str, Any]) -> list[Block]:
-    lines = [*report.get("evidence", [])[:3], *report.get("symptoms", [])[-1:]]
-    told = [
-        f"{item['line']}: " + (f"{item['process']}  " if item.get("process") else "") + clip(str(item["text"]), 600)
-        for item in lines
-    ]
+def _evidence(report: Report) -> list[Block]:
+    lines = [*report.evidence[:3], *report.symptoms[-1:]]
+    told = [f"{item.line}: " + (f"{item.process}  " if item.process else "") + clip(item.text, 600) for item in lines]
     blocks: list[Block] = [_section(f"*Evidence*\n{code(chr(10).join(told), 2800)}")] if told else []
-    if others := report.get("alternatives"):
-        names = ", ".join(f"`{escape(item['bucket'])}` {round(item['confidence'] * 100)} %" for item in others[:4])
-        if report["bucket"] == "unknown":
-            blocks += _context([f"Could be: {names}"])
+    if report.bucket == "unknown" and report.alternatives:
+        names = ", ".join(f"`{escape(item.bucket)}` {percent(item.confidence)}" for item in report.alternatives[:4])
+        blocks += _context([f"Could be: {names}"])
     return blocks
 
 
-def _fix(fix: Mapping[str, Any]) -> str:
-    parts = [clip(f"*{fix['rank']}. {escape(fix['title'])}*", 300)]
-    change = str(fix.get("change", ""))
-    if fix.get("kind") != "step" and change:
-        parts.append(code(change, 900))
-    elif change and change != fix["title"]:
-        parts.append(clip(escape(change), 600))
-    if fix.get("why"):
-        parts.append(clip(escape(fix["why"]), 400))
-    cost = str(fix.get("cost", ""))
-    if cost.lower().rstrip(".") not in ("", "none"):
-        parts.append(clip(f"Costs: {escape(cost)}", 300))
-    if fix.get("safety") == "destructive":
+def _fix(fix: Fix) -> str:
+    parts = [clip(f"*{fix.rank}. {escape(fix.title)}*", 300)]
+    if fix.pasted:
+        parts.append(code(fix.change, 900))
+    elif fix.change and fix.change != fix.title:
+        parts.append(clip(escape(fix.change), 600))
+    if fix.why:
+        parts.append(clip(escape(fix.why), 400))
+    if fix.costs:
+        parts.append(clip(f"Costs: {escape(fix.costs)}", 300))
+    if fix.safety == "destructive":
         parts.append("*Destroys something: read it before you run it.*")
     return "\n".join(parts)
 
 
 def _foot(event: Event, *, closed: bool) -> list[str]:
-    parts = [clip(escape(note), 400) for note in event.report.get("notes", [])[:2]]
+    parts = [clip(escape(note), 400) for note in event.report.notes[:2]]
     if event.recurrence > 1 or event.received > event.recurrence:
         counted = f"*{event.recurrence:,} ×* in this window"
         if event.received > event.recurrence:

@@ -13,8 +13,8 @@ from slack_bolt.authorization import AuthorizeResult
 from ...classifier.errors import InputError
 from ...classifier.report.mask import mask
 from .interface import BusyError, ChatContext, Event, RetryError, UndeliverableError, event_of
+from .platforms.slack import SlackSettings
 from .readers import Readable
-from .settings import SlackSettings
 from .slack_blocks import BUCKET, NO_BUCKET, RIGHT, WRONG, escape, message, pasted
 from .slack_files import opened
 from .slack_post import SILENT, Posted, Slack

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from ...classifier.errors import InputError
 from .http_out import connect, target
 from .interface import RetryError
+from .platforms.slack import SlackSettings
 from .readers import Limited, Readable, TooLargeError
-from .settings import SlackSettings
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from slack_sdk.webhook import WebhookClient
 
 from .http_out import retry_after
 from .interface import Event, RetryError, UndeliverableError, selects
-from .settings import SlackSettings
+from .platforms.slack import SlackSettings
 from .slack_blocks import message
 
 log = logging.getLogger("vllm_triage.chat")

@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 
+from ...classifier.advice.start_command import FORMS
+from ...classifier.question import ENGINES
+from ..render.interface import names
+
 COMMANDS = {
     "explain": ("explain", "say what a bucket or a cause is, and how it is fixed"),
     "rules": ("rules", "list the rules"),
@@ -16,6 +20,9 @@ COMMANDS = {
     "completion": ("completion", "print a completion script for a shell"),
 }
 """Sub-command to its module in service/commands and its help line."""
+
+# argparse looks for translations of its own words in the system's folders, at every start; ours would stay English.
+argparse._ = str  # type: ignore[attr-defined]
 
 EXAMPLES = """\
 examples:
@@ -37,8 +44,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add = made.add_argument
     add("files", nargs="*", metavar="FILE", help="log files, plain, gzip or zstd; - reads standard input")
-    formats = ("text", "json", "jsonl", "markdown", "sarif", "github")
-    add("-f", "--format", choices=formats, default="text", help="output format (default: text)")
+    add("-f", "--format", choices=names(), default="text", help="output format (default: text)")
     add("-v", "--verbose", action="store_true", help="show all evidence, facts and fixes")
     add("--explain", action="store_true", help="show which rules fired and what outranked what")
     add(
@@ -46,24 +52,25 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="read several files as one log, in the order given (stdout and stderr apart)",
     )
-    only, ignore = "answer only with this bucket or bucket/cause", "never answer with this bucket, bucket/cause or rule"
+    only = "only this bucket or bucket/cause counts as a failure: others are told, and end with 0"
+    ignore = "this bucket, bucket/cause or rule is no failure: it is told as ignored, and ends with 0"
     add("--only", action="append", default=[], metavar="ID", help=f"{only} (repeatable)")
     add("--ignore", action="append", default=[], metavar="ID", help=f"{ignore} (repeatable)")
     below = "answer 'unknown' below this confidence (0 to 1)"
-    add("--min-confidence", type=_share, default=0.0, metavar="P", help=below)
+    add("--min-confidence", type=share, default=0.0, metavar="P", help=below)
     add_rules(made)
     add_engine(made)
     start = "the start command, where the log does not tell it: vllm serve, docker run, a compose file or a manifest"
     add("--command", default="", metavar="TEXT", help=start)
     release = "the vLLM release to advise for (default: the log's; where it tells none, the newest known)"
-    add("--vllm-version", default="", type=_release, metavar="X.Y.Z", help=release)
-    forms = ("shell", "docker", "compose", "kubernetes", "helm", "python", "diff")
+    add("--vllm-version", default="", metavar="X.Y.Z", help=release)
     shape = "form of the corrected start command in the text (default: shell)"
-    add("--as", dest="form", choices=forms, default="shell", help=shape)
+    add("--as", dest="form", choices=FORMS, default="shell", help=shape)
     add("--exit-zero", action="store_true", help="exit with 0 when a failure was found, too")
     colors = "colours (default: on a terminal; NO_COLOR, FORCE_COLOR)"
     add("--color", choices=("auto", "always", "never"), default="auto", help=colors)
-    add("--version", action="store_true", help="print the version and exit")
+    add("--debug", action="store_true", help="show where an internal error came from")
+    add("-V", "--version", action="store_true", help="print the version and exit")
     return made
 
 
@@ -76,7 +83,7 @@ def add_rules(made: argparse.ArgumentParser) -> None:
 def add_engine(made: argparse.ArgumentParser) -> None:
     """Add ``--engine`` and ``--model``, which several commands have."""
     decides = "what decides: rules, then the text model where none does (auto, default); rules alone; the model alone"
-    made.add_argument("--engine", choices=("auto", "rules", "model"), default="auto", help=decides)
+    made.add_argument("--engine", choices=ENGINES, default="auto", help=decides)
     folder = "a text model of your own, as vllm-triage train makes it (default: VLLM_TRIAGE_MODEL)"
     made.add_argument("--model", default="", metavar="FOLDER", help=folder)
 
@@ -87,7 +94,12 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
     return argparse.RawDescriptionHelpFormatter(prog, width=int(columns) if columns.isdigit() else 100)
 
 
-def _share(text: str) -> float:
+def share(text: str) -> float:
+    """Return a number from 0 to 1.
+
+    Raises:
+        argparse.ArgumentTypeError: It is none.
+    """
     try:
         value = float(text)
     except ValueError:
@@ -95,11 +107,3 @@ def _share(text: str) -> float:
     if not 0 <= value <= 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to 1")
     return value
-
-
-def _release(text: str) -> str:
-    from ...classifier.facts.versions import version_key
-
-    if text and version_key(text) is None:  # argparse sends the default through here as well
-        raise argparse.ArgumentTypeError(f"{text!r} is no vLLM release such as 0.19.1")
-    return text.removeprefix("v")

@@ -7,44 +7,104 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from .arguments import COMMANDS, parser
+from .messages import EXIT_CLEAN, EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE, complain, warn
 
-EXIT_CLEAN, EXIT_FAILURE, EXIT_USAGE = 0, 1, 2
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from ...classifier.api import Triage
+    from ...classifier.question import Question
+    from ...classifier.report.model import Report
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit code (0 no failure found, 1 a failure found, 2 usage or input error)."""
-    # A thousand rules are loaded and live to the end: looking through them for garbage again and again is all it would do.
+    """Run the command; return the exit code (docs/output.md).
+
+    Whatever goes wrong with ourselves or the output ends with 2 and one line: 1 always means that a failure was found.
+    """
+    # What is loaded now lives to the end: looking through it for garbage again and again is all that would be done.
     gc.set_threshold(200_000, 50, 50)
     words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words
+    code = EXIT_CLEAN
     try:
-        if words and words[0] in COMMANDS:
-            command: Any = import_module(f".commands.{COMMANDS[words[0]][0]}", __package__)
-            code = int(command.run(words[1:]))
-        else:
-            code = _triage(words)
+        _have_streams(words)
+        code = _command(words)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader (head, less) has seen enough. Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_CLEAN
+        # The reader (head, less) has seen enough.
+        _drop_output()
     except KeyboardInterrupt:
-        return 130
+        return EXIT_INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - Python's own exit code would read as «a failure was found»
+        _drop_output()
+        if debug:
+            import traceback
+
+            traceback.print_exc()
+        return complain(_told(error))
     if arguments is None:
         # The process ends here: looking through everything for garbage once more takes a tenth of all its time.
         gc.freeze()
     return code
 
 
+class OutputError(Exception):
+    """Standard output cannot be written; the text says why."""
+
+
+def _have_streams(words: list[str]) -> None:
+    """Make sure that what is written goes where it should: a shell may have closed standard output or standard error."""
+    if sys.stderr is None:
+        # Else complaints would go to standard output.
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - to the end of the process
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+        if words[:1] != ["serve"]:
+            raise OutputError("standard output is closed: there is nowhere to write the answer")
+
+
+def _command(words: list[str]) -> int:
+    from .arguments import COMMANDS
+
+    if not words or words[0] not in COMMANDS:
+        return _triage(words)
+    module: Any = import_module(f".commands.{COMMANDS[words[0]][0]}", __package__)
+    return int(module.run([word for word in words[1:] if word != "--debug"]))
+
+
+def _drop_output() -> None:
+    """Have what is still to be written go nowhere: Python would complain once more when it flushes at exit."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, OutputError):
+        return str(error)
+    if isinstance(error, OSError) and error.filename is None and error.strerror:
+        # Files that are read have errors of their own: this is where the answer goes.
+        return f"the answer cannot be written: {error.strerror}"
+    from ...classifier.report.shown import shown
+
+    return f"internal error, please report it: {type(error).__name__}: {shown(str(error))} (--debug shows where)"
+
+
 def _triage(words: list[str]) -> int:
+    from .arguments import parser
+
     made = parser()
     try:
         options = made.parse_args(words)
     except SystemExit as stop:  # argparse ends the process itself: 0 after --help, 2 on misuse
         return int(stop.code or 0)
     if options.version:
+        from ...classifier.version import version
+
         print(f"vllm-triage {version()}")
         return EXIT_CLEAN
     files = options.files or ["-"]
@@ -54,119 +114,108 @@ def _triage(words: list[str]) -> int:
             return EXIT_USAGE
         if "-" in files:
             hint = "pipe a log in (vllm serve … 2>&1 | vllm-triage -) or name a file"
-            return _complain(f"standard input is a terminal: {hint}")
+            return complain(f"standard input is a terminal: {hint}")
     from ...classifier.errors import InputError
 
     try:
         return _run(files, options)
     except InputError as error:
-        return _complain(str(error))
+        return complain(_with_hint(str(error), files))
 
 
-def _run(files: list[str], options: Any) -> int:
+def _run(files: list[str], options: Namespace) -> int:
     from ...classifier.api import Triage
     from ...classifier.errors import InputError
+    from ...classifier.question import Question
     from ..render.interface import Options, Result, render
 
     if files.count("-") > 1:
-        return _complain("standard input (-) can be read once")
-    for path in options.rules:
-        if not os.path.exists(path):  # noqa: PTH110 - pathlib takes longer to import than all this to run
-            return _complain(f"--rules {path}: no such file or folder")
-    engine = Triage(
-        options.rules, options.only, options.ignore, options.vllm_version, engine=options.engine, model=options.model
+        return complain("standard input (-) can be read once")
+    question = Question(
+        command=options.command,
+        vllm_version=options.vllm_version,
+        min_confidence=options.min_confidence,
+        only=options.only,
+        ignore=options.ignore,
+        engine=options.engine,
     )
-    asked = [*options.only, *options.ignore]
-    if asked and (strange := [name for name in asked if name not in _names(engine.corpus)]):
-        return _complain(f"{strange[0]!r} is no bucket, cause or rule (vllm-triage rules lists them)")
-    for problem in engine.corpus.problems:
-        print(f"vllm-triage: rule file left out: {problem}", file=sys.stderr)
-    results, unread = [], False
+    triage = Triage(options.rules, engine=options.engine, model=options.model)
+    triage.check(question)
+    for problem in triage.corpus.problems:
+        warn(f"rule file left out: {problem}")
+    results, unread = [], []
     groups = [files] if options.join else [[name] for name in files]
     for group in groups:
+        name = " + ".join(group)
         try:
-            diagnosis = _diagnose(engine, group)
+            results.append(Result(name, _report(triage, group, question)))
         except InputError as error:
             if len(groups) == 1:
                 raise
-            _complain(str(error))
-            unread = True
-            continue
-        if options.min_confidence and diagnosis.failed and diagnosis.confidence < options.min_confidence:
-            _withhold(diagnosis, options.min_confidence)
-        _set_command(diagnosis, options)
-        results.append(Result(" + ".join(group), diagnosis))
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    if results:
-        sys.stdout.write(render(options.format, results, Options(options.verbose, options.explain, options.color)))
+            warn(_with_hint(str(error), group))
+            unread.append((name, str(error)))
+    shape = Options(
+        options.verbose,
+        options.explain,
+        options.color,
+        # What goes into a file or a CI log need not fit on a screen.
+        **({} if sys.stdout.isatty() else {"height": 0}),
+        form=options.form,
+        unread=tuple(unread),
+    )
+    _write(render(options.format, results, shape) if results or unread else "")
     if unread:
         return EXIT_USAGE
-    failed = any(result.diagnosis.failed for result in results)
+    failed = any(result.report.failed for result in results)
     return EXIT_FAILURE if failed and not options.exit_zero else EXIT_CLEAN
 
 
-def _names(corpus: Any) -> set[str]:
-    """Return everything that --only and --ignore may name."""
-    return {*corpus.buckets(), *corpus.causes(), *(rule.id for rule in corpus.rules)}
-
-
-def _diagnose(engine: Any, names: list[str]) -> Any:
+def _report(triage: Triage, names: list[str], question: Question) -> Report:
     from ...classifier.input.read import LogFile, join_sources
 
     if names == ["-"]:
-        return _diagnose_pipe(engine)
+        return _report_of_pipe(triage, question)
     if len(names) == 1:
-        return engine.diagnose(LogFile(names[0]))
-    return engine.diagnose(join_sources([sys.stdin.buffer if name == "-" else LogFile(name) for name in names]))
+        return triage.report(LogFile(names[0]), question)
+    sources = [sys.stdin.buffer if name == "-" else LogFile(name) for name in names]
+    return triage.report(join_sources(sources), question)
 
 
-def _diagnose_pipe(engine: Any) -> Any:
+def _report_of_pipe(triage: Triage, question: Question) -> Report:
+    from ...classifier.errors import InputError
     from ...classifier.input.read import Chunks
     from .pipe import Pipe
 
     with Pipe(sys.stdin.buffer) as pipe:
-        answer = engine.diagnose(Chunks(pipe.chunks()))
+        try:
+            report = triage.report(Chunks(pipe.chunks()), question)
+        except InputError:
+            if pipe.interrupted and not pipe.received:
+                raise KeyboardInterrupt from None
+            raise
     if pipe.interrupted:
-        answer.notes.append("Reading was interrupted (Ctrl-C); the answer is for what had been read.")
-    return answer
+        return report.with_note("Reading was interrupted (Ctrl-C); the answer is for what had been read.")
+    return report
 
 
-def _withhold(diagnosis: Any, least: float) -> None:
-    """Turn an answer that is less sure than asked for into «unknown», the guess kept as the nearest candidate."""
-    diagnosis.alternatives.insert(0, (diagnosis.bucket, diagnosis.confidence))
-    diagnosis.notes.append(f"The best guess, {diagnosis.cause}, is below the confidence asked for ({least:g}).")
-    diagnosis.bucket, diagnosis.cause, diagnosis.decided_by = "unknown", "unknown/below_threshold", "none"
-    diagnosis.title, diagnosis.fixes, diagnosis.corrected_command = "No answer with the confidence asked for", [], ""
-    diagnosis.summary = diagnosis.confirm = diagnosis.refute = ""
-
-
-def _set_command(diagnosis: Any, options: Any) -> None:
-    """Correct the start command that the user gave, where one was given; choose the form that the text shows."""
-    from ...classifier.advice.start_command import corrected_form, given_command
-
-    if options.command:
-        given_command(diagnosis, options.command)
-    if options.form != "shell" and options.format == "text":
-        diagnosis.corrected_command = corrected_form(diagnosis, options.form)
-
-
-def version() -> str:
-    """Return the installed version."""
-    from importlib.metadata import PackageNotFoundError
-    from importlib.metadata import version as installed
+def _write(text: str) -> None:
+    """Write the answer. A reader that closes the pipe has seen enough: the exit code stays that of the answer."""
+    from ..render.encoding import encodable
 
     try:
-        return installed("vllm-triage")
-    except PackageNotFoundError:
-        return "0 (not installed)"
+        sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_output()
 
 
-def _complain(message: str) -> int:
-    # Names of files come from strangers, too: no control sequence reaches the terminal.
-    print("".join(letter if letter.isprintable() else "?" for letter in f"vllm-triage: {message}"), file=sys.stderr)
-    return EXIT_USAGE
+def _with_hint(problem: str, names: list[str]) -> str:
+    """Return what is wrong with an input; where its name is all but that of a command, with that command."""
+    if "no such file" in problem and not any(sign in names[0] for sign in "./\\"):
+        from difflib import get_close_matches
 
+        from .arguments import COMMANDS
 
-def run() -> NoReturn:
-    """Entry for ``python -m vllm_triage.service``."""
-    sys.exit(main())
+        if near := get_close_matches(names[0], COMMANDS, 1, 0.7):
+            return f"{names[0]}: no such file, and no such command; did you mean vllm-triage {near[0]}?"
+    return problem

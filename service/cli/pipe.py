@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +12,8 @@ from typing import Any, BinaryIO, Self
 GRACE = 5.0
 """Seconds that the log may go on after the first Ctrl-C: the server at the other end of the pipe is stopping too."""
 
+SAID = b"\nvllm-triage: reading on while the server stops (Ctrl-C answers at once)\n"
+"""Told on a terminal at the first Ctrl-C."""
 Handler = Callable[[int, FrameType | None], None]
 
 
@@ -22,6 +25,8 @@ class Pipe:
         self._reading = False
         self._pressed: list[float] = []
         self._previous: Any = None
+        self.received = 0
+        """Bytes read so far."""
 
     @property
     def interrupted(self) -> bool:
@@ -55,10 +60,13 @@ class Pipe:
                 self._reading = False
             if not data:
                 return
+            self.received += len(data)
             yield data
 
     def _note(self, _signal: int, _frame: FrameType | None) -> None:
         self._pressed.append(time.monotonic())
+        if len(self._pressed) == 1 and self.received and sys.stderr is not None and sys.stderr.isatty():
+            os.write(sys.stderr.fileno(), SAID)
         # What was read is never thrown away: only a wait for more is broken off.
         if self._reading or len(self._pressed) > 1:
             raise KeyboardInterrupt

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable
 from types import TracebackType
 from typing import Any, Literal, Self
 
 import httpx2 as httpx
 
-from ..http.schemas import BatchAnswer, Bucket, Event, FeedbackItem, IncidentDetails, Incidents, Stats, TriageAnswer
+from ...classifier.question import Question
+from ..wire import BatchAnswer, Bucket, Event, Feedback, IncidentDetails, Incidents, Stats, TriageAnswer
 from . import protocol
 from .errors import UnreachableError
-from .protocol import TIMEOUT, TRY_AGAIN, Call, Source
+from .protocol import TIMEOUT, TRY_AGAIN, About, Call, Source
 
 
 class AsyncClient:
@@ -51,60 +52,57 @@ class AsyncClient:
         """Close the connections."""
         await self._http.aclose()
 
-    async def triage(  # noqa: PLR0913 - the questions that the API takes
-        self,
-        log: Source,
-        *,
-        service: str = "",
-        name: str = "",
-        command: str = "",
-        vllm_version: str = "",
-        engine: str = "",
-        only: Sequence[str] = (),
-        ignore: Sequence[str] = (),
-        min_confidence: float = 0.0,
-        store: bool = True,
+    async def triage(
+        self, log: Source, question: Question | None = None, *, service: str = "", name: str = "", store: bool = True
     ) -> TriageAnswer:
         """Return the answer for a log; a file is sent piece by piece, of any size.
+
+        Args:
+            log: The log.
+            question: What is asked about it.
+            service: Label of the service that it is of; incidents are counted for each.
+            name: Of the log, to be shown; that of the file where it is one.
+            store: Whether the answer is kept in the history.
 
         Raises:
             ClientError: There is none.
         """
-        call = protocol.triage(
-            log,
-            service=service,
-            name=name,
-            command=command,
-            vllm_version=vllm_version,
-            engine=engine,
-            only=list(only),
-            ignore=list(ignore),
-            min_confidence=min_confidence or None,
-            store=None if store else "false",
-        )
+        call = protocol.triage(log, question, About(service, name, store))
         return protocol.result(await self._send(call), TriageAnswer)
 
-    async def triage_as(self, media_type: str, log: Source, **asked: Any) -> str:
+    async def triage_as(
+        self,
+        media_type: str,
+        log: Source,
+        question: Question | None = None,
+        *,
+        service: str = "",
+        name: str = "",
+        store: bool = True,
+    ) -> str:
         """Return the answer in another format: ``text/markdown``, ``text/plain``, ``application/sarif+json``.
 
         Raises:
             ClientError: There is none.
         """
-        call = protocol.triage(log, **asked)
-        call.headers["Accept"] = media_type
-        response = await self._send(call)
+        response = await self._send(protocol.triage(log, question, About(service, name, store), media_type))
         protocol.check(response)
         return response.text
 
-    async def batch(self, logs: Iterable[dict[str, str]], **asked: Any) -> BatchAnswer:
+    async def batch(
+        self, logs: Iterable[dict[str, str]], question: Question | None = None, *, service: str = "", store: bool = True
+    ) -> BatchAnswer:
         """Return the answers for several logs, each a dictionary with ``log``, ``name`` and ``service``.
 
         Raises:
             ClientError: There are none.
         """
-        return protocol.result(await self._send(protocol.batch(logs, **asked)), BatchAnswer)
+        call = protocol.batch(logs, question, About(service, store=store))
+        return protocol.result(await self._send(call), BatchAnswer)
 
-    async def stream(self, log: Source, **asked: Any) -> AsyncIterator[Event]:
+    async def stream(
+        self, log: Source, question: Question | None = None, *, service: str = "", name: str = "", store: bool = True
+    ) -> AsyncIterator[Event]:
         """Yield what the service says of a log: progress, verdicts, the report or a problem.
 
         Events are read when the log is sent: a log that is still being written is better given to the API itself.
@@ -112,7 +110,7 @@ class AsyncClient:
         Raises:
             ClientError: The request was refused.
         """
-        call = protocol.stream(log, **asked)
+        call = protocol.stream(log, question, About(service, name, store))
         try:
             async with self._http.stream(
                 call.method, call.path, params=call.query, content=protocol.async_pieces(log), headers=call.headers
@@ -179,14 +177,14 @@ class AsyncClient:
 
     async def feedback(
         self, incident: str, verdict: Literal["right", "wrong"], *, bucket: str = "", cause: str = "", note: str = ""
-    ) -> FeedbackItem:
+    ) -> Feedback:
         """Say whether an answer was right.
 
         Raises:
             ClientError: It was not kept.
         """
         call = protocol.feedback(incident, verdict, bucket=bucket, cause=cause, note=note)
-        return protocol.result(await self._send(call), FeedbackItem)
+        return protocol.result(await self._send(call), Feedback)
 
     async def _send(self, call: Call) -> httpx.Response:
         """Send a request, and once more where the service did not take it on."""

@@ -12,9 +12,10 @@ from typing import IO, Any, TypeVar
 from urllib.parse import quote
 
 import httpx2 as httpx
-from pydantic import BaseModel
 
-from ..http.schemas import BatchAnswer, Bucket, Event, FeedbackItem, IncidentDetails, Incidents, Stats, TriageAnswer
+from ...classifier.question import Question
+from ...classifier.report.model import Node
+from ..wire import Event, loads
 from .errors import ProblemError
 
 PIECE = 1 << 18
@@ -25,7 +26,7 @@ LONGEST = 60.0
 TIMEOUT = httpx.Timeout(30.0, read=660.0)
 """A large log may take the ten minutes that the service gives it."""
 
-Model = TypeVar("Model", bound=BaseModel)
+Wire = TypeVar("Wire", bound=Node)
 Source = str | bytes | os.PathLike[str] | IO[bytes] | Iterable[bytes] | AsyncIterable[bytes]
 """A log: its text, bytes, a path object, an open file, or pieces as they come."""
 
@@ -47,21 +48,30 @@ class Call:
         return self.log is None or isinstance(self.log, (str, bytes, os.PathLike)) or _seekable(self.log)
 
 
-def triage(log: Source, **asked: Any) -> Call:
-    """Return the request for an answer."""
-    name = asked.pop("name", "") or (Path(log).name if isinstance(log, os.PathLike) else "")
-    return Call("POST", "/v1/triage", _given({"name": name, **asked}), log, headers={"Content-Type": "text/plain"})
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is said about a log besides the question."""
+
+    service: str = ""
+    name: str = ""
+    store: bool = True
 
 
-def batch(logs: Iterable[dict[str, str]], **asked: Any) -> Call:
+def triage(log: Source, question: Question | None, about: About, media_type: str = "") -> Call:
+    """Return the request for an answer, as JSON or as ``media_type``."""
+    headers = {"Content-Type": "text/plain", **({"Accept": media_type} if media_type else {})}
+    return Call("POST", "/v1/triage", _asked(question, about, log), log, headers=headers)
+
+
+def batch(logs: Iterable[dict[str, str]], question: Question | None, about: About) -> Call:
     """Return the request for several answers."""
-    return Call("POST", "/v1/triage/batch", _given(asked), json={"logs": list(logs)})
+    return Call("POST", "/v1/triage/batch", _asked(question, about), json={"logs": list(logs)})
 
 
-def stream(log: Source, **asked: Any) -> Call:
+def stream(log: Source, question: Question | None, about: About) -> Call:
     """Return the request for events."""
     headers = {"Content-Type": "text/plain", "Accept": "application/x-ndjson"}
-    return Call("POST", "/v1/triage/stream", _given(asked), log, headers=headers)
+    return Call("POST", "/v1/triage/stream", _asked(question, about, log), log, headers=headers)
 
 
 def plan(**asked: Any) -> Call:
@@ -126,14 +136,14 @@ async def async_pieces(log: Any) -> AsyncIterator[bytes]:
         yield piece
 
 
-def result(response: httpx.Response, model: type[Model]) -> Model:
+def result(response: httpx.Response, kind: type[Wire]) -> Wire:
     """Return an answer.
 
     Raises:
         ProblemError: It is none.
     """
     check(response)
-    return model.model_validate_json(response.content)
+    return loads(kind, response.content)
 
 
 def check(response: httpx.Response) -> None:
@@ -160,7 +170,25 @@ def wait_before(attempt: int, response: httpx.Response) -> float:
 
 def event(line: str) -> Event:
     """Return a line of a stream."""
-    return Event.model_validate_json(line)
+    return loads(Event, line)
+
+
+def _asked(question: Question | None, about: About, log: Source | None = None) -> dict[str, Any]:
+    """Return a question as it stands in a query; what is as usual is left out."""
+    asked = question or Question()
+    return _given(
+        {
+            "service": about.service,
+            "name": about.name or (Path(log).name if isinstance(log, os.PathLike) else ""),
+            "command": asked.command,
+            "vllm_version": asked.vllm_version,
+            "engine": "" if asked.engine == "auto" else asked.engine,
+            "only": list(asked.only),
+            "ignore": list(asked.ignore),
+            "min_confidence": asked.min_confidence or None,
+            "store": None if about.store else "false",
+        }
+    )
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:
@@ -183,9 +211,3 @@ def _file(path: Path) -> Iterator[bytes]:
 def _read(file: IO[bytes]) -> Iterator[bytes]:
     while piece := file.read(PIECE):
         yield piece
-
-
-__all__ = [
-    "BatchAnswer", "Bucket", "Call", "Event", "FeedbackItem", "IncidentDetails", "Incidents", "Source", "Stats",
-    "TriageAnswer",
-]  # fmt: skip

@@ -2,18 +2,6 @@
 
 from .fingerprint import fingerprint
 from .store import History
-from .types import Count, Counts, Feedback, Filter, HistoryError, Incident, Occurrence, Page, Stored
+from .types import Filter, HistoryError
 
-__all__ = [
-    "Count",
-    "Counts",
-    "Feedback",
-    "Filter",
-    "History",
-    "HistoryError",
-    "Incident",
-    "Occurrence",
-    "Page",
-    "Stored",
-    "fingerprint",
-]
+__all__ = ["Filter", "History", "HistoryError", "fingerprint"]

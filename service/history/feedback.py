@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,9 +12,10 @@ from sqlalchemy import Connection, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from ...classifier.report.mask import mask
+from ...classifier.report.model import ContextLine, Evidence, Report
+from ..wire import Feedback, timestamp
 from .queries import voice
 from .tables import feedback, incidents
-from .types import Feedback, timestamp
 from .writes import clean, label, unpack
 
 NOTE = 2000
@@ -98,7 +98,7 @@ def export(connection: Connection, after: int) -> list[tuple[int, dict[str, Any]
     ]
 
 
-def row(report: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
+def row(report: Report, fingerprint: str) -> dict[str, str]:
     """Return what training needs of a report: the lines that it shows, in the order of the log, masked as they are there.
 
     ``digest`` reads as a piece of log (``Row.text`` of training/examples), ``stage`` is how far the start got, ``group`` keeps
@@ -106,14 +106,13 @@ def row(report: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
     """
     lines: dict[int, str] = {}
     # Symptoms are left out: wrappers speak of every failure in the same words.
-    for part in ("context", "evidence", "chain"):
-        for line in report.get(part) or ():
-            lines.setdefault(line["line"], line["text"])
-    facts = report.get("facts") or {}
+    shown: list[ContextLine | Evidence] = [*report.context, *report.evidence, *report.chain]
+    for line in shown:
+        lines.setdefault(line.line, line.text)
     return {
         "digest": "\n".join(lines[number] for number in sorted(lines)),
-        "stage": (report.get("startup") or {}).get("reached", ""),
-        "release": str(facts.get("vllm_version", "")),
+        "stage": report.startup.reached,
+        "release": str(report.facts.get("vllm_version", "")),
         "group": f"feedback/{fingerprint}",
     }
 

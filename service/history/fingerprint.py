@@ -26,12 +26,12 @@ The number in front is that of these rules: change it with them, and known failu
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from ...classifier.lines.prefix import split_line
 from ...classifier.lines.traceback_patterns import short_path
 from ...classifier.patterns.lazy import LazyPattern
+from ...classifier.report.model import ContextLine, Evidence, Report
 
 RULES = 1
 WORDS = 16
@@ -66,14 +66,14 @@ _FRAME = LazyPattern(r"""^\s*File "(?P<path>[^"]+)", line \d+, in (?P<function>\
 _OURS = LazyPattern(r"^vllm\w*/[\w/]+\.py$")
 
 
-def fingerprint(report: Mapping[str, Any]) -> str:
-    """Return 16 hex digits, the same for reports (by the output contract) of the same failure."""
-    deciding = next(iter(report.get("evidence") or ()), None)
-    name, words = template(deciding["text"]) if deciding else ("", [])
+def fingerprint(report: Report) -> str:
+    """Return 16 hex digits, the same for reports of the same failure."""
+    deciding = next(iter(report.evidence), None)
+    name, words = template(deciding.text) if deciding else ("", [])
     place = ""
     if deciding and sum(word != "#" for word in words) < TELLING:
-        place = f"{name} {_place(report.get('context') or (), deciding)}"
-    parts = (str(RULES), report["bucket"], report["cause"], " ".join(words), place)
+        place = f"{name} {_place(report.context, deciding)}"
+    parts = (str(RULES), report.bucket, report.cause, " ".join(words), place)
     return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -109,13 +109,13 @@ def template(line: str) -> tuple[str, list[str]]:
     return name, words[:-1] if words[-1:] == ["#"] else words
 
 
-def _place(context: Iterable[Mapping[str, Any]], deciding: Mapping[str, Any]) -> str:
+def _place(context: Iterable[ContextLine], deciding: Evidence) -> str:
     """Return file and function of vLLM's last frame before the deciding line, in the same process."""
     place = ""
     for line in context:
-        if line["line"] >= deciding["line"]:
+        if line.line >= deciding.line:
             break
-        found = _FRAME.match(split_line(1, line["text"]).text)
-        if found and line["process"] == deciding["process"] and _OURS.match(path := short_path(found["path"])):
+        found = _FRAME.match(split_line(1, line.text).text)
+        if found and line.process == deciding.process and _OURS.match(path := short_path(found["path"])):
             place = f"{path}:{found['function']}"
     return place

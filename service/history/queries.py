@@ -10,9 +10,10 @@ from typing import Any, get_args
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, Row, and_, func, or_, select, tuple_, type_coerce
 
+from ..wire import BucketCounts, Count, Feedback, Incident, IncidentDetails, Incidents, Occurrence
 from .tables import HOUR, Moment, counts, incidents, microseconds, moment, occurrences
 from .tables import feedback as voices
-from .types import Count, Counts, Feedback, Filter, Incident, Occurrence, Order, Page, Step, Stored
+from .types import Filter, Order, Step
 from .writes import unpack
 
 MOST = 500
@@ -22,7 +23,7 @@ STEPS: dict[Step, int] = {"hour": HOUR, "day": 24 * HOUR}
 _SEARCHED = ("title", "cause", "name", "service", "model", "fingerprint")
 
 
-def page(connection: Connection, asked: Filter) -> Page:
+def page(connection: Connection, asked: Filter) -> Incidents:
     """Return the incidents that a filter asks for, a page of them.
 
     Raises:
@@ -41,10 +42,11 @@ def page(connection: Connection, asked: Filter) -> Page:
     rows = connection.execute(query.order_by(key.desc(), incidents.c.number.desc()).limit(asked.limit + 1)).all()
     more = len(rows) > asked.limit
     rows = rows[: asked.limit]
-    return Page([_incident(row) for row in rows], _cursor(asked, rows[-1]) if more else None)
+    items = tuple(_incident(row) for row in rows)
+    return Incidents(items=items, next=_cursor(asked, rows[-1]) if more else None)
 
 
-def stored(connection: Connection, incident_id: str) -> Stored | None:
+def stored(connection: Connection, incident_id: str) -> IncidentDetails | None:
     """Return all that is kept of an incident; None where there is none of that id."""
     found = connection.execute(select(incidents).where(incidents.c.id == incident_id)).one_or_none()
     if found is None:
@@ -56,22 +58,33 @@ def stored(connection: Connection, incident_id: str) -> Stored | None:
     said = connection.execute(
         select(voices).where(voices.c.incident == found.number).order_by(voices.c.at.desc(), voices.c.number.desc())
     )
-    return Stored(
-        incident,
-        unpack(found.report),
-        [Occurrence(row.ordinal, row.at, incident.service, row.name) for row in seen],
-        [voice(row, incident.id) for row in said],
+    return IncidentDetails(
+        incident=incident,
+        report=unpack(found.report),
+        occurrences=tuple(
+            Occurrence(id=row.ordinal, at=row.at, service=incident.service, name=row.name) for row in seen
+        ),
+        feedback=tuple(voice(row, incident.id) for row in said),
     )
 
 
 def voice(row: Row[Any], incident_id: str) -> Feedback:
     """Return a row of the table ``feedback``."""
-    return Feedback(row.number, incident_id, row.verdict, row.bucket, row.cause, row.note, row.source, row.at)
+    return Feedback(
+        id=row.number,
+        incident=incident_id,
+        verdict=row.verdict,
+        bucket=row.bucket,
+        cause=row.cause,
+        note=row.note,
+        source=row.source,
+        at=row.at,
+    )
 
 
 def over_time(
     connection: Connection, since: datetime | None, until: datetime | None, step: Step, service: str
-) -> list[Counts]:
+) -> list[BucketCounts]:
     """Return how often each bucket was seen in each step, the most frequent bucket first.
 
     Raises:
@@ -91,9 +104,9 @@ def over_time(
         query = query.where(incidents.c.service == service)
     found: dict[str, list[Count]] = {}
     for bucket, at, total in connection.execute(query.group_by(incidents.c.bucket, begin).order_by(begin)):
-        found.setdefault(bucket, []).append(Count(moment(at), int(total)))
+        found.setdefault(bucket, []).append(Count(at=moment(at), count=int(total)))
     return sorted(
-        (Counts(bucket, steps) for bucket, steps in found.items()),
+        (BucketCounts(bucket=bucket, counts=tuple(steps)) for bucket, steps in found.items()),
         key=lambda item: (-sum(each.count for each in item.counts), item.bucket),
     )
 

@@ -5,20 +5,22 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import case, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from ...classifier.report.model import Report
+from ..wire import BucketCounts, Feedback, Incident, IncidentDetails, Incidents
 from . import feedback as voices
 from . import queries as reading
 from . import upgrade
 from .database import Database
 from .pruning import Retention, prune
 from .tables import claims, incidents
-from .types import Counts, Feedback, Filter, HistoryError, Incident, Page, Step, Stored
+from .types import Filter, HistoryError, Step
 from .writes import Recorder, entry
 
 PRUNED_EVERY = 3600.0
@@ -80,11 +82,11 @@ class History:
         with self._database.writing() as connection:
             upgrade.move(connection)
 
-    def record(self, report: Mapping[str, Any], *, service: str = "", name: str = "") -> Incident:
+    def record(self, report: Report, *, service: str = "", name: str = "") -> Incident:
         """Keep a report: a new incident, or one more occurrence of one. It is durable when this returns.
 
         Args:
-            report: By the output contract, masked (``contract.as_dict``).
+            report: What was answered.
             service: Label of the service that the log is of.
             name: Name of the log.
         """
@@ -95,7 +97,7 @@ class History:
             self._look()
         return incident
 
-    def incidents(self, filter: Filter) -> Page:  # noqa: A002 - the contract's name
+    def incidents(self, filter: Filter) -> Incidents:  # noqa: A002 - the contract's name
         """Return a page of incidents.
 
         Raises:
@@ -104,7 +106,7 @@ class History:
         with self._database.reading() as connection:
             return reading.page(connection, filter)
 
-    def incident(self, id: str) -> Stored | None:  # noqa: A002
+    def incident(self, id: str) -> IncidentDetails | None:  # noqa: A002
         """Return all that is kept of an incident; None where there is none of that id."""
         with self._database.reading() as connection:
             return reading.stored(connection, id)
@@ -116,7 +118,7 @@ class History:
 
     def stats(
         self, since: datetime | None = None, until: datetime | None = None, step: Step = "hour", service: str = ""
-    ) -> list[Counts]:
+    ) -> list[BucketCounts]:
         """Return how often each bucket was seen, by hour or day (UTC), of all services or one.
 
         Raises:

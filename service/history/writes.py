@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import base64
-import json
 import secrets
 import threading
 import zlib
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -18,10 +16,13 @@ from sqlalchemy import Connection, case
 from sqlalchemy.dialects import postgresql, sqlite
 
 from ...classifier.report.mask import mask
+from ...classifier.report.model import Report
+from ...classifier.report.schema import read
+from ..wire import Incident, dumps
 from .database import Database, retriable
 from .fingerprint import fingerprint
 from .tables import HOUR, counts, incidents, microseconds, moment, occurrences
-from .types import HistoryError, Incident
+from .types import HistoryError
 
 KEPT = 50
 """Occurrences of an incident that are kept one by one."""
@@ -102,20 +103,20 @@ class Recorder:
         raise AssertionError("the last attempt returns or raises")
 
 
-def entry(report: Mapping[str, Any], service: str, name: str, at: datetime) -> Entry:
+def entry(report: Report, service: str, name: str, at: datetime) -> Entry:
     """Return what is to be written of a report."""
-    facts = report.get("facts") or {}
+    facts = report.facts
     return Entry(
         {
             "id": new_id(),
             "fingerprint": fingerprint(report),
             "service": label(service),
             "name": label(name),
-            "bucket": clean(report["bucket"]),
-            "cause": clean(report["cause"]),
-            "title": clean(report["title"]),
-            "confidence": float(report["confidence"]),
-            "decided_by": clean(report["decided_by"]),
+            "bucket": clean(report.bucket),
+            "cause": clean(report.cause),
+            "title": clean(report.title),
+            "confidence": report.confidence,
+            "decided_by": report.decided_by,
             "vllm_version": clean(facts.get("vllm_version", ""))[:LABEL],
             "model": clean(facts.get("model", ""))[:LABEL],
             "occurrences": 1,
@@ -131,15 +132,14 @@ def new_id() -> str:
     return "inc_" + base64.b32encode(secrets.token_bytes(17)).decode().lower()[:26]
 
 
-def pack(report: Mapping[str, Any]) -> bytes:
+def pack(report: Report) -> bytes:
     """Return a report as it is stored: a quarter of its size, and a fraction of a millisecond."""
-    return zlib.compress(json.dumps(report, separators=(",", ":")).encode(), 1)
+    return zlib.compress(dumps(report), 1)
 
 
-def unpack(data: bytes) -> dict[str, Any]:
+def unpack(data: bytes) -> Report:
     """Return a stored report."""
-    report: dict[str, Any] = json.loads(zlib.decompress(data))
-    return report
+    return read(zlib.decompress(data))
 
 
 def label(text: str) -> str:
@@ -152,6 +152,11 @@ def clean(text: object) -> str:
     return str(text).replace("\0", "").encode("utf-8", "replace").decode()
 
 
+_KEPT = (
+    "fingerprint", "service", "name", "bucket", "cause", "title", "confidence", "decided_by", "vllm_version", "model",
+)  # fmt: skip
+
+
 def _add(connection: Connection, values: dict[str, Any]) -> Incident:
     incident_, occurrence, count = _statements(connection.dialect.name)
     row = connection.execute(incident_, values).one()
@@ -162,12 +167,7 @@ def _add(connection: Connection, values: dict[str, Any]) -> Incident:
     )  # fmt: skip
     stamp = microseconds(at)
     connection.execute(count, {"incident": row.number, "hour": moment(stamp - stamp % HOUR), "count": 1})
-    told = {
-        name: values[name]
-        for name in (
-            "fingerprint", "service", "name", "bucket", "cause", "title", "confidence", "decided_by", "vllm_version", "model",
-        )
-    }  # fmt: skip
+    told = {name: values[name] for name in _KEPT}
     return Incident(
         id=row.id,
         **told,

@@ -15,21 +15,23 @@ from typing import TYPE_CHECKING, Any
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
+from ...classifier.api import Triage
+from ...classifier.report.schema import adapter
+from ...classifier.version import version
 from ...corpus.store import regex_build
-from ..cli.main import version
 from . import openapi, problems
 from .chats import open_chat
 from .examples import example_log
 from .limits import Places, Rate
 from .metrics import Metrics
 from .middleware import ID, Envelope
-from .respond import FORMS
-from .routes import feedback, incidents, knowledge, operations, plan, reference, stream, triage
+from .respond import forms
+from .routes import feedback, incidents, knowledge, operations, plan, reference, render, stream, triage
 from .settings import Settings
 from .state import State
 from .tracing import tracing
 from .work.dispatcher import Desk
-from .work.jobs import Engines, Job, Limits
+from .work.jobs import Job, Limits
 from .work.worker_pool import Children
 
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.history = state.history = open_history(settings)
     app.openapi = lambda: openapi.document(app)  # type: ignore[method-assign]
     problems.install(app)
-    for router in (triage, stream, knowledge, plan, incidents, feedback):
+    for router in (triage, stream, render, knowledge, plan, incidents, feedback):
         app.include_router(router.routes())
     app.include_router(operations.routes(settings))
     if settings.docs:
@@ -83,8 +85,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
 
 def _state(settings: Settings) -> State:
-    engines = Engines(settings.rules, settings.model)
-    corpus = engines.plain.corpus
+    engine = Triage(settings.rules, model=settings.model)
+    corpus = engine.corpus
     for problem in corpus.problems:
         _log.warning("rule file left out", extra={"reason": problem})
     metrics = Metrics(
@@ -96,7 +98,7 @@ def _state(settings: Settings) -> State:
         settings=settings,
         keys=settings.keys,
         hosts=frozenset(host.lower() for host in settings.hosts),
-        desk=Desk(engines, limits, children, settings.small, settings.request_seconds),
+        desk=Desk(engine, limits, children, settings.small, settings.request_seconds),
         places=Places(settings.concurrency + settings.queue),
         rate=Rate(settings.rate_limit),
         metrics=metrics,
@@ -148,7 +150,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     loop = asyncio.get_running_loop()
     state.loop = loop
     # What is loaded and compiled when first needed, before the first request needs it.
-    for form in FORMS.values():
+    adapter()
+    for form in forms().values():
         await state.desk.quick(example_log().encode(), Job(form=form))
     restore = _announce_end(state, loop)
     try:

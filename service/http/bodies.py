@@ -13,7 +13,8 @@ from starlette.requests import ClientDisconnect
 
 from ...classifier.errors import InputError
 from ...classifier.input.unpack import gunzip, unzstd
-from .problems import Problem
+from ..wire import ValueProblem
+from .problems import Problem, impossible
 from .settings import Settings
 
 RAW = frozenset(
@@ -144,9 +145,9 @@ def parse(model: type[Model], body: bytes) -> Model:
         found = error.errors(include_url=False, include_context=False, include_input=False)[:20]
         if any(item["type"] == "json_invalid" for item in found):
             raise Problem("bad-request", "The body is no JSON.") from None
-        errors = [{"place": ["body", *map(str, item["loc"])], "message": item["msg"]} for item in found]
-        first = f"{'.'.join(errors[0]['place'])}: {errors[0]['message']}"
-        raise Problem("invalid", first, more={"errors": errors}) from None
+        raise impossible(
+            [ValueProblem(place=("body", *map(str, item["loc"])), message=item["msg"]) for item in found]
+        ) from None
 
 
 def _unpacked(body: bytes, encoding: str, most: int) -> bytes:

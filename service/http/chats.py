@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 from collections.abc import AsyncIterator
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...classifier.errors import InputError
+from ...classifier.report.model import Report
 from .problems import Problem
 from .request import file_name, label
 from .respond import keep
@@ -16,7 +17,8 @@ from .work.jobs import Job
 
 if TYPE_CHECKING:
     from ..chat import Chat
-    from ..history import Incident
+    from ..chat.interface import Source
+    from ..wire import Incident
 
 PIECE = 1 << 18
 
@@ -24,14 +26,14 @@ PIECE = 1 << 18
 def open_chat(state: State) -> Chat | None:
     """Return the chats that are configured; None where there are none."""
     chat = state.settings.chat
-    if not (chat.slack or chat.webhooks or chat.alertmanager):
+    if not chat.platforms:
         return None
     from ..chat import Chat
 
     def triage(
-        source: bytes | IO[bytes], *, service: str = "", name: str = "", command: str = "", store: bool = True
-    ) -> tuple[dict[str, Any], Incident | None]:
-        work = _triage(state, source, Job(command=command, name=file_name(name)), label(service) if store else None)
+        source: Source, *, service: str = "", name: str = "", store: bool = True
+    ) -> tuple[Report, Incident | None]:
+        work = _triage(state, source, Job(name=file_name(name)), label(service) if store else None)
         if state.loop is None:
             raise InputError("the service is not running")
         try:
@@ -44,16 +46,14 @@ def open_chat(state: State) -> Chat | None:
     return Chat(chat, triage=triage, link=state.link, history=state.history)
 
 
-async def _triage(
-    state: State, source: bytes | IO[bytes], job: Job, service: str | None
-) -> tuple[dict[str, Any], Incident | None]:
+async def _triage(state: State, source: Source, job: Job, service: str | None) -> tuple[Report, Incident | None]:
     answer = await state.desk.triage(_pieces(source), lambda: job)
     state.metrics.answered(answer.report)
     incident = None if service is None else await keep(state, answer.report, service, job.name)
     return answer.report, incident
 
 
-async def _pieces(source: bytes | IO[bytes]) -> AsyncIterator[bytes]:
+async def _pieces(source: Source) -> AsyncIterator[bytes]:
     if isinstance(source, bytes):
         yield source
         return

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
 
+from ...classifier.api import shared
 from ...corpus.store import HERE
-from .work.jobs import Answer, Engines, Job, Limits, diagnose
+from ..wire import IncidentRef, TriageAnswer
+from .work.jobs import Answer, Job, Limits, answer
 
 FOLDER = Path(HERE) / "logs" / "written"
 NAME = "kv-cache-too-small.log"
-_SEEN = "2026-01-01T09:15:01.000Z"
-INCIDENT = {
-    "id": "inc_01K5EXAMPLE0000000000000000", "fingerprint": "3f9a1c0d5b7e2468", "occurrences": 3,
-    "first_seen": "2025-12-30T17:02:44.120Z", "last_seen": _SEEN, "service": "chat", "new": False,
-    "url": "/incidents/inc_01K5EXAMPLE0000000000000000",
-}  # fmt: skip
+INCIDENT = IncidentRef(
+    id="inc_01K5EXAMPLE0000000000000000",
+    fingerprint="3f9a1c0d5b7e2468",
+    occurrences=3,
+    first_seen=datetime(2025, 12, 30, 17, 2, 44, 120_000, UTC),
+    last_seen=datetime(2026, 1, 1, 9, 15, 1, tzinfo=UTC),
+    service="chat",
+    new=False,
+    url="/incidents/inc_01K5EXAMPLE0000000000000000",
+)
 
 
 @cache
@@ -29,12 +36,12 @@ def example_log(name: str = NAME) -> str:
 def example_answer(form: str = "json", name: str = NAME) -> Answer:
     """Return what the engine answers to it."""
     limits = Limits(1 << 30, 1 << 30)
-    return diagnose(Engines(), Job(form=form, name=name), example_log(name).encode(), limits)
+    return answer(shared(), Job(form=form, name=name), example_log(name).encode(), limits)
 
 
-def report_with_incident() -> dict[str, Any]:
+def report_with_incident() -> TriageAnswer:
     """Return a whole answer of the API."""
-    return {**example_answer().report, "incident": INCIDENT}
+    return TriageAnswer.of(example_answer().report, INCIDENT)
 
 
 def part_of_log() -> str:
@@ -42,8 +49,8 @@ def part_of_log() -> str:
     return "\n".join(example_log().splitlines()[24:40]) + "\n"
 
 
-def events() -> list[dict[str, Any]]:
+def events() -> list[dict[str, object]]:
     """Return the events of a stream."""
-    report = {**example_answer().report, "fixes": [], "corrected": None, "context": [], "incident": None}
+    report = replace(TriageAnswer.of(example_answer().report, None), fixes=(), corrected=None, context=())
     progress = {"event": "progress", "lines": 20, "bytes": 3021, "reached": "weights"}
     return [progress, {"event": "report", "report": report}]

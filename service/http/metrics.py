@@ -11,6 +11,8 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
+from ...classifier.report.model import Report
+
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 BYTES = (1 << 10, 10 << 10, 100 << 10, 1 << 20, 10 << 20, 100 << 20, 1 << 30)
@@ -39,11 +41,11 @@ class Metrics:
         info = Gauge("info", "Versions that run", list(versions), multiprocess_mode="max", **prefix)
         info.labels(**versions).set(1)
 
-    def answered(self, report: Mapping[str, Any]) -> None:
+    def answered(self, report: Report) -> None:
         """Count an answer."""
-        self.answers.labels(report["bucket"], report["decided_by"]).inc()
-        self.lines.inc(report["input"]["lines"])
-        if report["bucket"] == "unknown":
+        self.answers.labels(report.bucket, report.decided_by).inc()
+        self.lines.inc(report.input.lines)
+        if report.bucket == "unknown":
             self.unknown.inc()
 
     def page(self) -> bytes:

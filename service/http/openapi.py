@@ -7,13 +7,14 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from pydantic import BaseModel, TypeAdapter
 
-from ...classifier.report.contract import SCHEMA_VERSION
+from ...classifier.report.model import SCHEMA_VERSION
+from ..wire import Event, ProblemDetails, TriageAnswer, dumps
 from .request import Batch, Log
-from .schemas import Event, ProblemDetails, TriageAnswer
+from .respond import JSON_TYPE, forms
 
+REF = "#/components/schemas/{model}"
 NDJSON, SSE = "application/x-ndjson", "text/event-stream"
 TAGS = [
     {"name": "triage", "description": "A log in, the root cause out."},
@@ -40,6 +41,13 @@ _FORMS: dict[type[BaseModel], dict[str, Any]] = {
     },
 }  # fmt: skip
 
+
+def texts() -> dict[str, dict[str, Any]]:
+    """Return OpenAPI's words for a report in all formats but JSON."""
+    kinds = [media for media in forms() if media != JSON_TYPE]
+    return {media: {"schema": {"type": "object" if media.endswith("json") else "string"}} for media in kinds}
+
+
 RAW_BODY: dict[str, Any] = {
     "required": True,
     "content": {"text/plain": {"schema": {"type": "string"}}, "application/octet-stream": {"schema": _FILE}},
@@ -48,11 +56,7 @@ ANSWERS: dict[str, Any] = {
     "model": TriageAnswer,
     "description": "The root cause, the lines that prove it, and the fixes, best first",
     "headers": {"X-Incident-ID": {"description": "where the answer is kept", "schema": {"type": "string"}}},
-    "content": {
-        "text/markdown": {"schema": {"type": "string"}},
-        "text/plain": {"schema": {"type": "string"}},
-        "application/sarif+json": {"schema": {"type": "object"}},
-    },
+    "content": texts(),
 }
 EVENTS: dict[str, Any] = {
     "description": "Events (schema `Event`), one a line, or as server-sent events",
@@ -78,9 +82,13 @@ def document(app: FastAPI) -> dict[str, Any]:
             title=app.title, version=f"1 (report {SCHEMA_VERSION})", summary=app.summary, description=ABOUT,
             routes=app.routes, tags=TAGS, license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         )  # fmt: skip
-        _, extra = models_json_schema(
-            [(model, "validation") for model in (Log, Batch, PlanRequest, Said, ProblemDetails, Event)],
-            ref_template="#/components/schemas/{model}",
+        read, said = (Log, Batch, PlanRequest, Said), (ProblemDetails, Event)
+        _, extra = TypeAdapter.json_schemas(
+            [
+                *((kind.__name__, "validation", TypeAdapter[Any](kind)) for kind in read),
+                *((kind.__name__, "serialization", TypeAdapter[Any](kind)) for kind in said),
+            ],
+            ref_template=REF,
         )
         schemas = made.setdefault("components", {}).setdefault("schemas", {})
         for name, schema in extra["$defs"].items():
@@ -109,13 +117,15 @@ def _add_examples(paths: dict[str, Any]) -> None:
     one["requestBody"]["content"]["application/json"]["example"] = value
     several["requestBody"]["content"]["application/json"]["example"] = {"logs": [value]}
     answers = one["responses"]["200"]["content"]
-    answers["application/json"]["example"] = report_with_incident()
-    answers["text/markdown"]["example"] = example_answer("markdown").text
-    answers["text/plain"]["example"] = example_answer("text").text
-    answers["application/sarif+json"]["example"] = json.loads(example_answer("sarif").text)
-    results = [{"name": NAME, "report": report_with_incident(), "problem": None}]
-    several["responses"]["200"]["content"]["application/json"]["example"] = {"results": results}
-    lines = [(event["event"], json.dumps(event, ensure_ascii=False)) for event in events()]
+    whole = json.loads(dumps(report_with_incident()))
+    answers[JSON_TYPE]["example"] = whole
+    for media, form in forms().items():
+        if media != JSON_TYPE:
+            text = example_answer(form).text
+            answers[media]["example"] = json.loads(text) if media.endswith("json") else text
+    results = [{"name": NAME, "report": whole, "problem": None}]
+    several["responses"]["200"]["content"][JSON_TYPE]["example"] = {"results": results}
+    lines = [(event["event"], json.dumps(json.loads(dumps(event)), ensure_ascii=False)) for event in events()]
     told = stream["responses"]["200"]["content"]
     told[NDJSON]["example"] = "".join(f"{line}\n" for _, line in lines)
     told[SSE]["example"] = "".join(f"event: {kind}\ndata: {line}\n\n" for kind, line in lines)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,8 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+
+from ..wire import ProblemDetails, ValueProblem, dumps
 
 MEDIA_TYPE = "application/problem+json"
 TYPES = {
@@ -54,30 +55,44 @@ class Problem(Exception):  # noqa: N818 - the term of RFC 9457
         name: A key of ``TYPES``.
         detail: What happened and what to do; never text of a log.
         headers: For the response.
-        more: Further fields.
+        errors: Each value that is not possible.
+        near: Names that may have been meant.
     """
 
     def __init__(
-        self, name: str, detail: str, headers: Mapping[str, str] | None = None, more: Mapping[str, Any] | None = None
+        self,
+        name: str,
+        detail: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        errors: Sequence[ValueProblem] | None = None,
+        near: Sequence[str] | None = None,
     ) -> None:
         super().__init__(name)
         self.name = name
         self.detail = detail
         self.headers = dict(headers or {})
-        self.more = dict(more or {})
+        self.errors = None if errors is None else tuple(errors)
+        self.near = None if near is None else tuple(near)
 
     @property
     def status(self) -> int:
         """The status code."""
         return TYPES[self.name][0]
 
-    def body(self, path: str, request_id: str) -> dict[str, Any]:
+    def body(self, path: str, request_id: str) -> ProblemDetails:
         """Return the object that is sent."""
         status, title = TYPES[self.name]
-        return {
-            "type": URN + self.name, "title": title, "status": status, "detail": self.detail, "instance": path,
-            "request_id": request_id, **self.more,
-        }  # fmt: skip
+        return ProblemDetails(
+            type=URN + self.name,
+            title=title,
+            status=status,
+            detail=self.detail,
+            instance=path,
+            request_id=request_id,
+            errors=self.errors,
+            near=self.near,
+        )
 
 
 def busy(seconds: int = 1) -> Problem:
@@ -97,8 +112,13 @@ def refuse_strange(place: str, field: str, given: str, known: Iterable[str]) -> 
     near = difflib.get_close_matches(given, names, 3, 0.5)
     hint = f"near: {', '.join(near)}" if near else "GET /v1/buckets and /v1/rules list what there is"
     message = f"There is no such {field}; {hint}."
-    errors = [{"place": [place, field], "message": message}]
-    raise Problem("invalid", f"{place}.{field}: {message}", more={"errors": errors, "near": near})
+    raise impossible([ValueProblem(place=(place, field), message=message)], near)
+
+
+def impossible(errors: Sequence[ValueProblem], near: Sequence[str] | None = None) -> Problem:
+    """Return the problem of values that are not possible; its words are those of the first."""
+    first = errors[0]
+    return Problem("invalid", f"{'.'.join(first.place)}: {first.message}", errors=errors, near=near)
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -116,8 +136,7 @@ def _described(status: int) -> dict[str, Any]:
 
 def respond(problem: Problem, path: str, request_id: str) -> Response:
     """Return the response for a problem."""
-    body = json.dumps(problem.body(path, request_id), ensure_ascii=False)
-    return Response(body, problem.status, problem.headers, MEDIA_TYPE)
+    return Response(dumps(problem.body(path, request_id)), problem.status, problem.headers, MEDIA_TYPE)
 
 
 def install(app: FastAPI) -> None:
@@ -140,11 +159,10 @@ async def _problem(request: Request, error: Exception) -> Response:
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101
     # Neither the value nor its context: they may be a log.
-    errors = [{"place": [str(part) for part in item["loc"]], "message": item["msg"]} for item in error.errors()[:20]]
-    first = f"{'.'.join(errors[0]['place'])}: {errors[0]['message']}" if errors else "A value is not possible."
+    errors = [ValueProblem(place=tuple(map(str, item["loc"])), message=item["msg"]) for item in error.errors()[:20]]
     if any(item["type"] == "json_invalid" for item in error.errors()):
         return _answer(request, Problem("bad-request", "The body is no JSON."))
-    return _answer(request, Problem("invalid", first, more={"errors": errors}))
+    return _answer(request, impossible(errors) if errors else Problem("invalid", "A value is not possible."))
 
 
 async def _http(request: Request, error: Exception) -> Response:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import PureWindowsPath
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from ...classifier.report.contract import shown
+from ...classifier.errors import InputError
+from ...classifier.question import Decides, Question
+from ...classifier.report.shown import shown
 from .work.jobs import Job
 
 LABEL, NAME, COMMAND = 100, 200, 1 << 16
@@ -33,42 +35,56 @@ Name = Annotated[str, Field(max_length=NAME, description="name of the log, to be
 Command = Annotated[
     str, Field(max_length=COMMAND, description="the start command, where the log does not tell it, or a manifest")
 ]
+
+
+def _release(text: str | None) -> str | None:
+    try:
+        Question(vllm_version=text or "")
+    except InputError as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
 Release = Annotated[
-    str | None, Field(pattern=RELEASE, description="vLLM release to advise for", examples=["0.19.1"])
+    str | None, Field(pattern=RELEASE, description="vLLM release to advise for", examples=["0.19.1"]),
+    AfterValidator(_release),
 ]  # fmt: skip
-Decides = Annotated[
-    Literal["auto", "rules", "model"] | None,
+Engine = Annotated[
+    Decides | None,
     Field(description="what decides: rules, then the text model (auto, default); rules alone; the model alone"),
 ]  # fmt: skip
 Ids = Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=50)]
 
 
-class Query(BaseModel):
+class _Common(BaseModel):
+    """What may be asked in either place."""
+
+    service: Label = ""
+    name: Name = ""
+    command: Command = ""
+    vllm_version: Release = None
+    engine: Engine = None
+
+
+class Query(_Common):
     """What may stand in the query."""
 
     model_config = ConfigDict(extra="ignore")
 
-    service: Label = ""
-    name: Name = ""
-    command: Command = ""
-    vllm_version: Release = None
-    engine: Decides = None
-    only: Annotated[Ids, Field(description="answer only with this bucket or bucket/cause (repeatable)")] = []
-    ignore: Annotated[Ids, Field(description="never answer with this bucket, bucket/cause or rule (repeatable)")] = []
+    only: Annotated[
+        Ids, Field(description="only this bucket or bucket/cause counts as a failure; others are told (repeatable)")
+    ] = []
+    ignore: Annotated[
+        Ids, Field(description="this bucket, bucket/cause or rule is no failure; it is told as ignored (repeatable)")
+    ] = []
     min_confidence: Annotated[float, Field(ge=0, le=1, description="answer `unknown` below this")] = 0.0
     store: Annotated[bool, Field(description="keep the answer in the history")] = True
 
 
-class LogFields(BaseModel):
+class LogFields(_Common):
     """What may come along with a log; it goes before the query."""
 
     model_config = ConfigDict(extra="forbid")
-
-    service: Label = ""
-    name: Name = ""
-    command: Command = ""
-    vllm_version: Release = None
-    engine: Decides = None
 
 
 class Log(LogFields):
@@ -86,37 +102,49 @@ class Batch(BaseModel):
 
 
 class Asked:
-    """Everything asked about one log. Fields may be added while it arrives."""
+    """Everything asked about one log: by the query, and by what comes along with the log while it arrives."""
 
     def __init__(self, query: Query, form: str = "json") -> None:
+        self.store = query.store
         self._query = query
         self._form = form
-        self.store = query.store
-        self.service, self.name = query.service, query.name
-        self._command, self._version = query.command, query.vllm_version or ""
-        self._engine: str = query.engine or "auto"
+        self._told: _Common = query
 
     def add(self, fields: LogFields) -> None:
         """Take what came along with the log."""
-        self.service, self.name = fields.service or self.service, fields.name or self.name
-        self._command, self._version = fields.command or self._command, fields.vllm_version or self._version
-        self._engine = fields.engine or self._engine
+        given = {name: value for name in _Common.model_fields if (value := getattr(fields, name))}
+        self._told = self._told.model_copy(update=given)
+
+    @property
+    def service(self) -> str:
+        """Label of the service that the log is of."""
+        return self._told.service
+
+    @property
+    def name(self) -> str:
+        """Name of the log."""
+        return self._told.name
 
     def job(self) -> Job:
         """Return what is to be done, as far as it is known."""
-        query = self._query
-        only, ignore = tuple(query.only), tuple(query.ignore)
-        version = self._version.removeprefix("v")
-        return Job(only, ignore, version, self._engine, self._command, query.min_confidence, self._form, self.name)
+        told, query = self._told, self._query
+        question = Question(
+            command=told.command,
+            vllm_version=told.vllm_version or "",
+            min_confidence=query.min_confidence,
+            only=query.only,
+            ignore=query.ignore,
+            engine=told.engine or "auto",
+        )
+        return Job(question, self._form, told.name)
 
-    def fresh(self, fields: LogFields | None = None) -> Asked:
+    def fresh(self, fields: LogFields) -> Asked:
         """Return the same for another log of the request."""
         other = Asked(self._query, self._form)
-        if fields is not None:
-            other.add(fields)
+        other.add(fields)
         return other
 
 
-def fields_of(values: dict[str, Any]) -> dict[str, Any]:
+def fields_of(values: dict[str, str]) -> dict[str, str]:
     """Return those values of a form that say something."""
     return {name: value for name, value in values.items() if value != ""}

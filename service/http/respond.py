@@ -3,48 +3,51 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
 
 from fastapi import Request, Response
 
+from ...classifier.report.model import Report
+from ..render.interface import load, names
+from ..wire import Incident, IncidentRef, TriageAnswer, dumps
 from .problems import Problem
 from .request import Asked
-from .state import State, state_of
-from .work.jobs import Answer
+from .state import State
 
 if TYPE_CHECKING:
-    from ..history import History, Incident
+    from ..history import History
 
-FORMS = {
-    "application/json": "json",
-    "text/markdown": "markdown",
-    "text/plain": "text",
-    "application/sarif+json": "sarif",
-}
-"""Media types of an answer, and the format that makes each."""
+JSON_TYPE = "application/json"
 _log = logging.getLogger("vllm_triage.http")
 Found = TypeVar("Found")
 
 
-async def finish(state: State, answer: Answer, asked: Asked) -> dict[str, Any]:
+@cache
+def forms() -> dict[str, str]:
+    """Return the media types of an answer, the one first that is sent to who does not care, and the format of each."""
+    found = {media: name for name in names() if (media := load(name).MEDIA_TYPE)}
+    return {JSON_TYPE: found.pop(JSON_TYPE), **found}
+
+
+async def finish(state: State, report: Report, asked: Asked) -> TriageAnswer:
     """Count an answer, keep it, tell the chats; return it with its incident."""
-    state.metrics.answered(answer.report)
-    incident = await keep(state, answer.report, asked.service, asked.name) if asked.store else None
+    state.metrics.answered(report)
+    incident = await keep(state, report, asked.service, asked.name) if asked.store else None
     if state.chat is not None and asked.store:
-        state.chat.notify(answer.report, incident, service=asked.service, name=asked.name)
-    return {**answer.report, "incident": incident_of(incident, state)}
+        state.chat.notify(report, incident, service=asked.service, name=asked.name)
+    return TriageAnswer.of(report, incident_of(incident, state))
 
 
-async def keep(state: State, report: Mapping[str, Any], service: str, name: str) -> Incident | None:
-    """Keep a report; None without history, and where there is no failure to keep.
+async def keep(state: State, report: Report, service: str, name: str) -> Incident | None:
+    """Keep a report; None without history, and where there is no failure, or none that counts.
 
     Raises:
         Problem: The history cannot be reached: an answer that looks kept and is not would be worse.
     """
-    if state.history is None or report["bucket"] == "no_failure":
+    if state.history is None or not report.failed:
         return None
     history = state.history
     try:
@@ -83,37 +86,23 @@ def history_of(state: State) -> History:
     return state.history
 
 
-def incident_of(incident: Incident | None, state: State) -> dict[str, Any] | None:
+def incident_of(incident: Incident | None, state: State) -> IncidentRef | None:
     """Return what an answer tells of the incident that it belongs to."""
     if incident is None:
         return None
-    summary = incident.summary()
-    names = ("id", "fingerprint", "occurrences", "first_seen", "last_seen", "service")
     path = f"{state.settings.root_path}/incidents/{incident.id}"
-    return {**{name: summary[name] for name in names}, "new": incident.new, "url": state.link(incident.id) or path}
+    return incident.reference(state.link(incident.id) or path)
 
 
-def note(request: Request, report: Mapping[str, Any]) -> None:
+def note(request: Request, report: Report) -> None:
     """Have the request's line in our log say what came out."""
-    request.scope["state"]["answer"] = {"bucket": report["bucket"], "decided_by": report["decided_by"]}
+    request.scope["state"]["answer"] = {"bucket": report.bucket, "decided_by": report.decided_by}
 
 
-def respond(request: Request, media: str, answer: Answer, report: Mapping[str, Any]) -> Response:
-    """Return the response with an answer."""
+def respond(request: Request, media: str, text: str, report: TriageAnswer) -> Response:
+    """Return the response with an answer: the report as JSON, or the text of another format."""
     note(request, report)
     headers = {"Vary": "Accept"}
-    if incident := report["incident"]:
-        headers["X-Incident-ID"] = incident["id"]
-    if media == "application/json":
-        return Response(dumps(report), headers=headers, media_type=media)
-    return Response(answer.text, headers=headers, media_type=media)
-
-
-def dumps(value: Any) -> bytes:
-    """Return a value as JSON. Half a surrogate that a log brought cannot be sent, a question mark can."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-
-
-def service_state(request: Request) -> State:
-    """Return the state, for routes that take it as a dependency."""
-    return state_of(request)
+    if report.incident is not None:
+        headers["X-Incident-ID"] = report.incident.id
+    return Response(dumps(report) if media == JSON_TYPE else text, headers=headers, media_type=media)

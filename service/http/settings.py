@@ -9,10 +9,10 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, create_model, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -21,7 +21,8 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from ..chat.settings import AlertmanagerSettings, ChatSettings, NotifySettings, SlackSettings, WebhookSettings
+from ..chat.registry import fields, platforms
+from ..chat.settings import ChatSettings, NotifySettings
 from .keys import Key, read_key
 
 PREFIX = "VLLM_TRIAGE_"
@@ -37,8 +38,8 @@ Words = Annotated[tuple[str, ...], NoDecode]
 Count = Annotated[int, Field(ge=1)]
 
 
-class Settings(BaseSettings):
-    """All settings of the service. Variables go before the file; what neither names has the default given here."""
+class ServiceSettings(BaseSettings):
+    """All settings but those of the chat platforms."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_nested_delimiter="__", extra="ignore", frozen=True, hide_input_in_errors=True
@@ -108,9 +109,6 @@ class Settings(BaseSettings):
     rules: Words = Field((), description="folders with rule files of one's own")
     model: str = Field("", description="folder of a text model of one's own, as vllm-triage train makes it")
 
-    slack: SlackSettings | None = None
-    webhooks: tuple[WebhookSettings, ...] = ()
-    alertmanager: AlertmanagerSettings | None = None
     notify: NotifySettings = NotifySettings()
 
     @classmethod
@@ -215,9 +213,18 @@ class Settings(BaseSettings):
     @property
     def chat(self) -> ChatSettings:
         """What is set for chat-ops."""
-        return ChatSettings(
-            slack=self.slack, webhooks=self.webhooks, alertmanager=self.alertmanager, notify=self.notify
-        )
+        given = {name: value for name in platforms() if (value := getattr(self, name))}
+        return ChatSettings(platforms=given, notify=self.notify)
+
+
+if TYPE_CHECKING:
+
+    class Settings(ServiceSettings):
+        """All settings of the service. Variables go before the file; what neither names has the default given here."""
+
+else:
+    # Each platform brings its own.
+    Settings = create_model("Settings", __base__=ServiceSettings, __module__=__name__, **fields())
 
 
 class _File(TomlConfigSettingsSource):

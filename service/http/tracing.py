@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from starlette.types import Scope
 
-from ..cli.main import version
+from ...classifier.version import version
 
 SERVICE = "vllm-triage"
 

@@ -1,1 +1,1 @@
-"""Output formats: one module each, behind one function ``render(diagnoses, options) -> str``."""
+"""Reports as text: output formats, one module each, behind one function."""

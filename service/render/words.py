@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from ...classifier.report.types import Diagnosis
+from ...classifier.report.model import Report
 from ...corpus.stages import STAGES
 
 STAGE_NAMES = {
@@ -15,7 +14,7 @@ STAGE_NAMES = {
 }  # fmt: skip
 
 
-def headline(facts: Mapping[str, Any]) -> str:
+def headline(facts: Mapping[str, object]) -> str:
     """Return one line: vLLM, model, hardware, the settings that matter."""
     parts = []
     if version := facts.get("vllm_version"):
@@ -43,27 +42,27 @@ def headline(facts: Mapping[str, Any]) -> str:
     return " · ".join(parts)
 
 
-def timeline(answer: Diagnosis) -> list[tuple[str, str]]:
+def timeline(report: Report) -> list[tuple[str, str]]:
     """Return the stages as (name, state): ``done``, ``last`` (where a failed start stopped) or ``open``."""
-    if not answer.stages:
+    if not report.startup.stages:
         return []
-    seen = {span.stage for span in answer.stages}
-    reached = STAGES.index(answer.reached) if answer.reached in STAGES else 0
-    up = answer.reached in ("api_ready", "serving", "shutdown")
+    seen = {span.stage for span in report.startup.stages}
+    reached = STAGES.index(report.startup.reached) if report.startup.reached in STAGES else 0
+    up = report.startup.reached in ("api_ready", "serving", "shutdown")
     shown = [stage for stage in STAGES if stage in seen or (stage in ("weights", "kv_cache", "api_ready") and not up)]
     states = []
     for stage in shown:
         index = STAGES.index(stage)
-        if index == reached and answer.failed and not up:
+        if index == reached and report.failed and not up:
             states.append((STAGE_NAMES[stage], "last"))
         else:
             states.append((STAGE_NAMES[stage], "done" if index <= reached else "open"))
     return states
 
 
-def seconds_between(answer: Diagnosis) -> dict[str, float]:
+def seconds_between(report: Report) -> dict[str, float]:
     """Return the seconds spent in each stage that has them, by shown name."""
-    return {STAGE_NAMES[span.stage]: span.seconds for span in answer.stages if span.seconds is not None}
+    return {STAGE_NAMES[span.stage]: span.seconds for span in report.startup.stages if span.seconds is not None}
 
 
 def percent(confidence: float) -> str:
@@ -71,8 +70,18 @@ def percent(confidence: float) -> str:
     return f"{round(confidence * 100)} %"
 
 
-def verdict_mark(answer: Diagnosis) -> str:
+def verdict_mark(report: Report) -> str:
     """Return the sign before the verdict."""
-    if answer.bucket == "unknown":
+    if report.filtered is not None:
+        return "–"
+    if report.bucket == "unknown":
         return "?"
-    return "✖" if answer.failed else "✔"
+    return "✖" if report.failed else "✔"
+
+
+def left_out(report: Report) -> str:
+    """Return why a failure that was found does not count; empty where it counts, or there is none."""
+    if report.filtered is None:
+        return ""
+    by, ids = report.filtered.by, ", ".join(report.filtered.ids)
+    return f"Ignored: {ids}" if by == "ignore" else f"Left out: only {ids} was asked for"

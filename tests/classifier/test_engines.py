@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from vllm_triage.classifier.advice.cause_of_guess import MOST_FIXES, generic_cause, likely_cause
-from vllm_triage.classifier.api import Triage
+from vllm_triage.classifier.api import Triage, shared
 from vllm_triage.classifier.errors import InputError
-from vllm_triage.classifier.report.contract import as_dict
+from vllm_triage.classifier.question import Decides, Question
+from vllm_triage.classifier.report.model import Report
 from vllm_triage.classifier.text_model import ask as text_model
 from vllm_triage.classifier.text_model.guess import mixed, spoken
 from vllm_triage.classifier.verdict.answer import GENERIC
@@ -49,7 +50,7 @@ def test_rules_decide_first() -> None:
     """The model is not read where a rule speaks."""
     code = (
         "import sys; from vllm_triage.classifier.api import Triage; "
-        f"print(Triage().diagnose({RULED!r}).decided_by); "
+        f"print(Triage().report({RULED!r}).decided_by); "
         "names = ('numpy', 'sklearn', 'scipy', 'pydantic', 'vllm_triage.classifier.text_model.guess', 'vllm_triage.classifier.advice.cause_of_guess'); "
         "print([name for name in names if name in sys.modules])"
     )
@@ -59,10 +60,10 @@ def test_rules_decide_first() -> None:
 
 def test_rules_alone_never_ask_the_model() -> None:
     """What no rule knows is unknown then."""
-    assert Triage(engine="rules").diagnose(FOREIGN).bucket == "unknown"
+    assert Triage(engine="rules").report(FOREIGN).bucket == "unknown"
     code = (
         "import sys; from vllm_triage.classifier.api import Triage; "
-        f"Triage(engine='rules').diagnose({FOREIGN!r}); print('vllm_triage.classifier.text_model.ask' in sys.modules)"
+        f"Triage(engine='rules').report({FOREIGN!r}); print('vllm_triage.classifier.text_model.ask' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
@@ -70,13 +71,13 @@ def test_rules_alone_never_ask_the_model() -> None:
 
 def test_the_model_alone_answers_what_rules_know_too(model: Triage) -> None:
     """Rules are silent: the same log is decided otherwise, and evidence are lines of the log."""
-    answer = model.diagnose(REWORDED)
+    answer = model.report(REWORDED)
     assert (answer.bucket, answer.decided_by) == ("lora", "model")
     assert answer.confidence >= text_model.THRESHOLD
     assert {item.text for item in answer.evidence} <= set(REWORDED.splitlines())
     assert answer.evidence
     assert 0 < len(answer.fixes)
-    assert answer.symptoms == []
+    assert answer.symptoms == ()
 
 
 def test_beside_rules_the_policy_says_how_sure_the_model_must_be(tmp_path: Path) -> None:
@@ -87,7 +88,7 @@ def test_beside_rules_the_policy_says_how_sure_the_model_must_be(tmp_path: Path)
     (tmp_path / "text.json").write_text(json.dumps({**about, "threshold": 1.1}))
     hidden = {rule.id for rule in load().rules if rule.bucket == "lora"}
     answers = {
-        engine: Triage(ignore=hidden, engine=engine, model=tmp_path).diagnose(UNRULED) for engine in ("auto", "model")
+        engine: Triage(without=hidden, engine=engine, model=tmp_path).report(UNRULED) for engine in ("auto", "model")
     }
     assert {engine: (answer.bucket, answer.decided_by) for engine, answer in answers.items()} == {
         "auto": ("lora", "model"),
@@ -98,65 +99,70 @@ def test_beside_rules_the_policy_says_how_sure_the_model_must_be(tmp_path: Path)
 @pytest.mark.parametrize("text", ["ValueError: the harbor has no window for that", "harbor.errors.TideError: too low"])
 def test_an_exception_alone_is_a_failure(text: str) -> None:
     """An excerpt that is the last line of a traceback and no more shows no healthy server."""
-    assert Triage(engine="rules").diagnose(f"{text}\n").bucket == "unknown"
+    assert Triage(engine="rules").report(f"{text}\n").bucket == "unknown"
 
 
 def test_an_answer_of_the_model_says_so(model: Triage) -> None:
     """In title and summary, which every format shows."""
-    report = as_dict(model.diagnose(REWORDED))
-    assert report["title"].startswith("Probably: ")
-    assert "The text model takes it for lora, with " in report["summary"]
-    assert f"{round(100 * report['confidence'])} %" in report["summary"]
-    assert report["cause"].startswith("lora/")
-    assert report["alternatives"][0]["confidence"] <= report["confidence"]
+    report = model.report(REWORDED)
+    assert report.title.startswith("Probably: ")
+    assert "The text model takes it for lora, with " in report.summary
+    assert f"{round(100 * report.confidence)} %" in report.summary
+    assert report.cause.startswith("lora/")
+    assert report.alternatives[0].confidence <= report.confidence
 
 
 def test_what_decided_is_told_on_request(model: Triage) -> None:
     """Terms in words, with their lines."""
-    (told,) = model.diagnose(REWORDED).explanation
+    (told,) = model.report(REWORDED).explanation
     assert told.startswith("text model: lora ")
     assert "(line " in told
 
 
 def test_facts_and_stages_stay(model: Triage) -> None:
     """Only what decides is silent."""
-    answer = model.diagnose("INFO 11-21 09:00:00 [api_server.py:1500] vLLM API server version 0.19.1\n" + REWORDED)
+    answer = model.report("INFO 11-21 09:00:00 [api_server.py:1500] vLLM API server version 0.19.1\n" + REWORDED)
     assert answer.facts["vllm_version"] == "0.19.1"
 
 
 def test_a_foreign_failure_is_unknown_to_the_model(model: Triage) -> None:
     """The nearest buckets stand beside it, each with its probability."""
-    answer = model.diagnose(FOREIGN)
+    answer = model.report(FOREIGN)
     assert answer.bucket in ("unknown", "no_failure")
-    assert all(name != answer.bucket for name, _ in answer.alternatives)
+    assert all(other.bucket != answer.bucket for other in answer.alternatives)
 
 
 def test_a_healthy_log_is_none_for_the_model(model: Triage) -> None:
     """Where there is nothing to judge, the stage speaks."""
-    answer = model.diagnose(HEALTHY)
+    answer = model.report(HEALTHY)
     assert answer.bucket == "no_failure"
     assert answer.decided_by in ("stage", "none", "model")
 
 
 @pytest.mark.parametrize("engine", ["auto", "model"])
-def test_what_is_to_be_ignored_is_no_answer(engine: str) -> None:
-    """The model keeps to --only and --ignore, as rules do."""
-    assert Triage(ignore=["lora"], engine=engine).diagnose(REWORDED).bucket != "lora"
-    assert Triage(only=["no_gpu"], engine=engine).diagnose(REWORDED).bucket != "lora"
-    assert Triage(only=["lora"], engine=engine).diagnose(REWORDED).bucket == "lora"
+def test_filters_hold_for_answers_of_the_model(engine: Decides) -> None:
+    """As they do for those of rules: the answer stays, and does not count."""
+    questions = (
+        Question(ignore=["lora"], engine=engine),
+        Question(only=["no_gpu"], engine=engine),
+        Question(only=["lora"], engine=engine),
+    )
+    ignored, outside, counted = (shared().report(REWORDED, question) for question in questions)
+    assert ["lora"] * 3 == [answer.bucket for answer in (ignored, outside, counted)]
+    assert [False, False, True] == [answer.failed for answer in (ignored, outside, counted)]
 
 
 def test_another_engine_is_refused() -> None:
-    with pytest.raises(ValueError, match="none of auto, rules, model"):
-        Triage(engine="oracle")
+    with pytest.raises(InputError, match="none of auto, rules, model"):
+        Triage(engine="oracle")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("engine", ["auto", "model"])
-def test_a_model_that_is_not_there_is_told_at_once(engine: str, tmp_path: Path) -> None:
+def test_a_model_that_is_not_there_is_told_at_once(engine: Decides, tmp_path: Path) -> None:
     """Not in the middle of a log; rules alone do not ask for it."""
     with pytest.raises(InputError, match="vllm-triage train"):
         Triage(engine=engine, model=tmp_path / "gone")
-    assert Triage(engine="rules", model=tmp_path / "gone").diagnose(RULED).bucket == "kv_cache_oom"
+    assert Triage(engine="rules", model=tmp_path / "gone").report(RULED).bucket == "kv_cache_oom"
 
 
 def test_a_damaged_model_is_told(tmp_path: Path) -> None:
@@ -175,8 +181,8 @@ def test_a_whole_model_stands_in_for_the_shipped_one(tmp_path: Path, model: Tria
     """A copy of it gives its answers."""
     whole = tmp_path / "whole"
     shutil.copytree(text_model.FOLDER, whole)
-    copy = Triage(engine="model", model=whole).diagnose(REWORDED)
-    shipped = model.diagnose(REWORDED)
+    copy = Triage(engine="model", model=whole).report(REWORDED)
+    shipped = model.report(REWORDED)
     assert (copy.cause, copy.confidence, copy.alternatives) == (shipped.cause, shipped.confidence, shipped.alternatives)
     assert [item.line for item in copy.evidence] == [item.line for item in shipped.evidence]
 
@@ -239,8 +245,6 @@ def test_terms_are_spoken_as_people_read_them() -> None:
 
 def test_a_model_answer_is_whole_in_json(model: Triage) -> None:
     """Also by the typed contract."""
-    from vllm_triage.classifier.report.model import Report
-
-    report = Report.of(model.diagnose(REWORDED))
+    report = model.report(REWORDED)
     assert report.decided_by == "model"
-    assert json.loads(report.model_dump_json())["bucket"] == "lora"
+    assert Report.from_json(report.to_json()) == report

@@ -71,7 +71,7 @@ def test_sure_examples_are_answered_with_their_bucket(bucket, triage):
         if rule.role != "cause" or rule.strength not in ("certain", "strong") or rule.id in PENDING:
             continue
         for text in rule.match:
-            answer = triage.diagnose(company(rule) + text).bucket
+            answer = triage.report(company(rule) + text).bucket
             if answer != bucket.id:
                 got[rule.id] = answer
 

@@ -51,7 +51,7 @@ def folder(tmp_path):
 
 def test_rules_of_a_folder_are_added(folder):
     """A rule of one's own answers; its texts are filled as those of the corpus."""
-    answer = Triage([folder]).diagnose(LOG)
+    answer = Triage([folder]).report(LOG)
 
     assert (answer.cause, answer.summary, answer.fixes[0].change) == (
         "acme_plugin/bad_cache",
@@ -62,12 +62,12 @@ def test_rules_of_a_folder_are_added(folder):
 
 def test_a_single_file_may_be_named(folder):
     """As a folder of one file."""
-    assert Triage([folder / "acme_plugin.toml"]).diagnose(LOG).bucket == "acme_plugin"
+    assert Triage([folder / "acme_plugin.toml"]).report(LOG).bucket == "acme_plugin"
 
 
 def test_the_corpus_is_there_as_well(folder):
     """Added, not put in its place."""
-    assert Triage([folder]).diagnose("ValueError: No available memory for the cache blocks.").bucket == "kv_cache_oom"
+    assert Triage([folder]).report("ValueError: No available memory for the cache blocks.").bucket == "kv_cache_oom"
 
 
 def test_a_known_bucket_can_be_given_more(folder):
@@ -97,7 +97,7 @@ def test_a_broken_file_is_reported_and_the_others_work(folder, text, words):
     (folder / "broken.toml").write_text(text.replace("acme_plugin", "acme_other"))
     engine = Triage([folder])
 
-    assert engine.diagnose(LOG).bucket == "acme_plugin"
+    assert engine.report(LOG).bucket == "acme_plugin"
     if words is None:
         assert engine.corpus.problems == []
     else:
@@ -136,7 +136,7 @@ def test_folders_of_the_environment(folder, tmp_path, monkeypatch):
     """VLLM_TRIAGE_RULES holds folders, parted like PATH."""
     monkeypatch.setenv("VLLM_TRIAGE_RULES", os.pathsep.join(["/nowhere", str(folder)]))
 
-    assert Triage().diagnose(LOG).bucket == "acme_plugin"
+    assert Triage().report(LOG).bucket == "acme_plugin"
 
 
 def _install(site, distribution: str, entry: str) -> None:
@@ -156,7 +156,7 @@ def test_rules_of_an_installed_package(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
 
     assert plugin_folders() == [str(tmp_path / "acme_rules")]
-    assert Triage().diagnose(LOG).bucket == "acme_plugin"
+    assert Triage().report(LOG).bucket == "acme_plugin"
     assert "acme_rules" not in sys.modules
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vllm_triage.classifier.incidents.types import StageSpan
+from vllm_triage.classifier.report.build import build
 from vllm_triage.classifier.report.types import Advice, Diagnosis, Evidence
 from vllm_triage.service.render.interface import Result
 
@@ -14,7 +15,7 @@ LINE = (
 WRAPPER = "(APIServer pid=4127) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"
 
 
-def failure() -> Result:
+def found_failure() -> Diagnosis:
     """A start that failed, with all that an answer can hold."""
     fixes = [
         Advice(
@@ -32,7 +33,7 @@ def failure() -> Result:
         StageSpan("launch", 1, "11-02 09:14:03", 2.0), StageSpan("config", 8, "11-02 09:14:05", 9.0),
         StageSpan("weights", 16, "11-02 09:14:14", 22.0), StageSpan("profile", 27, "11-02 09:15:01"),
     ]  # fmt: skip
-    answer = Diagnosis(
+    return Diagnosis(
         bucket="kv_cache_oom", cause="kv_cache_oom/context_exceeds_cache", confidence=0.97, decided_by="rule",
         title="The KV cache cannot hold one request of the full context",
         summary="One sequence of 131072 tokens needs 16.0 GiB of KV cache. 5.12 GiB are left for it.",
@@ -46,24 +47,36 @@ def failure() -> Result:
         notes=["One *note* with <signs>."], explanation=["kv_cache_oom/context_exceeds_cache 3.12: max-seq-len-v1 (certain) on line 37"],
         lines=51, bytes=9876,
     )  # fmt: skip
-    return Result("server.log", answer)
 
 
-def unknown() -> Result:
+def found_unknown() -> Diagnosis:
     """An error that no rule knows."""
-    answer = Diagnosis(
+    return Diagnosis(
         "unknown", "unknown/unrecognised_failure", 0.5, "none", "A failure that is not recognised", "The log ends with an error that no rule knows.",
         evidence=[Evidence(7, "acme_platform.errors.FlangeError: `flange` b7 is not seated", "", "telling")],
         alternatives=[("engine_bug", 0.25), ("install_mismatch", 0.1)], reached="launch", incidents=[{}], lines=8, bytes=300,
     )  # fmt: skip
-    return Result("-", answer)
 
 
-def healthy() -> Result:
+def found_healthy() -> Diagnosis:
     """A server that was stopped."""
-    answer = Diagnosis(
+    return Diagnosis(
         "no_failure", "no_failure/stopped_from_outside", 0.93, "stage", "The server was stopped from outside", "",
         evidence=[Evidence(60, "reached shutdown", "", "mark")], reached="shutdown", facts={"vllm_version": "0.33.0"},
         incidents=[{"first": 1}, {"first": 30}], lines=12345, bytes=999999,
     )  # fmt: skip
-    return Result("ok.log", answer)
+
+
+def failure() -> Result:
+    """The report of a start that failed."""
+    return Result("server.log", build(found_failure()))
+
+
+def unknown() -> Result:
+    """The report of an error that no rule knows."""
+    return Result("-", build(found_unknown()))
+
+
+def healthy() -> Result:
+    """The report of a server that was stopped."""
+    return Result("ok.log", build(found_healthy()))

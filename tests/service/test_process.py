@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import signal
@@ -14,10 +15,17 @@ import time
 import pytest
 
 from tests.service.conftest import COMMAND, FAILED, process
+from vllm_triage.service.cli.main import main
 
 HEAVY = ("pydantic", "sklearn", "numpy", "fastapi", "rich", "importlib.metadata", "hyperscan", "joblib", "asyncio")
 """Modules that cost more than an answer does."""
+TRIAGE = " ".join(COMMAND)
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="terminals and signals of POSIX")
+
+
+def shell(command: str) -> subprocess.CompletedProcess[str]:
+    """Run a command line in bash."""
+    return subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120, check=False)
 
 
 def test_the_json_path_imports_nothing_heavy(failed):
@@ -34,17 +42,10 @@ def test_the_json_path_imports_nothing_heavy(failed):
 
 @POSIX
 def test_a_reader_that_has_seen_enough_is_no_error(failed):
-    """`vllm-triage … | head -1` is quiet."""
-    command = " ".join(COMMAND)
-    ran = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {command} {failed} {failed} -v | head -1"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    """`vllm-triage … | head -1` is quiet, and the exit code is that of the answer."""
+    ran = shell(f"{{ {TRIAGE} {failed} {failed} -v; echo $? >&2; }} | head -1")
 
-    assert (ran.stderr, ran.stdout.count("\n")) == ("", 1)
+    assert (ran.stderr, ran.stdout.count("\n")) == ("1\n", 1)
 
 
 @POSIX
@@ -55,7 +56,83 @@ def test_an_output_that_is_closed_is_no_error(failed):
     ran = subprocess.run([*COMMAND, str(failed)], stdout=writer, stderr=subprocess.PIPE, timeout=120, check=False)
     os.close(writer)
 
-    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert (ran.returncode, ran.stderr) == (1, b"")
+
+
+@POSIX
+def test_a_list_that_nobody_reads_to_its_end_is_no_error():
+    """`vllm-triage rules | head -1`."""
+    ran = shell(f"{{ {TRIAGE} rules; echo $? >&2; }} | head -1")
+
+    assert (ran.stderr, ran.stdout.count("\n")) == ("0\n", 1)
+
+
+@POSIX
+@pytest.mark.parametrize(
+    ("command", "complaint"),
+    [
+        ("{log} >/dev/full", "the answer cannot be written: No space left on device"),
+        ("{log} -f json >/dev/full", "the answer cannot be written: No space left on device"),
+        ("rules >/dev/full", "the answer cannot be written: No space left on device"),
+        ("{log} >&-", "standard output is closed: there is nowhere to write the answer"),
+        ("rules >&-", "standard output is closed: there is nowhere to write the answer"),
+    ],
+)
+def test_an_answer_that_cannot_be_written_ends_with_two(command, complaint, failed):
+    """One line, and never 1: that says that a failure was found."""
+    ran = shell(f"{TRIAGE} {command.format(log=failed)}")
+
+    assert (2, f"vllm-triage: {complaint}\n") == (ran.returncode, ran.stderr)
+
+
+@POSIX
+def test_without_standard_error_nothing_of_it_gets_into_the_output(failed):
+    """A complaint that cannot be made does not stand among the answers."""
+    ran = shell(f"{TRIAGE} /no/such/file {failed} -f jsonl 2>&-")
+
+    assert (2, ["kv_cache_oom", None]) == (
+        ran.returncode, [json.loads(line).get("bucket") for line in ran.stdout.splitlines()],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "traced"), [([], False), (["--debug"], True)])
+def test_an_error_of_our_own_ends_with_two_and_one_line(words, traced, failed):
+    """With ``--debug`` its traceback as well."""
+    ask = (
+        "import sys, vllm_triage.classifier.api as api\n"
+        "def broken(*_): raise RuntimeError('a bug at hf_' + 'a' * 30)\n"
+        "api.build = broken\n"
+        "from vllm_triage.service.cli.main import main\n"
+        f"sys.exit(main([{str(failed)!r}, *{words!r}]))\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, timeout=120, check=False)
+    last = ran.stderr.splitlines()[-1]
+
+    assert (2, "") == (ran.returncode, ran.stdout)
+    assert (
+        "vllm-triage: internal error, please report it: RuntimeError: a bug at <hf-token> (--debug shows where)" == last
+    )
+    assert traced is ("Traceback" in ran.stderr)
+
+
+@POSIX
+@pytest.mark.parametrize("module", ["vllm_triage.service.cli.main", "vllm_triage.classifier.api", "json"])
+def test_ctrl_c_while_modules_are_imported_ends_quietly(module, failed):
+    """As early as the command can help it."""
+    ask = (
+        "import builtins, sys, _thread\n"
+        "real = builtins.__import__\n"
+        "def slow(name, globals=None, locals=None, fromlist=(), level=0):\n"
+        f"    if {module.rpartition('.')[2]!r} in (name.rpartition('.')[2], *(fromlist or ())): raise KeyboardInterrupt\n"
+        "    return real(name, globals, locals, fromlist, level)\n"
+        "from vllm_triage.service.__main__ import main\n"
+        "builtins.__import__ = slow\n"
+        f"sys.argv = ['vllm-triage', {str(failed)!r}]\n"
+        "sys.exit(main())\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, timeout=120, check=False)
+
+    assert (130, "", "") == (ran.returncode, ran.stdout, ran.stderr)
 
 
 @POSIX
@@ -176,3 +253,21 @@ def test_ctrl_c_on_an_endless_log_ends_with_the_answer(flowing, presses):
 
     assert (code, answer["bucket"]) == (1, "kv_cache_oom")
     assert "Ctrl-C" in answer["notes"][-1]
+
+
+@POSIX
+@pytest.mark.parametrize(("before", "code"), [(b"", 130), (FAILED.encode(), 1)])
+def test_ctrl_c_before_anything_came_ends_with_130(before, code, monkeypatch, capsys):
+    """There is nothing to answer then; what was read before is answered."""
+
+    class Pressed(io.BytesIO):
+        """A pipe at which Ctrl-C is pressed while more is waited for."""
+
+        def read1(self, size: int | None = -1) -> bytes:
+            if not (data := super().read1(-1 if size is None else size)):
+                signal.raise_signal(signal.SIGINT)
+            return data
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Pressed(before)))
+
+    assert (code, "") == (main(["-"]), capsys.readouterr().err)

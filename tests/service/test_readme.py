@@ -25,7 +25,7 @@ def test_the_sample_output_is_what_comes_out():
     text = README.read_text(encoding="utf-8")
     found = OUTPUT.search(text)
     assert found is not None
-    answer = shared().diagnose(LogFile(str(ROOT / found["log"])))
+    answer = shared().report(LogFile(str(ROOT / found["log"])))
     shown = render("text", [Result(found["log"], answer)], Options(color="never", width=100))
     if os.environ.get("TRIAGE_BLESS"):
         text = text[: found.start("shown")] + shown + text[found.end("shown") :]

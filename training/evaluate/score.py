@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...classifier.errors import InputError
-from ...classifier.report.contract import shown
 from ...classifier.verdict.answer import GENERIC
 from ..examples.labelled import Case, bucket_id
 from .statistics import calibration_error
@@ -192,11 +191,11 @@ def by_engine(triage: Any) -> Way:
 
     def way(case: Case) -> Answer:
         try:
-            found = triage.diagnose(case.source)
+            found = triage.report(case.source)
         except InputError as error:
             raise InputError(f"{case.where}: {error}") from None
-        first = found.alternatives[0][0] if found.bucket in NO_BUCKET and found.alternatives else ""
-        lines = tuple(shown(item.text) for item in found.evidence)
+        first = found.alternatives[0].bucket if found.bucket in NO_BUCKET and found.alternatives else ""
+        lines = tuple(item.text for item in found.evidence)
         numbers = frozenset(item.line for item in found.evidence)
         return Answer(found.bucket, found.confidence, first, found.decided_by, lines, numbers, found.cause)
 

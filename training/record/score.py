@@ -111,7 +111,7 @@ def ask(triage: Triage, example: Example, name: str, form: Form, examples: Seque
     lines = form(example.lines, _other(example, examples))
     if example.failing and not any(line.number in example.evidence_lines for line in lines):
         return None
-    answer = triage.diagnose(joined(lines))
+    answer = triage.report(joined(lines))
     shown = [lines[item.line - 1].number for item in answer.evidence]
     return Marked(
         example=example,

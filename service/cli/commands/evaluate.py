@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import _share as share
-from ..arguments import add_engine, add_rules
+from ....classifier.question import ENGINES
+from ..arguments import add_engine, add_rules, share
+from ..messages import complain, warn
 
 if TYPE_CHECKING:
+    from ....classifier.api import Triage
+    from ....classifier.question import Decides
     from ....training.evaluate.score import Score
     from ....training.examples.labelled import Case
 
-ENGINES = ("auto", "rules", "model")
-EXIT_GOOD, EXIT_BELOW, EXIT_USAGE = 0, 1, 2
+EXIT_GOOD, EXIT_BELOW = 0, 1
 CASES = """\
 CASES is one of
   a file of JSON lines, each with text (or file), bucket, and where it applies also, evidence, id, url
@@ -38,12 +39,12 @@ def run(words: Sequence[str]) -> int:
     try:
         return _evaluate(options)
     except TriageError as error:
-        return _complain(str(error))
+        return complain(str(error))
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package not in ("sklearn", "matplotlib", "numpy", "scipy"):
             raise
-        return _complain(f"this needs {package}: pip install 'vllm-triage[model]'")
+        return complain(f"this needs {package}: pip install 'vllm-triage[model]'")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -105,25 +106,21 @@ def _evaluate(options: argparse.Namespace) -> int:
     total = len(score.pairs)
     if options.at_least and score.right < options.at_least * total:
         told = f"{score.right} of {total} logs are answered as they should be: {score.right / total:.3f}"
-        print(f"vllm-triage: {told}, below {options.at_least:g}", file=sys.stderr)
+        warn(f"{told}, below {options.at_least:g}")
         return EXIT_BELOW
     return EXIT_GOOD
 
 
-def _engine(options: argparse.Namespace, engine: str, model: str) -> Any:
+def _engine(options: argparse.Namespace, engine: Decides, model: str) -> Triage:
     from ....classifier.api import Triage
-    from ....classifier.errors import InputError
 
-    for path in options.rules:
-        if not Path(path).exists():
-            raise InputError(f"--rules {path}: no such file or folder")
     made = Triage(options.rules, engine=engine, model=model)
     for problem in made.corpus.problems:
-        print(f"vllm-triage: rule file left out: {problem}", file=sys.stderr)
+        warn(f"rule file left out: {problem}")
     return made
 
 
-def _other(options: argparse.Namespace) -> tuple[str, str]:
+def _other(options: argparse.Namespace) -> tuple[Decides, str]:
     """Return engine and model to compare with."""
     if options.against in ENGINES:
         return options.against, options.model
@@ -176,8 +173,3 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from None
-
-
-def _complain(message: str) -> int:
-    print(f"vllm-triage: {message}", file=sys.stderr)
-    return EXIT_USAGE

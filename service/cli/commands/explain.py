@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
 from ....corpus.page import page_of
 from ....corpus.types import Bucket, Cause, Fix, Rule
+from ...knowledge import rule_summary
 from ..arguments import add_rules
-
-KEYS = ("id", "role", "cause", "pattern", "versions")
-"""What the JSON page tells of a rule."""
+from ..messages import complain
 
 
 def run(words: Sequence[str]) -> int:
@@ -36,7 +34,7 @@ def run(words: Sequence[str]) -> int:
     if bucket not in corpus.buckets():
         near = difflib.get_close_matches(options.id, [*corpus.buckets(), *(rule.id for rule in corpus.rules)], 3, 0.5)
         hint = f"near: {', '.join(near)}" if near else "vllm-triage rules lists them"
-        return _complain(f"no bucket {bucket!r}; {hint}")
+        return complain(f"no bucket {bucket!r}; {hint}")
     page = corpus.bucket(bucket)
     rules = [rule for rule in corpus.rules if rule.bucket == bucket]
     causes = list(page.causes)
@@ -45,11 +43,10 @@ def run(words: Sequence[str]) -> int:
         named = {part, *(rule.cause for rule in rules)}
         causes = [cause for cause in causes if cause.id in named]
         if not causes and not rules:
-            return _complain(
-                f"{bucket} has no cause or rule {part!r}; causes: {', '.join(cause.id for cause in page.causes)}"
-            )
+            names = ", ".join(cause.id for cause in page.causes)
+            return complain(f"{bucket} has no cause or rule {part!r}; causes: {names}")
     if options.format == "json":
-        told = [{key: getattr(rule, key) for key in KEYS} for rule in rules]
+        told = [rule_summary(rule) for rule in rules]
         print(json.dumps({**page_of(replace(page, causes=tuple(causes))), "rules": told}, ensure_ascii=False, indent=2))
         return 0
     _print(page, causes, rules)
@@ -99,8 +96,3 @@ def _wrap(text: str, indent: str) -> None:
     width = min(110, shutil.get_terminal_size((100, 24)).columns)
     wrapper = textwrap.TextWrapper(width, indent, indent, break_long_words=False, break_on_hyphens=False)
     print(wrapper.fill(text))
-
-
-def _complain(message: str) -> int:
-    print(f"vllm-triage: {message}", file=sys.stderr)
-    return 2

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
+
+from ..messages import complain
 
 if TYPE_CHECKING:
     from ...history import History
@@ -25,7 +26,7 @@ def run(words: Sequence[str]) -> int:
         from ...history import History, HistoryError
         from ...http.settings import Settings
     except ModuleNotFoundError as error:
-        return _complain(f"the history needs {error.name}: pip install 'vllm-triage[service]'")
+        return complain(f"the history needs {error.name}: pip install 'vllm-triage[service]'")
     try:
         url, days = options.database, options.retention_days
         if not url or days is None:
@@ -33,14 +34,14 @@ def run(words: Sequence[str]) -> int:
             settings = Settings()
             url, days = url or settings.database_url, settings.retention_days if days is None else days
         if not url:
-            return _complain("the setting `database` is none: there is no history")
+            return complain("the setting `database` is none: there is no history")
         history = History(url, retention_days=days)
         try:
             return int(options.action(history, options))
         finally:
             history.close()
     except (HistoryError, ValueError) as error:
-        return _complain(str(error))
+        return complain(str(error))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -84,7 +85,7 @@ def _list(history: History, options: Any) -> int:
     names = ("service", "bucket", "cause", "fingerprint", "since", "q", "limit")
     page = history.incidents(Filter(**{name: getattr(options, name) for name in names}))
     if options.format == "json":
-        print(json.dumps([incident.summary() for incident in page.items], ensure_ascii=False, indent=2))
+        _print_json([item.to_dict() for item in page.items])
         return 0
     for incident in page.items:
         said = {"right": " ✔", "wrong": " ✘"}.get(incident.feedback or "", "")
@@ -100,24 +101,20 @@ def _list(history: History, options: Any) -> int:
 def _show(history: History, options: Any) -> int:
     stored = history.incident(options.id)
     if stored is None:
-        return _complain(f"no incident {options.id!r}")
-    told = stored.incident.summary()
+        return complain(f"no incident {options.id!r}")
     if options.format == "json":
-        whole = {
-            "incident": told,
-            "report": stored.report,
-            "occurrences": [seen.as_dict() for seen in stored.occurrences],
-            "feedback": [said.as_dict() for said in stored.feedback],
-        }
-        print(json.dumps(whole, ensure_ascii=False, indent=2))
+        _print_json(stored.to_dict())
         return 0
-    for name, value in told.items():
-        print(f"{name:<13} {'' if value is None else value}".rstrip())
-    print(f"\n{stored.report.get('summary', '')}".rstrip())
-    for line in stored.report.get("evidence", []):
-        print(f"  line {line['line']}: {line['text']}")
-    for fix in stored.report.get("fixes", []):
-        print(f"  {fix['rank']}. {fix['title']}: {fix['change']}")
+    from ...wire import timestamp
+
+    for name, value in stored.incident.to_dict().items():
+        told = timestamp(value) if isinstance(value, datetime) else value
+        print(f"{name:<13} {'' if told is None else told}".rstrip())
+    print(f"\n{stored.report.summary}".rstrip())
+    for line in stored.report.evidence:
+        print(f"  line {line.line}: {line.text}")
+    for fix in stored.report.fixes:
+        print(f"  {fix.rank}. {fix.title}: {fix.change}")
     for said in stored.feedback:
         print(f"\n{said.at:%Y-%m-%d %H:%M}  {said.verdict}  {said.cause or said.bucket}  {said.note}".rstrip())
     return 0
@@ -126,13 +123,7 @@ def _show(history: History, options: Any) -> int:
 def _stats(history: History, options: Any) -> int:
     found = history.stats(options.since, None, options.step, options.service)
     if options.format == "json":
-        from ...history.types import timestamp
-
-        rows = [
-            {"bucket": row.bucket, "counts": [{"at": timestamp(each.at), "count": each.count} for each in row.counts]}
-            for row in found
-        ]
-        print(json.dumps(rows, ensure_ascii=False, indent=2))
+        _print_json([row.to_dict() for row in found])
         return 0
     width = max((len(row.bucket) for row in found), default=0)
     for row in found:
@@ -160,6 +151,12 @@ def _upgrade(history: History, _options: Any) -> int:
     return 0
 
 
+def _print_json(value: object) -> None:
+    from ...wire import plain
+
+    print(json.dumps(value, ensure_ascii=False, indent=2, default=plain))
+
+
 def _since(text: str) -> datetime:
     """Return the time that an age (``36h``) or a date (``2026-01-31``) means."""
     try:
@@ -169,8 +166,3 @@ def _since(text: str) -> datetime:
     except (ValueError, OverflowError):
         raise argparse.ArgumentTypeError(f"{text!r} is neither an age such as 7d nor a date") from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _complain(message: str) -> int:
-    print(f"vllm-triage: {message}", file=sys.stderr)
-    return 2

@@ -7,11 +7,13 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+from ..messages import complain
 
 if TYPE_CHECKING:
-    from ....classifier.advice.values.placement import Setup
     from ....classifier.advice.values.planning import Plan
+    from ...plan import Wanted
 
 _EXITS = {"fits": 0, "fits_shorter": 1, "does_not_fit": 1, "unknown": 2}
 
@@ -26,16 +28,20 @@ def run(words: Sequence[str]) -> int:
     from ....classifier.advice.values.architecture import ConfigError
     from ....classifier.advice.values.kv_cache import UnknownDtypeError
     from ....classifier.advice.values.planning import make_plan
+    from ...plan import plan_data, setup_of
 
     try:
         config = _read(options.model_config)
-        plan = make_plan(config, _setup(options))
+        wanted = cast("Wanted", options)
+        setup = setup_of(wanted, options.gpu_memory, options.weights or 0, options.overhead or 0)
+        plan = make_plan(config, setup)
     except UnknownDtypeError as error:
-        return _complain(f"how {error} lays out the KV cache is not known here; auto, bfloat16, fp8 and nvfp4 are")
-    except (ConfigError, OSError) as error:
-        return _complain(str(error))
+        return complain(f"how {error} lays out the KV cache is not known here; auto, bfloat16, fp8 and nvfp4 are")
+    except ConfigError as error:
+        return complain(str(error))
     name = options.model or str(config.get("_name_or_path") or "") or "MODEL"
-    print(_as_json(plan, name) if options.format == "json" else _as_text(plan, name))
+    told = json.dumps(plan_data(plan, name), ensure_ascii=False, indent=2)
+    print(told if options.format == "json" else _as_text(plan, name))
     return _EXITS[plan.verdict]
 
 
@@ -101,6 +107,8 @@ def _read(name: str) -> dict[str, Any]:
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
         config = json.loads(text)
+    except OSError as error:
+        raise ConfigError(f"{name}: {error.strerror or error}") from None
     except ValueError as error:
         raise ConfigError(f"{name} is no JSON: {error}") from None
     if not isinstance(config, dict):
@@ -108,82 +116,10 @@ def _read(name: str) -> dict[str, Any]:
     return config
 
 
-def _setup(options: argparse.Namespace) -> Setup:
-    from ....classifier.advice.values.placement import Setup
-
-    setup = Setup(options.gpu_memory, options.gpus, options.vllm_version)
-    setup.tensor = options.tensor_parallel_size or 0
-    setup.pipeline = options.pipeline_parallel_size
-    setup.utilization = options.gpu_memory_utilization or setup.utilization
-    setup.max_num_seqs = options.max_num_seqs or setup.max_num_seqs
-    setup.max_num_batched_tokens = options.max_num_batched_tokens or 0
-    setup.max_model_len = options.max_model_len or 0
-    setup.kv_dtype = options.kv_cache_dtype
-    setup.quantization = options.quantization
-    setup.weights = options.weights or 0
-    setup.overhead = options.overhead or 0
-    setup.enforce_eager = options.enforce_eager
-    return setup
-
-
-def command(plan: Plan, name: str) -> str:
-    """Return the command to start with; "" where nothing fits."""
-    import shlex
-
-    flags = plan.flags()
-    if plan.verdict not in ("fits", "fits_shorter"):
-        return ""
-    return " ".join(["vllm serve", shlex.quote(name), *(f"{option} {value}".rstrip() for option, value in flags)])
-
-
-def unknown_options(plan: Plan) -> list[str]:
-    """Return what the plan's release does not take, in words (corpus/options.py): an option, or a value of one."""
-    from ....corpus.options import describe, exists
-
-    version, found = plan.setup.version, []
-    for option, value in plan.flags() if version else []:
-        if exists(option, version) is False:
-            found.append(f"vLLM {version} has no {option}.")
-        elif (known := describe(option, version)) and known.choices and value not in map(str, known.choices):
-            found.append(f"{option} of vLLM {version} takes {', '.join(map(str, known.choices))}; not {value}.")
-    return found
-
-
-def _as_json(plan: Plan, name: str) -> str:
-    found: dict[str, Any] = {
-        "verdict": plan.verdict,
-        "problem": plan.problem,
-        "command": command(plan, name),
-        "vllm_version": plan.setup.version,
-    }
-    if fit := plan.fit:
-        gib = 1 << 30
-        found |= {
-            "tensor_parallel_size": fit.tensor,
-            "gpu_memory_gib": round(plan.setup.gpu_memory / gib, 3),
-            "gpu_memory_utilization": plan.setup.utilization,
-            "parameters": fit.worked.inputs.get("parameters"),
-            "weights_gib": round(fit.weights / gib, 3) if fit.weights else None,
-            "overhead_gib": round(fit.overhead / gib, 3),
-            "kv_cache_available_gib": round(fit.kv_memory / gib, 3),
-            "kv_cache_bytes_per_token": fit.layout.token_bytes,
-            "kv_cache_needed_gib": round(fit.needed / gib, 3),
-            "kv_cache_tokens": fit.layout.pool_tokens(fit.kv_memory),
-            "max_model_len": fit.wanted,
-            "max_len_that_fits": fit.longest,
-            "max_concurrency": round(fit.concurrency(min(fit.wanted, fit.longest)), 2),
-        }
-    found["flags"] = [{"option": option, "value": value} for option, value in plan.flags()]
-    found["changes"] = [{"change": change, "gives": gives} for change, gives in plan.changes]
-    found["notes"] = plan.notes + unknown_options(plan)
-    return json.dumps(
-        {key: value for key, value in found.items() if value not in (None, "", [])}, ensure_ascii=False, indent=2
-    )
-
-
 def _as_text(plan: Plan, name: str) -> str:
     from ....classifier.advice.values.planning import token_formula
     from ....classifier.advice.values.worked import gib
+    from ...plan import start_command, unknown_options
 
     setup, fit, model = plan.setup, plan.fit, plan.model
     shown = name if name != "MODEL" else model.model_type or "model"
@@ -207,7 +143,7 @@ def _as_text(plan: Plan, name: str) -> str:
     lines.append(_verdict(plan))
     if plan.changes:
         lines += ["", "what helps:", *(f"  {change}: {gives}" for change, gives in plan.changes)]
-    if made := command(plan, name):
+    if made := start_command(plan, name):
         lines += ["", made]
     notes = plan.notes + unknown_options(plan)
     return "\n".join(lines + (["", *notes] if notes else []))
@@ -222,8 +158,3 @@ def _verdict(plan: Plan) -> str:
     if plan.verdict == "fits":
         return f"✔ It fits with the context of {fit.wanted} tokens: {held}."
     return f"✖ {plan.problem}\n  The longest context that fits is {fit.longest} tokens: {held}."
-
-
-def _complain(message: str) -> int:
-    print(f"vllm-triage: {message}", file=sys.stderr)
-    return 2

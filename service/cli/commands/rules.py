@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 
 from ....corpus.types import Rule
+from ...knowledge import rule_data
 from ..arguments import add_rules
-
-KEYS = (
-    "id", "bucket", "role", "cause", "strength", "pattern", "exception", "message", "frames", "innermost", "levels",
-    "scope", "versions", "source",
-)  # fmt: skip
-"""What the JSON list tells of a rule."""
+from ..messages import complain, warn
 
 
 def run(words: Sequence[str]) -> int:
@@ -32,15 +27,13 @@ def run(words: Sequence[str]) -> int:
 
     corpus = load([*options.rules, *plugin_folders()])
     for problem in corpus.problems:
-        print(f"vllm-triage: rule file left out: {problem}", file=sys.stderr)
+        warn(f"rule file left out: {problem}")
     unknown = [name for name in options.bucket if name not in {*corpus.buckets(), "facts"}]
     if unknown:
-        print(f"vllm-triage: no bucket {unknown[0]!r}; there are: {', '.join(corpus.buckets())}", file=sys.stderr)
-        return 2
+        return complain(f"no bucket {unknown[0]!r}; there are: {', '.join(corpus.buckets())}")
     chosen = [rule for rule in corpus.rules if not options.bucket or rule.bucket in options.bucket]
     if options.format == "json":
-        told = [{key: getattr(rule, key) for key in KEYS if getattr(rule, key)} for rule in chosen]
-        print(json.dumps(told, ensure_ascii=False, indent=2))
+        print(json.dumps([rule_data(rule) for rule in chosen], ensure_ascii=False, indent=2))
         return 0
     _print(chosen)
     return 0

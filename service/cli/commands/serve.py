@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from ..messages import complain
 
 if TYPE_CHECKING:
     from ...http.settings import Settings
@@ -33,14 +34,14 @@ def run(words: Sequence[str]) -> int:
 
         from ...http.settings import Settings
     except ImportError as error:
-        return _complain(f"{error.name} is not installed: pip install 'vllm-triage[service]'")
+        return complain(f"{error.name} is not installed: pip install 'vllm-triage[service]'")
     try:
         settings = Settings()
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False, include_input=False)
-        return _complain("; ".join(f"{'.'.join(map(str, item['loc'])) or 'settings'}: {item['msg']}" for item in found))
+        return complain("; ".join(f"{'.'.join(map(str, item['loc'])) or 'settings'}: {item['msg']}" for item in found))
     except ValueError as error:
-        return _complain(str(error))
+        return complain(str(error))
     return _serve(settings)
 
 
@@ -71,7 +72,7 @@ def _make_key(name: str, scopes: Sequence[str]) -> int:
     try:
         key, line = make_key(name, scopes)
     except ValueError as error:
-        return _complain(str(error))
+        return complain(str(error))
     print(f"key, shown this once:                {key}")
     print(f"line for api_keys or api_keys_file:  {line}")
     return 0
@@ -95,19 +96,14 @@ def _serve(settings: Settings) -> int:
     try:
         from ...http.server import serve
     except ImportError as error:
-        return _complain(f"{error.name} is not installed: pip install 'vllm-triage[service]'")
+        return complain(f"{error.name} is not installed: pip install 'vllm-triage[service]'")
     from ....classifier.errors import TriageError
 
     try:
         return serve(settings)
     except (TriageError, ValueError) as error:
-        return _complain(str(error))
+        return complain(str(error))
     finally:
         if folder:
             del os.environ["PROMETHEUS_MULTIPROC_DIR"]
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _complain(message: str) -> int:
-    print(f"vllm-triage: {message}", file=sys.stderr)
-    return 2

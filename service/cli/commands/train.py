@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import add_rules
+from ..messages import complain, warn
 
 if TYPE_CHECKING:
     from ....training.user_model.training_set import OwnSet
@@ -26,7 +27,7 @@ A bucket that does not exist yet is made: use the ids of vllm-triage rules where
 Secrets are masked before anything is read. The model holds checksums of words, no text of your logs; its buckets,
 titles and counts stand there as they are. Nothing is sent anywhere.
 """
-EXIT_GOOD, EXIT_USAGE = 0, 2
+EXIT_GOOD = 0
 
 
 def run(words: Sequence[str]) -> int:
@@ -40,13 +41,13 @@ def run(words: Sequence[str]) -> int:
     try:
         return _train(options)
     except TriageError as error:
-        return _complain(str(error))
+        return complain(str(error))
     except OSError as error:
-        return _complain(f"{options.out}: {error.strerror}")
+        return complain(f"{options.out}: {error.strerror}")
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("sklearn", "numpy", "scipy"):
             raise
-        return _complain("training needs scikit-learn: pip install 'vllm-triage[model]'")
+        return complain("training needs scikit-learn: pip install 'vllm-triage[model]'")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -76,14 +77,11 @@ def _train(options: argparse.Namespace) -> int:
     from ....training.user_model.validate import validate
 
     import_needed()
-    for path in options.rules:
-        if not Path(path).exists():
-            raise InputError(f"--rules {path}: no such file or folder")
     cases = read_cases(options.logs)
     # The rules alone: what the model is not asked about.
     rules = Triage(options.rules, engine="rules")
     for problem in rules.corpus.problems:
-        print(f"vllm-triage: rule file left out: {problem}", file=sys.stderr)
+        warn(f"rule file left out: {problem}")
     made = own_set(cases, rules.corpus.buckets())
     if not made.rows:
         raise InputError("; ".join(["nothing to train on", *made.warnings]))
@@ -114,7 +112,7 @@ def _decided(made: OwnSet, rules: Any) -> tuple[int, int]:
 
     right = otherwise = 0
     for row in track(made.rows, "asking the rules"):
-        found = rules.diagnose(row.case.source)
+        found = rules.report(row.case.source)
         if found.decided_by == "rule":
             right += found.bucket in (row.bucket, *row.case.also)
             otherwise += found.bucket not in (row.bucket, *row.case.also)
@@ -140,8 +138,3 @@ def _tell(made: OwnSet, checked: Validation, decided: tuple[int, int], path: Pat
     print(f"  {'none of these':<{width}}  {checked.alarms} of {checked.beside} named as one of yours")
     print(f"\n{path}: answers from {threshold:.2f} on, and leaves all else to the shipped model")
     print(f"use it: vllm-triage --model {path.parent} LOG, or set VLLM_TRIAGE_MODEL={path.parent}")
-
-
-def _complain(message: str) -> int:
-    print(f"vllm-triage: {message}", file=sys.stderr)
-    return EXIT_USAGE

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Request, Response, Security
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import StreamingResponse
 
 from ....corpus.store import Corpus
+from ...wire import Feedback, dumps
 from .. import problems
 from ..auth import Allowed, Caller
 from ..bodies import JSON, media_type, parse, unsupported, whole
 from ..keys import Scope
 from ..openapi import NDJSON
 from ..problems import Problem, refuse_strange
-from ..respond import dumps, history_of, in_store
-from ..schemas import FeedbackItem
+from ..respond import history_of, in_store
 from ..state import state_of
 
 EXAMPLE = {
@@ -45,7 +45,7 @@ def routes() -> APIRouter:
     router.add_api_route(
         "", say, methods=["POST"], status_code=201, response_model=None, summary="Say whether an answer was right",
         responses={
-            201: {"model": FeedbackItem, "description": "It was kept"},
+            201: {"model": Feedback, "description": "It was kept"},
             **problems.responses(401, 403, 404, 408, 413, 415, 422, 429, 503),
         },
         openapi_extra={"requestBody": {"required": True, "content": {JSON: content}}},
@@ -67,15 +67,15 @@ async def say(request: Request, caller: Annotated[Caller, Security(Allowed(Scope
     if media_type(request) != JSON:
         raise unsupported(JSON)
     said = parse(Said, await whole(request, state.settings))
-    engine = state.desk.engines.plain
+    engine = state.desk.engine
     if said.bucket:
         refuse_strange("body", "bucket", said.bucket, [*engine.corpus.buckets(), *engine.own_buckets])
     if said.cause:
         refuse_strange("body", "cause", said.cause, _causes(engine.corpus))
 
-    def keep() -> dict[str, Any]:
+    def keep() -> Feedback:
         words = said.bucket, said.cause, said.note
-        return history.feedback(said.incident, said.verdict, *words, source=caller.name).as_dict()
+        return history.feedback(said.incident, said.verdict, *words, source=caller.name)
 
     try:
         kept = await in_store(state, keep)

@@ -9,12 +9,14 @@ import fastapi
 from fastapi import APIRouter, Path, Request, Response, Security
 from pydantic import AfterValidator, AwareDatetime, BaseModel, Field
 
+from ....classifier.report.model import Node
+from ...wire import IncidentDetails, Incidents, Stats, dumps
 from .. import problems
 from ..auth import Allowed, Caller
+from ..bodies import JSON
 from ..keys import Scope
 from ..problems import Problem
 from ..respond import history_of, in_store
-from ..schemas import IncidentDetails, Incidents, Stats
 from ..state import state_of
 
 READING = problems.responses(401, 403, 404, 422, 429, 503)
@@ -57,19 +59,24 @@ class Span(BaseModel):
     step: Literal["hour", "day"] = "day"
 
 
+def said(kind: type[Node]) -> dict[int | str, dict[str, Any]]:
+    """Return OpenAPI's words for an answer of a kind, and for the problems beside it."""
+    return {200: {"model": kind, "description": "Successful Response"}, **READING}
+
+
 def routes() -> APIRouter:
     """Return the endpoints."""
     router = APIRouter(prefix="/v1/incidents", tags=["history"])
     add = router.add_api_route
-    add("", incidents, response_model=Incidents, responses=READING, summary="List incidents, the latest first")
+    add("", incidents, response_model=None, responses=said(Incidents), summary="List incidents, the latest first")
     # Before the one that takes any id.
-    add("/stats", stats, response_model=Stats, responses=READING, summary="Count failures over time")
-    add("/{id}", incident, response_model=IncidentDetails, responses=READING, summary="Show an incident")
+    add("/stats", stats, response_model=None, responses=said(Stats), summary="Count failures over time")
+    add("/{id}", incident, response_model=None, responses=said(IncidentDetails), summary="Show an incident")
     add("/{id}", remove, methods=["DELETE"], status_code=204, responses=READING, summary="Remove an incident")
     return router
 
 
-async def incidents(request: Request, wanted: Annotated[Wanted, fastapi.Query()], _caller: MayRead) -> dict[str, Any]:
+async def incidents(request: Request, wanted: Annotated[Wanted, fastapi.Query()], _caller: MayRead) -> Response:
     """Return a page of incidents."""
     from ...history import Filter
 
@@ -79,22 +86,17 @@ async def incidents(request: Request, wanted: Annotated[Wanted, fastapi.Query()]
         page = await in_store(state, lambda: history.incidents(Filter(**wanted.model_dump())))
     except ValueError as error:
         raise Problem("invalid", str(error)) from None
-    return {"items": [item.summary() for item in page.items], "next": page.next}
+    return Response(dumps(page), media_type=JSON)
 
 
-async def incident(request: Request, id: Id, _caller: MayRead) -> dict[str, Any]:  # noqa: A002
+async def incident(request: Request, id: Id, _caller: MayRead) -> Response:  # noqa: A002
     """Return all that is kept of an incident."""
     state = state_of(request)
     history = history_of(state)
     stored = await in_store(state, lambda: history.incident(id))
     if stored is None:
         raise _none()
-    return {
-        "incident": stored.incident.summary(),
-        "report": stored.report,
-        "occurrences": [item.as_dict() for item in stored.occurrences],
-        "feedback": [item.as_dict() for item in stored.feedback],
-    }
+    return Response(dumps(stored), media_type=JSON)
 
 
 async def remove(request: Request, id: Id, _caller: MayRemove) -> Response:  # noqa: A002
@@ -106,18 +108,13 @@ async def remove(request: Request, id: Id, _caller: MayRemove) -> Response:  # n
     return Response(status_code=204)
 
 
-async def stats(request: Request, span: Annotated[Span, fastapi.Query()], _caller: MayRead) -> dict[str, Any]:
+async def stats(request: Request, span: Annotated[Span, fastapi.Query()], _caller: MayRead) -> Response:
     """Return how often each bucket was seen, by hour or day (UTC)."""
-    from ...history.types import timestamp
-
     state = state_of(request)
     history = history_of(state)
     found = await in_store(state, lambda: history.stats(span.since, span.until, span.step, span.service))
-    buckets = [
-        {"bucket": item.bucket, "counts": [{"at": timestamp(count.at), "count": count.count} for count in item.counts]}
-        for item in found
-    ]
-    return {"buckets": buckets, "total": sum(count.count for item in found for count in item.counts)}
+    total = sum(count.count for item in found for count in item.counts)
+    return Response(dumps(Stats(buckets=tuple(found), total=total)), media_type=JSON)
 
 
 def _none() -> Problem:

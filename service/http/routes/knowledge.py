@@ -9,13 +9,12 @@ from fastapi import APIRouter, Path, Request, Security
 
 from ....corpus.page import page_of
 from ....corpus.schema import ROLES
-from ...cli.commands.explain import KEYS as RULE_KEYS
-from ...cli.commands.rules import KEYS as LIST_KEYS
+from ...knowledge import rule_data, rule_summary
+from ...wire import Bucket, Buckets, Rules
 from .. import problems
 from ..auth import Allowed, Caller
 from ..keys import Scope
 from ..problems import Problem, refuse_strange
-from ..schemas import Bucket, Buckets, Rules
 from ..state import state_of
 
 READING = problems.responses(401, 403, 422, 429)
@@ -37,7 +36,7 @@ def routes() -> APIRouter:
 
 def buckets(request: Request, _caller: May) -> dict[str, Any]:
     """Return all buckets with their causes."""
-    corpus = state_of(request).desk.engines.plain.corpus
+    corpus = state_of(request).desk.engine.corpus
     found = []
     for name in corpus.buckets():
         page = corpus.bucket(name)
@@ -47,11 +46,11 @@ def buckets(request: Request, _caller: May) -> dict[str, Any]:
 
 def bucket(request: Request, id: Annotated[str, Path(max_length=100)], _caller: May) -> dict[str, Any]:  # noqa: A002
     """Return the page of a bucket: meaning, causes, fixes, rules."""
-    corpus = state_of(request).desk.engines.plain.corpus
+    corpus = state_of(request).desk.engine.corpus
     if id not in corpus.buckets():
         raise Problem("not-found", "There is no such bucket; GET /v1/buckets lists them.")
     rules = [rule for rule in corpus.rules if rule.bucket == id]
-    return {**page_of(corpus.bucket(id)), "rules": [{key: getattr(rule, key) for key in RULE_KEYS} for rule in rules]}
+    return {**page_of(corpus.bucket(id)), "rules": [rule_summary(rule) for rule in rules]}
 
 
 def rules(
@@ -61,7 +60,7 @@ def rules(
     role: Annotated[str, fastapi.Query(max_length=20, description="only of this role: cause, symptom, fact …")] = "",
 ) -> dict[str, Any]:
     """Return what is looked for in logs."""
-    corpus = state_of(request).desk.engines.plain.corpus
+    corpus = state_of(request).desk.engine.corpus
     if bucket:
         refuse_strange("query", "bucket", bucket, corpus.buckets())
     if role:
@@ -69,4 +68,4 @@ def rules(
     chosen = [
         rule for rule in corpus.rules if (not bucket or rule.bucket == bucket) and (not role or rule.role == role)
     ]
-    return {"rules": [{key: getattr(rule, key) for key in LIST_KEYS if getattr(rule, key)} for rule in chosen]}
+    return {"rules": [rule_data(rule) for rule in chosen]}

@@ -6,11 +6,11 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from ...wire import Health, dumps
 from .. import problems
 from ..metrics import CONTENT_TYPE
 from ..problems import Problem
-from ..respond import dumps, in_store
-from ..schemas import Health
+from ..respond import in_store
 from ..settings import Settings
 from ..state import State, state_of
 
@@ -42,12 +42,12 @@ async def ready(request: Request) -> Response:
     """Answer 200 where the corpus is loaded, the history reachable, and the service not about to end."""
     state = state_of(request)
     checks = {
-        "corpus": "ok" if state.desk.engines.plain.corpus.rules else "empty",
+        "corpus": "ok" if state.desk.engine.corpus.rules else "empty",
         "history": await _history(state),
         "draining": "yes" if state.draining.is_set() else "no",
     }
     good = checks["corpus"] == "ok" and checks["history"] in ("ok", "none") and checks["draining"] == "no"
-    body = dumps({"status": "ok" if good else "not ready", "checks": checks})
+    body = dumps(Health(status="ok" if good else "not ready", checks=checks))
     return Response(body, 200 if good else 503, media_type="application/json")
 
 

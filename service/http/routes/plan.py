@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request, Security
@@ -11,10 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ....classifier.advice.values.architecture import ConfigError
 from ....classifier.advice.values.kv_cache import UnknownDtypeError
-from ....classifier.advice.values.placement import Setup
 from ....classifier.advice.values.planning import make_plan
 from ....classifier.advice.values.worked import parse_bytes
-from ...cli.commands.plan import _as_json as as_json
+from ...plan import plan_data, setup_of
 from .. import problems
 from ..auth import Allowed, Caller
 from ..bodies import JSON, media_type, parse, unsupported, whole
@@ -87,7 +85,7 @@ def routes() -> APIRouter:
     return router
 
 
-async def plan(request: Request, _caller: Annotated[Caller, Security(Allowed(Scope.TRIAGE))]) -> dict[str, Any]:
+async def plan(request: Request, _caller: Annotated[Caller, Security(Allowed(Scope.TRIAGE))]) -> dict[str, object]:
     """Answer from the model's config.json: memory, context, concurrency, options."""
     state = state_of(request)
     if media_type(request) != JSON:
@@ -97,9 +95,12 @@ async def plan(request: Request, _caller: Annotated[Caller, Security(Allowed(Sco
         return await asyncio.to_thread(_work_out, asked)
 
 
-def _work_out(asked: PlanRequest) -> dict[str, Any]:
+def _work_out(asked: PlanRequest) -> dict[str, object]:
     try:
-        made = make_plan(asked.model_settings, _setup(asked))
+        weights = _size("weights", asked.weights) if asked.weights else 0
+        overhead = _size("overhead", asked.overhead) if asked.overhead else 0
+        setup = setup_of(asked, _size("gpu_memory", asked.gpu_memory), weights, overhead)
+        made = make_plan(asked.model_settings, setup)
     except UnknownDtypeError:
         text = "How this kv_cache_dtype lays out the KV cache is not known; auto, bfloat16, fp8 and nvfp4 are."
         raise Problem("invalid", text) from None
@@ -108,23 +109,7 @@ def _work_out(asked: PlanRequest) -> dict[str, Any]:
     except (ArithmeticError, TypeError, ValueError, AttributeError, KeyError, RecursionError):
         raise Problem("invalid", "model_config: its values make no model.") from None
     name = asked.model or str(asked.model_settings.get("_name_or_path") or "") or "MODEL"
-    found: dict[str, Any] = json.loads(as_json(made, name))
-    return found
-
-
-def _setup(asked: PlanRequest) -> Setup:
-    setup = Setup(_size("gpu_memory", asked.gpu_memory), asked.gpus, (asked.vllm_version or "").removeprefix("v"))
-    setup.tensor = asked.tensor_parallel_size or 0
-    setup.pipeline = asked.pipeline_parallel_size
-    setup.utilization = asked.gpu_memory_utilization or setup.utilization
-    setup.max_num_seqs = asked.max_num_seqs or setup.max_num_seqs
-    setup.max_num_batched_tokens = asked.max_num_batched_tokens or 0
-    setup.max_model_len = asked.max_model_len or 0
-    setup.kv_dtype, setup.quantization = asked.kv_cache_dtype, asked.quantization
-    setup.weights = _size("weights", asked.weights) if asked.weights else 0
-    setup.overhead = _size("overhead", asked.overhead) if asked.overhead else 0
-    setup.enforce_eager = asked.enforce_eager
-    return setup
+    return plan_data(made, name)
 
 
 def _size(name: str, text: str) -> int:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from typing import Annotated
 
 import fastapi
 from fastapi import APIRouter, Request, Response, Security
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
+from ...wire import dumps
 from .. import problems
 from ..auth import Allowed, Caller
 from ..keys import Scope as KeyScope
@@ -19,7 +20,7 @@ from ..negotiation import choose
 from ..openapi import EVENTS, NDJSON, RAW_BODY, SSE
 from ..problems import Problem
 from ..request import Asked, Query
-from ..respond import dumps, finish, note
+from ..respond import finish, note
 from ..state import State, state_of
 from .triage import POSTING, log_of
 
@@ -73,25 +74,22 @@ class _Events(Response):
             try:
                 async with _enough(state) as enough:
                     answer = await state.desk.stream(_with(first, pieces), self._asked.job, self._tell, enough)
-                report = await finish(state, answer, self._asked)
+                report = await finish(state, answer.report, self._asked)
                 note(self._request, report)
-                await self._event("report", "report", report)
+                await self._event("report", {"report": report})
             except Problem as problem:
                 body = problem.body(self._request.url.path, problems.request_id(self._request))
                 self._request.scope["state"]["problem"] = problem.name
-                await self._event("problem", "problem", body)
+                await self._event("problem", {"problem": body})
             with contextlib.suppress(ClientDisconnect):
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _tell(self, kind: str, value: dict[str, Any]) -> None:
-        if kind == "verdict":
-            await self._event(kind, "report", value)
-        else:
-            await self._event(kind, "", value)
+    async def _tell(self, kind: str, value: dict[str, object]) -> None:
+        await self._event(kind, {"report": value} if kind == "verdict" else value)
 
-    async def _event(self, kind: str, key: str, value: dict[str, Any]) -> None:
+    async def _event(self, kind: str, told: dict[str, object]) -> None:
         assert self._send is not None  # noqa: S101 - events come after the head
-        line = dumps({"event": kind, **({key: value} if key else value)})
+        line = dumps({"event": kind, **told})
         data = b"event: " + kind.encode() + b"\ndata: " + line + b"\n\n" if self.media_type == SSE else line + b"\n"
         await self._send({"type": "http.response.body", "body": data, "more_body": True})
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from typing import Annotated
 
 import fastapi
 from fastapi import APIRouter, Request, Response, Security
 
+from ....classifier.input.read import utf8
+from ...wire import BatchAnswer, BatchItem, dumps
 from .. import problems
 from ..auth import Allowed, Caller
 from ..bodies import CLOSE, JSON, MULTIPART, RAW, arriving, media_type, parse, raw, unsupported, whole
@@ -17,8 +19,7 @@ from ..negotiation import choose
 from ..openapi import ANSWERS, body
 from ..problems import Problem
 from ..request import Asked, Batch, Log, LogFields, Query, fields_of
-from ..respond import FORMS, dumps, finish, note, respond
-from ..schemas import BatchAnswer
+from ..respond import finish, forms, note, respond
 from ..state import State, state_of
 
 POSTING = problems.responses(401, 403, 406, 408, 413, 415, 422, 429, 503)
@@ -49,12 +50,12 @@ async def triage(request: Request, query: Asking, _caller: May) -> Response:
     field `log` of a JSON object, or the first file of a form. `Accept` chooses the format of the answer.
     """
     state = state_of(request)
-    media = choose(request.headers.get("accept"), list(FORMS))
-    asked = Asked(query, FORMS[media])
+    media = choose(request.headers.get("accept"), list(forms()))
+    asked = Asked(query, forms()[media])
     with state.places:
         answer = await state.desk.triage(log_of(request, state, asked), asked.job)
-        report = await finish(state, answer, asked)
-    return respond(request, media, answer, report)
+        report = await finish(state, answer.report, asked)
+    return respond(request, media, answer.text, report)
 
 
 async def log_of(request: Request, state: State, asked: Asked, patience: float = 0) -> AsyncIterator[bytes]:
@@ -73,7 +74,7 @@ async def log_of(request: Request, state: State, asked: Asked, patience: float =
     elif kind == JSON:
         log = parse(Log, await whole(request, state.settings))
         asked.add(log)
-        yield log.log.encode("utf-8", "surrogatepass")
+        yield utf8(log.log)
     elif kind == MULTIPART:
         async for piece in _file_of(Form(request, state.settings), asked):
             yield piece
@@ -82,7 +83,7 @@ async def log_of(request: Request, state: State, asked: Asked, patience: float =
 
 
 async def _file_of(form: Form, asked: Asked) -> AsyncIterator[bytes]:
-    values: dict[str, Any] = {}
+    values: dict[str, str] = {}
     found = False
     async for part in form.parts():
         if part.name in LogFields.model_fields:
@@ -102,7 +103,7 @@ async def _file_of(form: Form, asked: Asked) -> AsyncIterator[bytes]:
     asked.add(_fields(values))
 
 
-def _fields(values: dict[str, Any]) -> LogFields:
+def _fields(values: dict[str, str]) -> LogFields:
     return parse(LogFields, dumps(fields_of(values)))
 
 
@@ -110,7 +111,7 @@ async def batch(request: Request, query: Asking, _caller: May) -> Response:
     """Answer several logs, one after the other; a log that cannot be answered does not keep the others from it."""
     state = state_of(request)
     kind = media_type(request)
-    results: list[dict[str, Any]] = []
+    results: list[BatchItem] = []
     with state.places:
         if kind == JSON:
             logs = parse(Batch, await whole(request, state.settings)).logs
@@ -126,7 +127,7 @@ async def batch(request: Request, query: Asking, _caller: May) -> Response:
                 results.append(await _one(request, state, asked, form.content()))
         else:
             await _drop(request, state)
-    return Response(dumps({"results": results}), media_type=JSON)
+    return Response(dumps(BatchAnswer(results=tuple(results))), media_type=JSON)
 
 
 async def _drop(request: Request, state: State) -> None:
@@ -136,7 +137,7 @@ async def _drop(request: Request, state: State) -> None:
 
 
 async def _text(log: str) -> AsyncIterator[bytes]:
-    yield log.encode("utf-8", "surrogatepass")
+    yield utf8(log)
 
 
 def _not_too_many(count: int, state: State) -> None:
@@ -144,14 +145,14 @@ def _not_too_many(count: int, state: State) -> None:
         raise Problem("log-too-large", f"A batch may have {state.settings.max_batch} logs.")
 
 
-async def _one(request: Request, state: State, asked: Asked, log: AsyncIterator[bytes]) -> dict[str, Any]:
+async def _one(request: Request, state: State, asked: Asked, log: AsyncIterator[bytes]) -> BatchItem:
     try:
         answer = await state.desk.triage(log, asked.job)
-        report = await finish(state, answer, asked)
+        report = await finish(state, answer.report, asked)
     except Problem as problem:
         if problem.name not in ("not-a-log", "log-too-large", "invalid"):
             raise
         body = problem.body(request.url.path, problems.request_id(request))
-        return {"name": asked.name, "report": None, "problem": body}
+        return BatchItem(name=asked.name, problem=body)
     note(request, report)
-    return {"name": asked.name, "report": report, "problem": None}
+    return BatchItem(name=asked.name, report=report)

@@ -12,8 +12,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
+from ....classifier.api import Triage
+from ....classifier.report.schema import report_of
 from ..problems import Problem
-from .jobs import Answer, Engines, Job, Limits, RefusedError, diagnose
+from .jobs import Answer, Job, Limits, RefusedError, answer
 from .worker_pool import Child, Children, Event, LostError
 from .worker_protocol import ANSWER, PROGRESS, REFUSED, VERDICT
 
@@ -25,22 +27,22 @@ PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 """How gzip and zstd begin; what they unpack to may be large."""
 
 Pieces = AsyncIterator[bytes]
-Tell = Callable[[str, dict[str, Any]], Awaitable[None]]
+Tell = Callable[[str, dict[str, object]], Awaitable[None]]
 
 
 class Desk:
     """Works out answers.
 
     Args:
-        engines: The loaded corpus.
+        engine: The loaded corpus.
         limits: What a log may be.
         children: The worker processes.
         small: Bytes up to which a log goes through the thread.
         seconds: Wall-clock time that one log may take.
     """
 
-    def __init__(self, engines: Engines, limits: Limits, children: Children, small: int, seconds: float) -> None:
-        self.engines = engines
+    def __init__(self, engine: Triage, limits: Limits, children: Children, small: int, seconds: float) -> None:
+        self.engine = engine
         self.children = children
         self._limits = limits
         self._small = small
@@ -112,7 +114,7 @@ class Desk:
         self._small_ones += 1
         self._none_small.clear()
         try:
-            return await loop.run_in_executor(self._thread, diagnose, self.engines, job, data, self._limits)
+            return await loop.run_in_executor(self._thread, answer, self.engine, job, data, self._limits)
         except RefusedError as refused:
             raise Problem(refused.name, refused.detail) from None
         finally:
@@ -202,7 +204,7 @@ def _answer(child: Child, kind: bytes, value: dict[str, Any]) -> Answer:
         raise Problem(str(value["name"]), str(value["detail"]))
     if kind != ANSWER:
         raise LostError
-    return Answer(value["report"], value["text"])
+    return Answer(report_of(value["report"]), value["text"])
 
 
 async def _chain(first: bytes, rest: Pieces) -> Pieces:

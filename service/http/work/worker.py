@@ -12,13 +12,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ....classifier.api import Triage
-from ....classifier.incidents.session import Session
 from ....classifier.input.read import Chunks
-from .jobs import Answer, Engines, Job, Limits, RefusedError, conclude, examine, peek
+from ....classifier.question import Question
+from .jobs import Answer, Job, Limits, RefusedError, conclude, examine, peek
 from .worker_protocol import ANSWER, BEGIN, DATA, END, FLUSH, PROGRESS, REFUSED, VERDICT, message, read_frame
+
+if TYPE_CHECKING:
+    from ....classifier.incidents.session import Session
 
 NICE = 10
 """Requests that are answered by the service itself go first."""
@@ -37,12 +40,11 @@ def main() -> None:
     # Nothing else may write between the frames.
     sys.stdout = sys.stderr
     model, *rules = sys.argv[1:]
-    engines = Engines(tuple(rules), model)
-    engines.plain.start()
+    triage = Triage(rules, model=model)
     while True:
         kind, data = read_frame(incoming)
         if kind == BEGIN:
-            _Task(engines, json.loads(data), incoming, outgoing).run()
+            _Task(triage, json.loads(data), incoming, outgoing).run()
         elif kind == b"":
             return
         # What is left of a log that was refused early is passed over.
@@ -51,15 +53,15 @@ def main() -> None:
 class _Task:
     """One log."""
 
-    def __init__(self, engines: Engines, begin: dict[str, Any], incoming: BinaryIO, outgoing: BinaryIO) -> None:
-        self._engines = engines
+    def __init__(self, triage: Triage, begin: dict[str, Any], incoming: BinaryIO, outgoing: BinaryIO) -> None:
+        self._triage = triage
         self._job = _job(begin["job"])
         self._limits = Limits(**begin["limits"])
         self._live = bool(begin["live"])
         self._incoming, self._outgoing = incoming, outgoing
         self._ended = False
         self._unseen: Callable[[], None] | None = None
-        self._told: tuple[Any, ...] = ()
+        self._told = ""
         self._next_progress = self._next_look = 0.0
 
     def run(self) -> None:
@@ -69,18 +71,16 @@ class _Task:
         except RefusedError as refused:
             self._send(REFUSED, {"name": refused.name, "detail": refused.detail})
         else:
-            self._send(ANSWER, {"report": answer.report, "text": answer.text})
+            self._send(ANSWER, {"report": answer.report.to_dict(), "text": answer.text})
 
     def _work(self) -> Answer:
-        triage = self._engines.get(self._job)
-
-        def seen(analysis: Session) -> None:
+        def seen(session: Session) -> None:
             if self._live:
-                self._unseen = partial(self._look, triage, analysis)
+                self._unseen = partial(self._look, session)
                 self._unseen()
 
-        analysis = examine(triage, Chunks(self._pieces()), self._limits, seen)
-        return conclude(triage, analysis, self._job)
+        session = examine(self._triage, self._job.question, Chunks(self._pieces()), self._limits, seen)
+        return conclude(self._triage, session, self._job)
 
     def _pieces(self) -> Iterator[bytes]:
         while not self._ended:
@@ -98,21 +98,21 @@ class _Task:
                 # The service is gone, or has given the log up.
                 sys.exit(0)
 
-    def _look(self, triage: Triage, analysis: Session) -> None:
+    def _look(self, session: Session) -> None:
         now = time.monotonic()
         if now >= self._next_progress:
             self._next_progress = now + PAUSE
-            reached = analysis.incident.reached or "launch"
-            self._send(PROGRESS, {"lines": analysis.lines, "bytes": analysis.bytes, "reached": reached})
+            reached = session.incident.reached or "launch"
+            self._send(PROGRESS, {"lines": session.lines, "bytes": session.bytes, "reached": reached})
         if now < self._next_look:
             return
         self._unseen = None
-        answer = peek(triage, analysis, self._job)
+        report = peek(self._triage, session, self._job.question)
         took = time.monotonic() - now
         self._next_look = now + max(PAUSE, SHARE * took)
-        if answer is not None and (verdict := (answer.report["bucket"], answer.report["cause"])) != self._told:
-            self._told = verdict
-            self._send(VERDICT, answer.report)
+        if report is not None and report.cause != self._told:
+            self._told = report.cause
+            self._send(VERDICT, report.to_dict())
 
     def _send(self, kind: bytes, value: Any) -> None:
         self._outgoing.write(message(kind, value))
@@ -120,7 +120,7 @@ class _Task:
 
 
 def _job(values: dict[str, Any]) -> Job:
-    return Job(**{**values, "only": tuple(values["only"]), "ignore": tuple(values["ignore"])})
+    return Job(**{**values, "question": Question(**values["question"])})
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ PIPE = 1 << 18
 MODULE = f"{__package__}.worker"
 
 Event = tuple[bytes, dict[str, Any]]
-"""Kind of a frame (frames.py), and its content."""
+"""Kind of a frame (worker_protocol.py), and its content."""
 
 
 class LostError(Exception):

@@ -23,14 +23,17 @@ export function onKeyWanted(ask) {
 export const get = (path, params = {}, options = {}) => ask("GET", path, params, undefined, options);
 export const post = (path, json, options = {}) => ask("POST", path, {}, json, options);
 
-async function ask(method, path, params, json, { signal, quiet = false } = {}) {
+/** A report in another format of the service's. */
+export const rendered = (report, type) => ask("POST", "v1/render", {}, report, { type });
+
+async function ask(method, path, params, json, { signal, quiet = false, type = "application/json" } = {}) {
   const limit = AbortSignal.timeout(PATIENCE);
   const used = kept();
   let response;
   try {
     response = await fetch(address(path, params), {
       method,
-      headers: { Accept: "application/json", ...(json ? { "Content-Type": "application/json" } : {}), ...credentials() },
+      headers: { Accept: type, ...(json ? { "Content-Type": "application/json" } : {}), ...credentials() },
       body: json ? JSON.stringify(json) : undefined,
       signal: signal ? AbortSignal.any([signal, limit]) : limit,
       credentials: "same-origin",
@@ -40,10 +43,10 @@ async function ask(method, path, params, json, { signal, quiet = false } = {}) {
     if (signal?.aborted) throw error;
     throw unreachable(limit.aborted);
   }
-  if (response.status === 401 && !quiet && (await renewKey(used))) return ask(method, path, params, json, { signal, quiet });
+  if (response.status === 401 && !quiet && (await renewKey(used))) return ask(method, path, params, json, { signal, quiet, type });
   const text = await response.text();
   if (!response.ok) throw problemOf(response.status, text, response.headers.get("Retry-After") ?? "");
-  return text ? JSON.parse(text) : null;
+  return type === "application/json" ? (text ? JSON.parse(text) : null) : text;
 }
 
 /**

@@ -59,7 +59,7 @@ export function copyButton(text, label = "Copy", name = "") {
   const button = h("button", { type: "button", class: "copy", "aria-label": name || null, on: { click: copy } }, word);
   let back = 0;
   async function copy() {
-    const done = await toClipboard(typeof text === "function" ? text() : text);
+    const done = await toClipboard(typeof text === "function" ? await text() : text);
     word.textContent = done ? "Copied" : "Not allowed";
     button.classList.toggle("done", done);
     say(done ? "Copied" : "The browser does not allow copying");
@@ -74,6 +74,7 @@ export function copyButton(text, label = "Copy", name = "") {
 
 /** Copy; true where the browser allowed it. */
 export async function toClipboard(text) {
+  if (!text) return false;
   try {
     await navigator.clipboard.writeText(text);
     return true;

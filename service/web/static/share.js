@@ -1,9 +1,8 @@
 // What is done with an answer: share it, take it along, say whether it was right.
 
-import { ROOT, get, post } from "./api.js";
+import { ROOT, get, post, rendered } from "./api.js";
 import { copyButton, download, h, say, set } from "./dom.js";
 import { ago, moment, plural } from "./format.js";
-import { markdown } from "./markdown.js";
 
 /** The bar below the verdict. */
 export function actions({ report, incident, feedback = [] }) {
@@ -16,6 +15,15 @@ export function actions({ report, incident, feedback = [] }) {
       copyButton(() => markdown(report, link), "Copy Markdown"), json),
     incident ? recurrence(incident) : null,
     incident?.id ? judge(report, incident, feedback) : null);
+}
+
+// As the service writes it for issues and chats; nothing where it does not answer.
+async function markdown(report, link) {
+  try {
+    return `${(await rendered(report, "text/markdown")).trim()}\n${link ? `\n<${link}>\n` : ""}`;
+  } catch {
+    return "";
+  }
 }
 
 function recurrence(incident) {

@@ -57,7 +57,7 @@ def changed(change: str, kind: Kind = "command", **values: str) -> tuple[str, bo
 def test_a_plug_ins_fix_quotes_what_the_log_says(tmp_path, entry, command):
     """An ordinary word stands as it is; what a shell would act on becomes one word."""
     (tmp_path / "acme_plugin.toml").write_text(PLUGIN)
-    answer = Triage([tmp_path]).diagnose(f"AcmeError: acme cache {entry} is damaged")
+    answer = Triage([tmp_path]).report(f"AcmeError: acme cache {entry} is damaged")
 
     assert command == answer.fixes[0].change
 

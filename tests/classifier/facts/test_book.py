@@ -23,7 +23,7 @@ BANNER = (
 
 def facts(*lines: str) -> dict[str, Any]:
     """Return the facts that a log of ``lines`` tells."""
-    return shared().diagnose("\n".join(lines)).facts
+    return shared().report("\n".join(lines)).facts
 
 
 def test_the_engine_banner_tells_the_resolved_configuration() -> None:
@@ -225,9 +225,9 @@ def test_a_command_after_a_finished_start_belongs_to_the_next_one() -> None:
     version = "(APIServer pid=7) INFO 10-25 13:08:43 [api_server.py:1] vLLM API server version 0.12.0"
     first = ["+ vllm serve acme/tiny-7b --port 8001", version, BANNER, loaded]
     second = ["+ vllm serve acme/tiny-7b --port 8002", version, BANNER, loaded]
-    answer = shared().diagnose("\n".join(first + second))
-    assert 2 == len(answer.incidents)
-    assert 8002 == answer.facts["arguments"]["port"]
+    answer = shared().report("\n".join(first + second))
+    assert 2 == answer.incidents
+    assert 8002 == answer.facts["arguments"]["port"]  # type: ignore[index]
 
 
 def test_the_cache_of_the_old_engine_is_told_by_its_own_refusal() -> None:
@@ -335,5 +335,5 @@ def test_a_docker_command_in_the_log_is_corrected_as_it_was_run() -> None:
 
     assert (
         "docker run --gpus all -v /models:/models -p 9000:8000 vllm/vllm-openai:v0.11.0 --model /models/x --max-model-len 41936"
-        == shared().diagnose(log).corrected_command
+        == shared().report(log).corrected_command
     )

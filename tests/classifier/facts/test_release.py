@@ -52,8 +52,8 @@ def test_words_that_are_gone(ranges: str, release: str, expected: str) -> None:
 def test_advice_for_a_log_without_a_version_says_for_which_release_it_is() -> None:
     """And names no option that this release lacks."""
     log = "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine."
-    answer = shared().diagnose(log)
+    answer = shared().report(log)
 
     assert any("The log does not tell vLLM's release" in note for note in answer.notes)
-    assert not any("does not tell" in note for note in Triage(vllm_version="0.8.5").diagnose(log).notes)
+    assert not any("does not tell" in note for note in Triage(vllm_version="0.8.5").report(log).notes)
     assert "--swap-space" not in {fix.option for fix in answer.fixes}

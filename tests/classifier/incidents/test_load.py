@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import sys
@@ -14,7 +13,6 @@ import pytest
 
 from tests.fixtures.marked import FOLDER, read_marked
 from vllm_triage.classifier.api import Triage
-from vllm_triage.classifier.report.contract import as_dict
 from vllm_triage.classifier.testing import CORPUS
 
 LOGS = [(path.stem, read_marked(path).log) for path in sorted(FOLDER.glob("*.log"))]
@@ -27,7 +25,7 @@ ROUNDS = 2
 
 def answer(triage: Triage, log: str) -> str:
     """Return the whole answer as JSON."""
-    return json.dumps(as_dict(triage.diagnose(log)), sort_keys=True)
+    return triage.report(log).to_json()
 
 
 @pytest.fixture(scope="module")

@@ -25,13 +25,13 @@ TypeError: total() takes 2 positional arguments but 3 were given
 @pytest.mark.parametrize("log", ["".join(map(REDIS.format, range(9))) + FORK, TRACE + TRACE])
 def test_a_failure_of_another_program_is_unknown(log: str) -> None:
     """Its words are those of a rule; the rule's answer is named as an alternative only, and a note tells why."""
-    found = TRIAGE.diagnose(log.encode())
+    found = TRIAGE.report(log.encode())
     assert ("unknown", True) == (found.bucket, bool(found.alternatives))
     assert any("Nothing in this log is vLLM's" in note for note in found.notes)
 
 
 def test_a_quiet_log_of_another_program_is_neither_healthy_nor_failed() -> None:
-    assert "unknown/nothing_recognised" == TRIAGE.diagnose("".join(map(REDIS.format, range(20))).encode()).cause
+    assert "unknown/nothing_recognised" == TRIAGE.report("".join(map(REDIS.format, range(20))).encode()).cause
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_another_engine_is_told_by_its_paths_and_words(log: str, engine: str) ->
 def test_another_engines_failure_is_unknown_and_named() -> None:
     """Its words are vLLM's, but the fixes would be for another program."""
     log = 'Traceback (most recent call last):\n  File "/opt/sglang/python/sglang/srt/model.py", line 5, in load\n    x()\n'
-    found = TRIAGE.diagnose(f"{log}torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n".encode())
+    found = TRIAGE.report(f"{log}torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n".encode())
     assert "unknown" == found.bucket
     assert any("a log of SGLang" in note for note in found.notes)
 
@@ -70,19 +70,19 @@ def test_another_engines_failure_is_unknown_and_named() -> None:
 )
 def test_a_program_or_a_configuration_is_no_healthy_server(text: str) -> None:
     """Although it holds the words of a healthy start."""
-    assert "unknown" == TRIAGE.diagnose(text.encode()).bucket
+    assert "unknown" == TRIAGE.report(text.encode()).bucket
 
 
 def test_an_excerpt_is_answered() -> None:
     """Somebody who pastes two lines has left out what would tell that they are vLLM's."""
-    found = TRIAGE.diagnose(b"ERROR: port\nOSError: [Errno 98] Address already in use\n")
+    found = TRIAGE.report(b"ERROR: port\nOSError: [Errno 98] Address already in use\n")
     assert "port_in_use" == found.bucket
 
 
 def test_words_that_only_vllm_says_are_enough() -> None:
     """However much else there is that is not vLLM's."""
     lines = [*(f"job {number}: done" for number in range(30)), "ValueError: No available memory for the cache blocks."]
-    assert "kv_cache_oom" == TRIAGE.diagnose("\n".join(lines).encode()).bucket
+    assert "kv_cache_oom" == TRIAGE.report("\n".join(lines).encode()).bucket
 
 
 @pytest.mark.parametrize("sign", ["[core.py:1] vLLM", "CUDA error", "torch/nn/modules", "POST /v1/completions"])
@@ -97,7 +97,7 @@ def test_one_sign_in_a_thousand_lines_is_a_sign(sign: str) -> None:
 
 def test_most_logs_of_other_programs_are_named_as_nothing() -> None:
     """87 programs: 0.97 and more are unknown or without failure."""
-    answers = [TRIAGE.diagnose(log.text.encode()).bucket for log in other_logs(random.Random(11), count=4)]
+    answers = [TRIAGE.report(log.text.encode()).bucket for log in other_logs(random.Random(11), count=4)]
     silent = sum(answer in ("unknown", "no_failure") for answer in answers)
     assert len(answers) > 300
     assert silent >= 0.96 * len(answers), f"{silent} of {len(answers)}"

@@ -81,7 +81,7 @@ def test_the_server_that_failed_is_answered_for():
     sound = compose("vllm-b-1", BANNER, READY, 'INFO:     127.0.0.1:1 - "POST /v1/completions HTTP/1.1" 200 OK')
 
     for lines in ([*broken, *sound], [*sound, *broken]):
-        answer = shared().diagnose("\n".join(lines))
+        answer = shared().report("\n".join(lines))
 
         assert "invalid_argument" == answer.bucket
         assert [lines.index(broken[0]) + 1] == [item.line for item in answer.evidence]

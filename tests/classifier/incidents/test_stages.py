@@ -10,7 +10,7 @@ from vllm_triage.classifier.api import shared
 from vllm_triage.classifier.incidents.stages import reached, stage_of, time_stages
 from vllm_triage.classifier.incidents.types import StageSpan
 from vllm_triage.classifier.lines.types import Frame, Trace
-from vllm_triage.classifier.report.types import Diagnosis
+from vllm_triage.classifier.report.model import Report
 from vllm_triage.corpus.stages import STAGES
 
 VERSION = "(APIServer pid=7) INFO 10-25 13:08:43 [api_server.py:1] vLLM API server version 0.12.0"
@@ -40,9 +40,9 @@ OFFLINE = "Processed prompts: 100%|██████████| 4/4 [00:00<00
 UP = [VERSION, ARGS, ENGINE, WEIGHTS, CACHE, GRAPHS, READY]
 
 
-def diagnose(lines: list[str]) -> Diagnosis:
+def diagnose(lines: list[str]) -> Report:
     """Diagnose a log of ``lines``."""
-    return shared().diagnose("\n".join(lines))
+    return shared().report("\n".join(lines))
 
 
 @pytest.mark.parametrize(
@@ -63,29 +63,29 @@ def diagnose(lines: list[str]) -> Diagnosis:
 )
 def test_a_start_reached_its_furthest_stage(lines: list[str], stage: str) -> None:
     """Each stage by its marks; health probes are no requests, offline runs are service, warm-up is no capture."""
-    assert stage == diagnose(lines).reached
+    assert stage == diagnose(lines).startup.reached
 
 
 def test_a_failed_request_is_service_too() -> None:
     """The first request may be the one that kills the engine."""
-    assert "serving" == diagnose([*UP, POST.replace("200 OK", "500 Internal Server Error")]).reached
+    assert "serving" == diagnose([*UP, POST.replace("200 OK", "500 Internal Server Error")]).startup.reached
 
 
 def test_a_server_that_ends_after_its_engine_died_was_not_stopped() -> None:
     """The same words of uvicorn end a crash and a stop; the engine's death tells them apart."""
-    assert "serving" == diagnose([*UP, POST, DEATH, END]).reached
+    assert "serving" == diagnose([*UP, POST, DEATH, END]).startup.reached
 
 
 def test_a_stop_in_start_up_is_no_shutdown() -> None:
     """What had been reached when Ctrl-C came counts."""
-    assert "weights" == diagnose([*UP[:4], STOP, END]).reached
+    assert "weights" == diagnose([*UP[:4], STOP, END]).startup.reached
 
 
 def test_another_program_being_up_does_not_make_vllm_ready() -> None:
     """A web service in the same log says «startup complete» without the API server's name."""
     other = "INFO:     Application startup complete."
-    assert "weights" == diagnose([*UP[:4], other]).reached
-    assert "api_ready" == diagnose([*UP[:4], other, READY]).reached
+    assert "weights" == diagnose([*UP[:4], other]).startup.reached
+    assert "api_ready" == diagnose([*UP[:4], other, READY]).startup.reached
 
 
 @pytest.mark.parametrize(
@@ -124,13 +124,13 @@ def test_compiling_within_profiling_is_compiling() -> None:
 )
 def test_every_server_start_is_an_incident(lines: list[str], count: int) -> None:
     """Crash loops, offline runs and second launchers are split; engines and API servers of one start are not."""
-    assert count == len(diagnose(lines).incidents)
+    assert count == diagnose(lines).incidents
 
 
 def test_a_start_without_its_beginning_is_configured_like_the_one_before() -> None:
     """Two launchers wrote one file: the second's tail tells no version of its own."""
     answer = diagnose([*UP[:3], FAILED, READY, POST])
-    assert ("0.12.0", "serving") == (answer.facts["vllm_version"], answer.reached)
+    assert ("0.12.0", "serving") == (answer.facts["vllm_version"], answer.startup.reached)
 
 
 def test_stages_are_timed_over_midnight_and_never_between_two_clocks() -> None:

@@ -20,7 +20,7 @@ STILL = STATS.format(second=20, tokens="0.0", running=8)
 
 
 def answer(*lines: str) -> str:
-    return shared().diagnose("\n".join([*START, *lines])).bucket
+    return shared().report("\n".join([*START, *lines])).bucket
 
 
 def test_a_log_that_ends_with_requests_and_no_tokens_is_a_stall():

@@ -10,7 +10,6 @@ import pytest
 from vllm_triage.classifier.api import shared
 from vllm_triage.classifier.errors import InputError
 from vllm_triage.classifier.input.read import Block, Chunks, read_blocks
-from vllm_triage.classifier.report.contract import as_dict
 
 CAUSE = "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`."
 
@@ -24,16 +23,16 @@ def _log(before: int, after: int) -> str:
 
 def test_context_holds_the_lines_around_the_deciding_one() -> None:
     """Numbers are those of the log, the process is told."""
-    context = as_dict(shared().diagnose(_log(100, 50)))["context"]
+    context = shared().report(_log(100, 50)).context
 
-    assert [line["line"] for line in context] == list(range(95, 110))
-    assert context[0]["text"].endswith("quiet line 95")
-    assert (context[6]["line"], context[6]["process"]) == (101, "EngineCore")
-    assert context[7]["process"] == "APIServer"
+    assert [line.line for line in context] == list(range(95, 110))
+    assert context[0].text.endswith("quiet line 95")
+    assert (context[6].line, context[6].process) == (101, "EngineCore")
+    assert context[7].process == "APIServer"
 
 
 def test_context_at_the_ends_of_a_log_is_what_there_is() -> None:
-    assert [line["line"] for line in as_dict(shared().diagnose(_log(0, 0)))["context"]] == [1]
+    assert [line.line for line in shared().report(_log(0, 0)).context] == [1]
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -51,13 +50,13 @@ def test_context_is_the_same_however_the_log_arrives(seed: int) -> None:
                 yield b""  # hand on what there is
             at += size
 
-    assert as_dict(shared().diagnose(data))["context"] == as_dict(shared().diagnose(Chunks(pieces())))["context"]
+    assert shared().report(data).context == shared().report(Chunks(pieces())).context
 
 
 def test_secrets_in_context_are_masked() -> None:
     log = "export HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyzABCDEFGH\n" + _log(0, 0)
 
-    assert "abcdefghij" not in str(as_dict(shared().diagnose(log))["context"])
+    assert "abcdefghij" not in str(shared().report(log).context)
 
 
 def test_an_empty_piece_hands_on_what_was_gathered() -> None:
@@ -88,7 +87,7 @@ def test_a_look_at_the_answer_so_far_changes_nothing() -> None:
         early = engine.peek(analysis)
         assert ("kv_cache_oom" if number > 201 else "no_failure") == early.bucket
 
-    assert as_dict(engine.diagnose(log)) == as_dict(engine.conclude(analysis))
+    assert engine.report(log).to_dict() == engine.conclude(analysis).to_dict()
 
 
 def test_a_look_at_nothing_is_refused() -> None:

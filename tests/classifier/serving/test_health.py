@@ -17,9 +17,7 @@ def name(maker: Maker) -> str:
 
 def answers(maker: Maker, start: bool = True) -> list[str]:
     """Return what each variant of a server is answered with."""
-    return [
-        shared().diagnose(log(maker, seed, wording, start)).cause for wording in WORDINGS for seed in range(VARIANTS)
-    ]
+    return [shared().report(log(maker, seed, wording, start)).cause for wording in WORDINGS for seed in range(VARIANTS)]
 
 
 @pytest.mark.slow
@@ -67,7 +65,7 @@ def test_a_stall_says_for_how_long_and_shows_its_lines():
         ]
     )
 
-    answer = shared().diagnose(text)
+    answer = shared().report(text)
 
     assert "mqllmengine_stall/request_unanswered" == answer.cause
     assert "For 4 min the engine has computed nothing" in answer.summary
@@ -79,7 +77,7 @@ def test_what_was_overcome_is_no_alarm():
     """A standstill of half a minute, and then thousands of tokens."""
     still = log(stalled, 1, "0.32.0")
 
-    assert "no_failure" == shared().diagnose(still + _line("23:59:59", "912.4", day=30)).bucket
+    assert "no_failure" == shared().report(still + _line("23:59:59", "912.4", day=30)).bucket
 
 
 def _line(time: str, tokens: str, day: int = 1) -> str:

@@ -36,4 +36,4 @@ def findings(log: str, triage: Triage = TRIAGE) -> Findings:
     for block in read_blocks(log):
         session.feed(block)
     incidents = session.finish()
-    return Findings(incidents[-1], session.tail(), triage._known)
+    return Findings(incidents[-1], session.tail(), triage._known(triage.question))

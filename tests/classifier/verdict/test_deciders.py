@@ -66,21 +66,21 @@ def test_the_order_is_part_of_the_method() -> None:
 @pytest.mark.parametrize("after", ["", STOPPED])
 def test_nothing_unexplained_is_healthy(trouble: str, after: str) -> None:
     """In a server that had come up and answered, also where a shutdown follows."""
-    answer = TRIAGE.diagnose(START + READY + ANSWERED + trouble + after)
+    answer = TRIAGE.report(START + READY + ANSWERED + trouble + after)
     assert "unknown" == answer.bucket
     assert {item.text for item in answer.evidence} & set(trouble.splitlines())
 
 
 def test_what_was_overcome_on_the_way_up_does_not_fail_a_healthy_server() -> None:
     error = "ERROR 11-02 10:00:02 [registry.py:3] optional widget could not be imported\n"
-    assert "no_failure" == TRIAGE.diagnose(START + error + READY + ANSWERED).bucket
+    assert "no_failure" == TRIAGE.report(START + error + READY + ANSWERED).bucket
 
 
 def test_a_wait_that_ended_is_no_failure() -> None:
     wait = (
         "INFO 11-02 10:04:00 [shm_broadcast.py:466] No available shared memory broadcast block found in 60 seconds.\n"
     )
-    assert "no_failure" == TRIAGE.diagnose(START + READY + wait + ANSWERED).bucket
+    assert "no_failure" == TRIAGE.report(START + READY + wait + ANSWERED).bucket
 
 
 def test_the_catalogue_names_what_no_rule_knows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,15 +89,15 @@ def test_the_catalogue_names_what_no_rule_knows(monkeypatch: pytest.MonkeyPatch)
 
     row = Row("vllm", "the {} cog needs oil of kind {}", "raise", "ValueError", "x", "y", 1, "0.9.0", "",
               Label("lora", "", "user", "start", True, "read"))  # fmt: skip
-    monkeypatch.setattr(type(TRIAGE._known.corpus), "messages", lambda self: Matcher([row]))
-    answer = TRIAGE.diagnose(START + MESSAGE.format("the seventh cog needs oil of kind W40"))
+    monkeypatch.setattr(type(TRIAGE.corpus), "messages", lambda self: Matcher([row]))
+    answer = TRIAGE.report(START + MESSAGE.format("the seventh cog needs oil of kind W40"))
     assert ("lora", "rule") == (answer.bucket, answer.decided_by)
     assert answer.evidence[0].text.endswith("cog needs oil of kind W40")
 
 
 def test_a_message_of_the_shipped_catalogue_is_named() -> None:
     text = "Cannot find a config for the cog. This model does not have any cog; and nothing in it is known"
-    assert "unknown" == TRIAGE.diagnose(START + MESSAGE.format(text)).bucket
+    assert "unknown" == TRIAGE.report(START + MESSAGE.format(text)).bucket
 
 
 def test_where_a_rule_and_the_model_agree_the_rule_names_the_cause() -> None:
@@ -113,14 +113,14 @@ def test_an_exception_of_pythons_own_in_the_engine_is_its_bug(kind: str) -> None
     line = f"(EngineCore_DP0 pid=77) ERROR 11-02 10:05:01 [core.py:710] {kind}: the seventh cog\n"
     trace = f"(EngineCore_DP0 pid=77) ERROR 11-02 10:05:01 [core.py:710] Traceback (most recent call last):\n{line}"
     for log in (START + trace, START + READY + ANSWERED + trace + DEAD):
-        answer = TRIAGE.diagnose(log)
+        answer = TRIAGE.report(log)
         assert "engine_bug" == answer.bucket
         assert "the seventh cog" in answer.evidence[0].text
 
 
 def test_the_same_exception_of_somebodys_own_program_is_not() -> None:
     log = 'Traceback (most recent call last):\n  File "/srv/a.py", line 3, in go\n    x()\nTypeError: the seventh cog\n'
-    assert "unknown" == TRIAGE.diagnose(START + READY + ANSWERED + log).bucket
+    assert "unknown" == TRIAGE.report(START + READY + ANSWERED + log).bucket
 
 
 def test_what_an_executor_passes_on_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,9 +129,9 @@ def test_what_an_executor_passes_on_is_read(monkeypatch: pytest.MonkeyPatch) -> 
 
     row = Row("x", "the seventh cog is gone", "raise", "CogError", "x", "y", 1, "0.9.0", "",
               Label("lora", "", "user", "start", True, "read"))  # fmt: skip
-    monkeypatch.setattr(type(TRIAGE._known.corpus), "messages", lambda self: Matcher([row]))
+    monkeypatch.setattr(type(TRIAGE.corpus), "messages", lambda self: Matcher([row]))
     log = "RuntimeError: Worker failed with error 'the seventh cog is gone', please check the stack trace above for the root cause\n"
-    assert "lora" == TRIAGE.diagnose(f"Traceback (most recent call last):\n{log}").bucket
+    assert "lora" == TRIAGE.report(f"Traceback (most recent call last):\n{log}").bucket
 
 
 def test_a_certain_rule_is_never_outvoted() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.classifier.verdict.logs import ANSWERED, DEAD, OOM, READY, START, STRANGE, TRIAGE, WITH_MODEL, findings
 from tests.classifier.verdict.test_signals import DRIVER, TOO_LONG
+from vllm_triage.classifier.report.model import Alternative
 from vllm_triage.classifier.serving.states import FULL, STALLED
 from vllm_triage.classifier.testing import corpus_files
 from vllm_triage.classifier.verdict import deciders, policy
@@ -73,8 +74,8 @@ BY_MODEL = {"GUESS", "GUESS_OF_BUG", "GUESS_OVER_WEAK", "GUESS_OVER_DEATH", "MES
 """Held by the tests below: they need a guess, or a row of the catalogue, that does not change when either is made anew."""
 
 
-def answer_to(log: str) -> tuple[str, float, list[int], list[tuple[str, float]]]:
-    answer = TRIAGE.diagnose(log)
+def answer_to(log: str) -> tuple[str, float, list[int], tuple[Alternative, ...]]:
+    answer = TRIAGE.report(log)
     return answer.cause, answer.confidence, [item.line for item in answer.evidence], answer.alternatives
 
 
@@ -152,5 +153,5 @@ def test_what_the_catalogue_names_has_the_confidence_of_the_policy(monkeypatch: 
 
     row = Row("vllm", "the seventh cog is gone", "raise", "CogError", "x", "y", 1, "0.9.0", "",
               Label("lora", "", "user", "start", True, "read"))  # fmt: skip
-    monkeypatch.setattr(type(TRIAGE._known.corpus), "messages", lambda self: Matcher([row]))
-    assert policy.MESSAGE == TRIAGE.diagnose(START + STRANGE).confidence
+    monkeypatch.setattr(type(TRIAGE.corpus), "messages", lambda self: Matcher([row]))
+    assert policy.MESSAGE == TRIAGE.report(START + STRANGE).confidence

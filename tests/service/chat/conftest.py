@@ -22,9 +22,9 @@ from fastapi.testclient import TestClient
 from tests.service.chat.loopback import Loopback, wait_until
 from tests.service.chat.slack_server import SECRET, TOKEN, FakeSlack, sign
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.report.contract import as_dict
 from vllm_triage.service.chat import Chat
-from vllm_triage.service.chat.settings import ChatSettings, NotifySettings, SlackSettings
+from vllm_triage.service.chat.platforms.slack import SlackSettings
+from vllm_triage.service.chat.settings import ChatSettings, NotifySettings
 from vllm_triage.service.history import History
 
 FAILED = "INFO: start\nValueError: No available memory for the cache blocks.\n"
@@ -141,12 +141,12 @@ def serve(slack: FakeSlack, tmp_path: Path) -> Iterator[Callable[..., Service]]:
                 history.upgrade()
                 ends.callback(history.close)
 
-            def triage(source: Any, *, service: str = "", name: str = "", command: str = "") -> Any:
-                report = as_dict(shared().diagnose(source))
+            def triage(source: Any, *, service: str = "", name: str = "", store: bool = True) -> Any:
+                report = shared().report(source)
                 return report, history.record(report, service=service, name=name) if history else None
 
             chat = Chat(
-                ChatSettings(notify=notify, **platforms),
+                ChatSettings(notify=notify, platforms=platforms),
                 triage=triage,
                 link=lambda incident: f"https://triage.example/incidents/{incident}",
                 history=history,

@@ -22,7 +22,7 @@ from tests.service.chat.loopback import wait_until
 from tests.service.chat.slack_server import texts
 from vllm_triage.service.chat.alert_logs import log_path, opened_tail
 from vllm_triage.service.chat.interface import BusyError
-from vllm_triage.service.chat.settings import AlertmanagerSettings
+from vllm_triage.service.chat.platforms.alertmanager import AlertmanagerSettings
 
 TOKEN = "alert-token-0123456789"
 PATH = "/v1/hooks/alertmanager"
@@ -162,7 +162,7 @@ def test_a_log_file_is_found_by_labels_and_its_end_is_read(serve, slack_settings
     )
     [result] = send(service, alert(log="", namespace="prod", pod="vllm-0"))
     assert ("told", "kv_cache_oom") == (result["outcome"], result["bucket"])
-    assert service.history.incident(result["incident"]).report["input"]["bytes"] <= 500
+    assert service.history.incident(result["incident"]).report.input.bytes <= 500
 
 
 def test_files_outside_the_folder_are_refused(tmp_path):
@@ -240,7 +240,7 @@ def test_settings_that_leave_the_door_open_are_refused(fields):
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=10))  # fmt: skip
 def test_whatever_is_posted_is_understood_or_refused(value):
-    from vllm_triage.service.chat.alertmanager import Notification
+    from vllm_triage.service.chat.alert_receiver import Notification
 
     for body in (value, notification(alerts=value)):
         try:

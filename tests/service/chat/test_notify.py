@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from tests.service.chat.loopback import wait_until
 from tests.service.samples import failure
-from vllm_triage.classifier.report.contract import as_dict
 from vllm_triage.service.chat.deduplicate import LocalOnce, Once
 from vllm_triage.service.chat.interface import BusyError, Event, RetryError, UndeliverableError, selects
 from vllm_triage.service.chat.notify import Notifier, backoff
@@ -17,7 +16,7 @@ from vllm_triage.service.chat.settings import NotifySettings, Selection
 from vllm_triage.service.chat.work_queue import Background
 from vllm_triage.service.history import History
 
-REPORT = as_dict(failure().diagnosis)
+REPORT = failure().report
 FAST = NotifySettings(update_seconds=0, backoff_seconds=0.001, attempts=3)
 
 
@@ -149,7 +148,7 @@ def test_what_cannot_be_delivered_is_counted_and_logged_without_content(notify, 
     assert ([], 1, retried) == (target.sent, notifier.figures["target", "dead"], notifier.figures["target", "retried"])
     assert "undeliverable" in caplog.text
     assert "secret words" not in caplog.text
-    assert REPORT["title"] not in caplog.text
+    assert REPORT.title not in caplog.text
 
 
 def test_a_target_that_hangs_keeps_no_other_waiting(notify):

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -11,34 +14,89 @@ from pydantic import ValidationError
 from tests.service.chat.conftest import FAILED, command_body
 from tests.service.chat.loopback import wait_until
 from tests.service.chat.slack_server import sign
-from vllm_triage.service.chat.interface import PLATFORMS, adapters
-from vllm_triage.service.chat.settings import (
-    AlertmanagerSettings,
-    ChatSettings,
-    NotifySettings,
-    SlackSettings,
-    WebhookSettings,
-)
+from vllm_triage.service.chat.platforms.alertmanager import AlertmanagerSettings
+from vllm_triage.service.chat.platforms.slack import SlackSettings
+from vllm_triage.service.chat.platforms.webhooks import WebhookSettings
+from vllm_triage.service.chat.registry import adapters, platforms
+from vllm_triage.service.chat.settings import ChatSettings, NotifySettings
 from vllm_triage.service.http.settings import Settings
 
+PLATFORM = """
+from fastapi import APIRouter, Response
+
+from vllm_triage.service.chat.settings import PlatformSettings
+
+
+class SETTINGS(PlatformSettings):
+    loud: bool = False
+
+
+ABOUT = "says it aloud"
+SEVERAL = False
+
+
+class Target:
+    name = "shouting"
+
+    def wants(self, event):
+        return True
+
+    def send(self, event):
+        print(event.report.bucket.upper(), flush=True)
+
+    def again(self, event):
+        pass
+
+
+class Shouting:
+    def __init__(self, settings):
+        self.settings = settings
+
+    def routes(self, context):
+        router = APIRouter()
+        router.add_api_route("/v1/hooks/shouting", lambda: Response(status_code=204), methods=["POST"])
+        return router
+
+    def outgoing(self, context):
+        return [Target()]
+
+
+adapter = Shouting
+"""
+ASKED = """
+import vllm_triage.service.chat.platforms as modules
+
+modules.__path__.append({folder!r})
+from fastapi.testclient import TestClient
+
+from vllm_triage.service.chat.registry import platforms
+from vllm_triage.service.http.app import create_app
+from vllm_triage.service.http.settings import Settings
+
+print(sorted(platforms()))
+settings = Settings()
+print(settings.chat.platforms["shouting"].loud)
+with TestClient(create_app(settings), base_url="http://localhost") as client:
+    print(client.post("/v1/hooks/shouting").status_code)
+    client.post("/v1/triage", content=b"ValueError: No available memory for the cache blocks.")
+"""
 ROOT = Path(__file__).parents[3]
 SECRET = "whsec_" + base64.b64encode(bytes(32)).decode()
 
 
 def test_only_what_is_configured_is_there():
     assert [] == adapters(ChatSettings())
-    settings = ChatSettings(
-        slack=SlackSettings(signing_secret="s", bot_token="t"),
-        webhooks=(WebhookSettings(url="https://a.example/", secrets=(SECRET,)),),
-        alertmanager=AlertmanagerSettings(token="t"),
-    )
-    assert len(PLATFORMS) == len(adapters(settings))
+    given = {
+        "slack": SlackSettings(signing_secret="s", bot_token="t"),
+        "webhooks": (WebhookSettings(url="https://a.example/", secrets=(SECRET,)),),
+        "alertmanager": AlertmanagerSettings(token="t"),
+    }
+    assert (set(given), 3) == (set(platforms()), len(adapters(ChatSettings(platforms=given))))
 
 
 def test_every_platform_can_be_set_in_the_service():
     """A setting that only this package knows could not be given."""
-    assert set(ChatSettings.model_fields) <= set(Settings.model_fields)
-    assert set(PLATFORMS) == set(ChatSettings.model_fields) - {"notify"}
+    assert {*platforms(), "notify"} <= set(Settings.model_fields)
 
 
 def test_settings_are_read_from_variables(monkeypatch):
@@ -48,10 +106,9 @@ def test_settings_are_read_from_variables(monkeypatch):
     monkeypatch.setenv("VLLM_TRIAGE_WEBHOOKS", f'[{{"url": "https://a.example/x", "secrets": ["{SECRET}"]}}]')
     monkeypatch.setenv("VLLM_TRIAGE_NOTIFY__WINDOW_SECONDS", "60")
     chat = Settings().chat
-    assert chat.slack is not None
     assert (0.8, "https://a.example/x", 60) == (
-        chat.slack.select.min_confidence,
-        chat.webhooks[0].url,
+        chat.platforms["slack"].select.min_confidence,
+        chat.platforms["webhooks"][0].url,
         chat.notify.window_seconds,
     )
     assert SECRET not in repr(chat)
@@ -99,15 +156,21 @@ def test_the_service_answers_slack(tmp_path, slack, slack_settings):
 def test_the_page_names_every_setting():
     """docs/chat.md is where people look."""
     page = (ROOT / "docs" / "chat.md").read_text("utf-8")
-    fields = {
-        "slack": SlackSettings.model_fields,
-        "webhooks": WebhookSettings.model_fields,
-        "alertmanager": AlertmanagerSettings.model_fields,
-        "notify": NotifySettings.model_fields,
-    }
-    for name in ChatSettings.model_fields:
-        for field in fields[name]:
+    kinds = {name: platform.SETTINGS for name, platform in platforms().items()} | {"notify": NotifySettings}
+    for name, kind in kinds.items():
+        for field in kind.model_fields:
             assert re.search(rf"`(?:…__)?{field}`", page, re.IGNORECASE), f"{name}.{field}"
+
+
+def test_a_file_in_the_folder_is_a_platform(tmp_path):
+    """One file: its settings are read from variables, the service has its route, and messages go to it."""
+    (tmp_path / "shouting.py").write_text(PLATFORM)
+    environment = {**os.environ, "VLLM_TRIAGE_SHOUTING__LOUD": "yes", "VLLM_TRIAGE_DATABASE": "none"}
+    script = [sys.executable, "-c", ASKED.format(folder=str(tmp_path))]
+    ran = subprocess.run(script, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert ("['alertmanager', 'shouting', 'slack', 'webhooks']\nTrue\n204\nKV_CACHE_OOM\n", 0) == (
+        ran.stdout, ran.returncode,
+    ), ran.stderr  # fmt: skip
 
 
 def test_the_manifest_asks_for_what_the_app_uses():

@@ -11,7 +11,8 @@ from tests.classifier.report.planted import SECRETS
 from tests.service.chat.loopback import Loopback
 from tests.service.chat.slack_server import TOKEN
 from tests.service.chat.test_alertmanager import BEARER, PATH, alert, notification
-from vllm_triage.service.chat.settings import AlertmanagerSettings, WebhookSettings
+from vllm_triage.service.chat.platforms.alertmanager import AlertmanagerSettings
+from vllm_triage.service.chat.platforms.webhooks import WebhookSettings
 
 LOGS = (
     "INFO: start\nValueError: No available memory for the cache blocks. {}\n",
@@ -48,7 +49,7 @@ def test_no_payload_response_or_row_holds_a_secret(kind, serve, slack_settings, 
             ]
             database = b"".join(path.read_bytes() for path in tmp_path.glob("history.db*"))
             ids = [incident.id for incident in service.history.incidents(_all()).items]
-            kept = [json.dumps(service.history.incident(one).report, ensure_ascii=False) for one in ids]
+            kept = [service.history.incident(one).report.to_json() for one in ids]
             assert ids
             for place, texts in (
                 ("payload", told),

@@ -159,7 +159,7 @@ def test_whatever_stands_in_the_headers_is_refused(timestamp, signature, body):
     from fastapi import HTTPException
     from starlette.requests import Request
 
-    from vllm_triage.service.chat.slack import SlackEndpoint
+    from vllm_triage.service.chat.slack_app import SlackEndpoint
 
     endpoint = object.__new__(SlackEndpoint)
     endpoint._verifier = SignatureVerifier(SECRET)
@@ -256,7 +256,7 @@ def test_a_bucket_that_does_not_exist_is_not_stored(service: Service):
     option = {"text": {"type": "plain_text", "text": "x"}, "value": f"{incident} No Such/Bucket"}
     service.click({"type": "static_select", "action_id": "triage_bucket", "selected_option": option})
     service.settle()
-    assert [] == service.history.incident(incident).feedback
+    assert () == service.history.incident(incident).feedback
 
 
 def test_an_unknown_event_is_acknowledged(service: Service):

@@ -4,30 +4,26 @@ import dataclasses
 import json
 import re
 from datetime import UTC, datetime
-from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.service.chat.slack_server import problem_of, texts, walk
 from tests.service.samples import failure, healthy, unknown
-from vllm_triage.classifier.report.contract import as_dict
+from vllm_triage.classifier.report.model import Evidence
 from vllm_triage.service.chat.interface import Event
 from vllm_triage.service.chat.slack_blocks import clip, code, escape, message, pasted, unescape
-from vllm_triage.service.history import Incident
+from vllm_triage.service.wire import Incident
 
 NOW = datetime(2026, 11, 2, tzinfo=UTC)
 INCIDENT = Incident(
-    "inc_" + "a" * 26, "0" * 16, "chat", "", "kv_cache_oom", "kv_cache_oom/x", "t", 0.9, "rule", "", "", 12, NOW, NOW
-)
+    id="inc_" + "a" * 26, fingerprint="0" * 16, service="chat", name="", bucket="kv_cache_oom", cause="kv_cache_oom/x",
+    title="t", confidence=0.9, decided_by="rule", vllm_version="", model="", occurrences=12, first_seen=NOW, last_seen=NOW,
+)  # fmt: skip
 HOSTILE = (
     "<!channel> <!here|x> <@U123> <#C1> <https://evil.example|click> @channel @Everyone & ``` *b* https://a.example"
 )
 ANYTHING = st.text() | st.text(alphabet="<>&`@!|*_~ \nhere", max_size=4000) | st.just(HOSTILE) | st.just("&" * 5000)
-
-
-def report(answer) -> dict[str, Any]:
-    return as_dict(answer.diagnosis)
 
 
 def unsafe(payload) -> list[str]:
@@ -42,7 +38,7 @@ def unsafe(payload) -> list[str]:
 
 
 def test_a_report_shows_cause_evidence_fixes_and_command():
-    event = Event(report(failure()), INCIDENT, "chat", "server.log", "https://triage.example/incidents/inc_1")
+    event = Event(failure().report, INCIDENT, "chat", "server.log", "https://triage.example/incidents/inc_1")
     told = message(event)
     everything = "\n".join(texts(told["blocks"]))
     for words in (
@@ -59,34 +55,35 @@ def test_a_report_shows_cause_evidence_fixes_and_command():
 
 
 def test_the_counter_is_shown():
-    event = Event(report(failure()), INCIDENT, recurrence=10_000, received=10_020)
+    event = Event(failure().report, INCIDENT, recurrence=10_000, received=10_020)
     assert any("*10,000 ×* in this window (reported 10,020 times)" in text for text in texts(message(event)["blocks"]))
 
 
 def test_no_failure_and_unknown_are_told_too():
-    assert message(Event(report(healthy()), INCIDENT))["text"].startswith("✔")
-    told = message(Event(report(unknown()), INCIDENT))
+    assert message(Event(healthy().report, INCIDENT))["text"].startswith("✔")
+    told = message(Event(unknown().report, INCIDENT))
     assert any("Could be: `engine_bug` 25 %" in text for text in texts(told["blocks"]))
-    assert ["", ""] == [problem_of(told), problem_of(message(Event(report(healthy()))))]
+    assert ["", ""] == [problem_of(told), problem_of(message(Event(healthy().report)))]
 
 
 @settings(max_examples=150, deadline=None)
 @given(text=ANYTHING, more=ANYTHING, count=st.integers(0, 60), ask=st.booleans())
 def test_whatever_a_log_holds_fits_and_does_nothing(text, more, count, ask):
     """Within Slack's limits, without mentions, links or markup of the log."""
-    base = report(failure())
-    line = {"line": 3, "text": text, "process": more[:40], "count": 1}
-    fix = base["fixes"][0] | {"title": text or "x", "change": more, "why": text, "cost": more}
-    hostile = base | {
-        "title": text or "x",
-        "summary": more,
-        "evidence": [line] * count,
-        "symptoms": [line] * count,
-        "fixes": [fix] * count,
-        "notes": [more] * count,
-        "corrected_command": text,
-        "facts": {"model": text, "gpu_name": more, "vllm_version": text},
-    }
+    base = failure().report
+    line = Evidence(line=3, text=text, process=more[:40])
+    fix = dataclasses.replace(base.fixes[0], title=text or "x", change=more, why=text, cost=more)
+    hostile = dataclasses.replace(
+        base,
+        title=text or "x",
+        summary=more,
+        evidence=(line,) * count,
+        symptoms=(line,) * count,
+        fixes=(fix,) * count,
+        notes=(more,) * count,
+        corrected_command=text,
+        facts={"model": text, "gpu_name": more, "vllm_version": text},
+    )
     event = Event(hostile, INCIDENT, text, more, "https://triage.example/incidents/inc_1", note=text)
     told = message(event, ask_bucket=ask)
     assert ("", []) == (problem_of(told), unsafe(told))
@@ -96,7 +93,7 @@ def test_all_buckets_fit_into_the_menu():
     """A choice that Slack cuts off could not be taken."""
     from vllm_triage.classifier.api import shared
 
-    menu = message(Event(report(failure()), INCIDENT), ask_bucket=True)["blocks"][-1]["elements"][0]
+    menu = message(Event(failure().report, INCIDENT), ask_bucket=True)["blocks"][-1]["elements"][0]
     assert set(shared().corpus.buckets()) - {"unknown"} == {option["value"].split()[1] for option in menu["options"]}
 
 
@@ -131,5 +128,5 @@ def test_code_blocks_go_before_the_words_around_them():
 
 
 def test_an_incident_seen_before_says_since_when():
-    event = Event(report(failure()), dataclasses.replace(INCIDENT, occurrences=12))
+    event = Event(failure().report, dataclasses.replace(INCIDENT, occurrences=12))
     assert any("12 × since 2026-11-02" in text for text in texts(message(event)["blocks"]))

@@ -7,11 +7,10 @@ import pytest
 from tests.service.chat.loopback import Reply
 from tests.service.chat.slack_server import TOKEN, FakeSlack, texts
 from tests.service.samples import failure
-from vllm_triage.classifier.report.contract import as_dict
 from vllm_triage.service.chat.interface import BusyError, Event, RetryError, UndeliverableError
 from vllm_triage.service.chat.slack_post import Slack, SlackTarget
 
-EVENT = Event(as_dict(failure().diagnosis), key="incident:a", id="msg_1", service="chat")
+EVENT = Event(failure().report, key="incident:a", id="msg_1", service="chat")
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import hashlib
 import hmac
 import json
@@ -18,13 +19,12 @@ from pydantic import ValidationError
 
 from tests.service.chat.loopback import Loopback, Reply
 from tests.service.samples import failure
-from vllm_triage.classifier.report.contract import as_dict
+from vllm_triage.classifier.report.model import Filtered
 from vllm_triage.service.chat.http_out import is_public, retry_after
 from vllm_triage.service.chat.interface import Event, RetryError, UndeliverableError
-from vllm_triage.service.chat.settings import WebhookSettings
-from vllm_triage.service.chat.webhook import WebhookTarget
+from vllm_triage.service.chat.platforms.webhooks import WebhookSettings, WebhookTarget
 
-REPORT = as_dict(failure().diagnosis)
+REPORT = failure().report
 KEYS = [bytes(range(24)), bytes(range(1, 33))]
 SECRETS = ["whsec_" + base64.b64encode(key).decode() for key in KEYS]
 EVENT = Event(REPORT, service="chat", link="https://triage.example/incidents/inc_1", recurrence=3, id="msg_1", key="k")
@@ -49,7 +49,7 @@ def test_an_event_is_posted_as_versioned_json(receiver):
     assert ("1", "incident", "msg_1", None, 3, EVENT.link) == tuple(
         body[name] for name in ("version", "event", "id", "incident", "recurrence", "link")
     )
-    assert json.loads(json.dumps(REPORT)) == body["report"]
+    assert json.loads(REPORT.to_json()) == body["report"]
 
 
 def test_every_secret_signs_by_the_standard(receiver):
@@ -65,7 +65,7 @@ def test_every_secret_signs_by_the_standard(receiver):
 
 def test_the_example_of_the_standard_is_signed_as_it_says():
     """The vector of the specification's own libraries."""
-    from vllm_triage.service.chat.webhook import signatures
+    from vllm_triage.service.chat.platforms.webhooks import signatures
 
     key = base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
     told = signatures([key], "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}')
@@ -230,11 +230,12 @@ def test_a_stored_incident_is_told_as_the_api_tells_it(serve, receiver):
     assert body["link"] == f"https://triage.example{body['incident']['url']}"
 
 
-def test_a_log_without_failure_is_not_told(serve, receiver):
+def test_what_is_no_failure_or_is_ignored_is_not_told(serve, receiver):
     service = serve(webhooks=[WebhookSettings(url=receiver.url, secrets=SECRETS)])
     report, incident = service.chat.context.triage(b"INFO:     Application startup complete.\n")
-    assert "no_failure" == report["bucket"]
+    assert "no_failure" == report.bucket
     service.chat.notify(report, incident)
+    service.chat.notify(dataclasses.replace(REPORT, filtered=Filtered(by="ignore", ids=("kv_cache_oom",))), None)
     service.settle()
     assert [] == receiver.calls
 

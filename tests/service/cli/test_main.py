@@ -8,7 +8,8 @@ import json
 import pytest
 
 from tests.service.conftest import FAILED, HEALTHY
-from vllm_triage.classifier.report.model import Report, triage
+from vllm_triage.classifier.api import triage
+from vllm_triage.classifier.report.schema import report_of
 from vllm_triage.service.cli.arguments import COMMANDS
 
 
@@ -44,7 +45,9 @@ def test_exit_zero_says_what_it_found_all_the_same(run, failed):
         (["--nonsense"], "unrecognized arguments"),
         (["--only", "no_such_bucket", "-"], "'no_such_bucket' is no bucket, cause or rule"),
         (["--ignore", "kv_cache_oom/x", "-"], "'kv_cache_oom/x' is no bucket, cause or rule"),
-        (["--rules", "/no/such/folder", "-"], "--rules /no/such/folder: no such file or folder"),
+        (["--rules", "/no/such/folder", "-"], "/no/such/folder: no such rule file or folder"),
+        (["--vllm-version", "banana", "-"], "'banana' is no vLLM release such as 0.19.1"),
+        (["expain", "kv_cache_oom"], "did you mean vllm-triage explain?"),
         (["-", "-"], "standard input (-) can be read once"),
         (["/no/such/file.log"], "/no/such/file.log: no such file"),
         (["/"], "/ is a folder"),
@@ -115,18 +118,26 @@ def test_what_is_no_log_is_refused(run, tmp_path, content):
     assert ran.err.startswith("vllm-triage: ")
 
 
-def test_only_leaves_other_buckets_out(run, failed):
-    """Nothing else is an answer."""
-    assert json.loads(run(failed, "--only", "nccl_hang", "-f", "json").out)["bucket"] != "kv_cache_oom"
-    assert (
-        json.loads(run(failed, "--only", "kv_cache_oom/no_cache_blocks", "-f", "json").out)["bucket"] == "kv_cache_oom"
-    )
+@pytest.mark.parametrize("name", ["kv_cache_oom", "kv_cache_oom/no_cache_blocks", "kv_cache_oom/no-available-memory"])
+def test_what_is_ignored_is_told_and_ends_with_zero(run, failed, name):
+    """By its bucket, its cause, or the rule that decided."""
+    ran, told = run(failed, "--ignore", name, "-f", "json"), run(failed, "--ignore", name)
+    answer = json.loads(ran.out)
+
+    assert (0, "kv_cache_oom/no_cache_blocks") == (ran.code, answer["cause"])
+    assert {"by": "ignore", "ids": [name]} == answer["filtered"]
+    assert (0, 1) == (told.code, len(told.out.splitlines()))
+    assert told.out.startswith(f"– Ignored: {name} · kv_cache_oom/no_cache_blocks 98 % · line 2 · ")
 
 
-@pytest.mark.parametrize("name", ["kv_cache_oom", "kv_cache_oom/no_cache_blocks"])
-def test_ignore_takes_a_bucket_or_a_cause_out(run, failed, name):
-    """What is known and accepted is no answer."""
-    assert json.loads(run(failed, "--ignore", name, "-f", "json").out)["bucket"] != "kv_cache_oom"
+def test_what_was_not_asked_for_is_told_and_ends_with_zero(run, failed):
+    """``--only`` another bucket; what was asked for counts as ever."""
+    outside = run(failed, "--only", "nccl_hang", "-f", "json")
+    counted = run(failed, "--only", "kv_cache_oom/no_cache_blocks", "-f", "json")
+
+    assert (0, {"by": "only", "ids": ["nccl_hang"]}) == (outside.code, json.loads(outside.out)["filtered"])
+    assert (1, None) == (counted.code, json.loads(counted.out).get("filtered"))
+    assert "– Left out: only nccl_hang was asked for" in run(failed, "--only", "nccl_hang").out
 
 
 def test_below_the_confidence_asked_for_the_answer_is_unknown(run, failed):
@@ -151,9 +162,8 @@ def test_json_is_the_report(run, failed):
     del given["file"]
     report = triage(failed)
 
-    assert json.loads(report.model_dump_json(exclude_unset=True)) == given
-    assert Report.model_validate(given) == report
-    assert set(given) == set(Report.model_fields)
+    assert json.loads(report.to_json()) == given
+    assert report_of(given) == report
 
 
 def test_colours_only_where_asked_for(run, failed):

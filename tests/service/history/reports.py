@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from vllm_triage.classifier.report.model import Report
+from vllm_triage.classifier.report.schema import report_of
+
 PREFIX = "(EngineCore pid=4190) ERROR 11-02 09:15:01 [core.py:1108] "
 
 
-def report(text: str = "ValueError: the cache holds 12 tokens", **other: Any) -> dict[str, Any]:
-    """Return a report by the output contract whose deciding line says ``text``."""
+def report(text: str = "ValueError: the cache holds 12 tokens", **other: Any) -> Report:
+    """Return a report whose deciding line says ``text``; ``other`` are further fields, as they stand in JSON."""
+    return report_of(values(text) | other)
+
+
+def values(text: str = "ValueError: the cache holds 12 tokens") -> dict[str, Any]:
+    """Return a report's JSON."""
     line = {"line": 40, "text": PREFIX + text, "process": "EngineCore", "count": 1}
     frame = {
         "line": 39,
@@ -23,5 +31,5 @@ def report(text: str = "ValueError: the cache holds 12 tokens", **other: Any) ->
         "chain": [], "context": [frame, {name: line[name] for name in ("line", "text", "process")}], "alternatives": [],
         "startup": {"reached": "profile", "stages": []}, "facts": {"vllm_version": "0.32.0", "model": "acme/harbor-8b"},
         "fixes": [], "corrected_command": "", "corrected": None, "incidents": 1, "confirm": "", "refute": "", "notes": [],
-        "input": {"lines": 60, "bytes": 9000}, **other,
+        "input": {"lines": 60, "bytes": 9000},
     }  # fmt: skip

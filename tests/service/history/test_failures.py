@@ -112,7 +112,7 @@ def test_another_process_holds_the_lock(small, sqlite, monkeypatch):
     holder.execute("BEGIN IMMEDIATE")
     with pytest.raises(HistoryError, match="locked"):
         small.record(report())
-    assert [] == small.incidents(Filter()).items
+    assert () == small.incidents(Filter()).items
     holder.execute("COMMIT")
     holder.close()
 

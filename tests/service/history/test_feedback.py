@@ -8,7 +8,6 @@ import pytest
 
 from tests.service.history.reports import report
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.report.contract import as_dict
 from vllm_triage.training.examples.row import Row
 from vllm_triage.training.examples.terms import read_units
 
@@ -25,7 +24,7 @@ def test_right(history, clock):
         said.incident, said.verdict, said.bucket, said.cause, said.note, said.source, said.at,
     )  # fmt: skip
     stored = history.incident(got.id)
-    assert ("right", [said]) == (stored.incident.feedback, stored.feedback)
+    assert ("right", (said,)) == (stored.incident.feedback, stored.feedback)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +58,7 @@ def test_what_makes_no_sense_is_refused(history):
     ):
         with pytest.raises(ValueError, match=r"."):
             history.feedback(got.id, **said)
-    assert [] == history.incident(got.id).feedback
+    assert () == history.incident(got.id).feedback
 
 
 def test_an_incident_that_is_not_there(history):
@@ -99,7 +98,7 @@ def test_rows(history, clock):
 
     assert [
         {
-            "id": got.id, "digest": "\n".join(line["text"] for line in made["context"]), "stage": "profile",
+            "id": got.id, "digest": "\n".join(line.text for line in made.context), "stage": "profile",
             "release": "0.32.0", "group": f"feedback/{got.fingerprint}", "bucket": "runtime_oom", "cause": "",
             "verdict": "wrong", "answered": {"bucket": OURS[0], "cause": OURS[1]}, "source": "feedback",
             "at": "2026-03-01T10:30:00.000Z",
@@ -125,7 +124,7 @@ def test_a_row_is_read_by_the_text_model(opened, name):
     """The training reads the same exception out of a row as the classifier out of the whole log."""
     path = RECORDED / f"{name}.log"
     history = opened()
-    made = as_dict(shared().diagnose(path))
+    made = shared().report(path)
     history.feedback(history.record(made).id, "right")
     (row,) = history.export()
     trained = Row(row["digest"], row["bucket"], row["group"], row["source"], row["release"], row["stage"])
@@ -134,6 +133,6 @@ def test_a_row_is_read_by_the_text_model(opened, name):
         term for unit in read_units(path.read_text(errors="replace")) for term in unit.terms if term.startswith("k:")
     }
 
-    assert made["startup"]["reached"] == trained.stage
+    assert made.startup.reached == trained.stage
     assert {term for term in first.terms if term.startswith("k:")} <= kinds
     assert {"w:error", f"s:{trained.stage}"} & set(first.terms)

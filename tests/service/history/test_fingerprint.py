@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 from tests.fixtures.wrappers import WRAPPERS, after_another_start
 from tests.service.history.reports import PREFIX, report
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.report.contract import as_dict
+from vllm_triage.classifier.report.model import ContextLine, Report
 from vllm_triage.service.history import fingerprint
 from vllm_triage.service.history.fingerprint import template
 
@@ -30,11 +29,11 @@ ALIKE = sorted(
 
 
 @cache
-def answer(path: Path, wrapper: str = "") -> dict[str, Any]:
+def answer(path: Path, wrapper: str = "") -> Report:
     log = path.read_text("utf-8", errors="replace")
     wraps: dict[str, Callable[[str], str | bytes]] = {**WRAPPERS, "after_another_start": after_another_start, "": str}
     made = wraps[wrapper](log)
-    return as_dict(shared().diagnose(made.encode() if isinstance(made, str) else made))
+    return shared().report(made.encode() if isinstance(made, str) else made)
 
 
 @pytest.mark.parametrize("name", ALIKE)
@@ -42,7 +41,7 @@ def test_one_fault_under_two_releases(name):
     """pids, times, source lines, prefixes and lists of what a release knows differ."""
     before, after = answer(RECORDED / "0.27.1" / f"{name}.log"), answer(RECORDED / "0.32.0" / f"{name}.log")
 
-    assert before["cause"] == after["cause"]
+    assert before.cause == after.cause
     assert fingerprint(before) == fingerprint(after)
 
 
@@ -51,7 +50,7 @@ def test_one_fault_under_two_releases(name):
 def test_one_log_as_others_wrap_it(name, wrapper):
     plain, wrapped = (answer(RECORDED / "0.32.0" / f"{name}.log", each) for each in ("", wrapper))
 
-    assert plain["cause"] == wrapped["cause"]
+    assert plain.cause == wrapped.cause
     assert fingerprint(plain) == fingerprint(wrapped)
 
 
@@ -109,7 +108,11 @@ def test_the_answer_counts():
     base = report()
 
     assert 3 == len(
-        {fingerprint(base), fingerprint({**base, "cause": "kv_cache_oom/x"}), fingerprint({**base, "bucket": "x"})}
+        {
+            fingerprint(base),
+            fingerprint(replace(base, cause="kv_cache_oom/x")),
+            fingerprint(replace(base, bucket="x")),
+        }
     )
 
 
@@ -121,8 +124,8 @@ def test_where_a_message_says_nothing_the_place_counts():
         frame = (
             f'{PREFIX}  File "/opt/venv/lib/python3.12/site-packages/vllm/v1/core/sched.py", line {line}, in {function}'
         )
-        made["context"][0] = {"line": 39, "text": frame, "process": "EngineCore"}
-        return fingerprint(made)
+        first = ContextLine(line=39, text=frame, process="EngineCore")
+        return fingerprint(replace(made, context=(first, *made.context[1:])))
 
     assert at("schedule", 7) == at("schedule", 99)
     assert at("schedule", 7) != at("finish", 7)
@@ -149,8 +152,8 @@ def test_what_stays_out(changed):
 
 def test_processes_and_line_numbers_stay_out():
     made = report()
-    moved = json.loads(
-        re.sub(r'"line": 4?0?', '"line": 7', json.dumps(made)).replace("EngineCore", "Worker_TP3").replace("4190", "77")
+    moved = Report.from_json(
+        re.sub(r'"line": 4?0?', '"line": 7', made.to_json()).replace("EngineCore", "Worker_TP3").replace("4190", "77")
     )
 
     assert fingerprint(made) == fingerprint(moved)

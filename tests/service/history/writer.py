@@ -20,13 +20,14 @@ def main() -> None:
     """Record."""
     url, count, services = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     history = History(url)
+    made = report()
     print("ready", flush=True)
     name = sys.stdin.readline().strip()
     dice = random.Random(name)
     number = 0
     while not count or number < count:
         service = str(dice.randrange(services)) if services else f"{name}-{number}"
-        history.record(report(), service=service)
+        history.record(made, service=service)
         print(service, flush=True)
         number += 1
     history.close()

@@ -26,8 +26,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.service.http.conftest import PATIENCE
-from vllm_triage.classifier.report.model import Report
-from vllm_triage.service.cli.main import version
+from vllm_triage.classifier.report.schema import report_of
+from vllm_triage.classifier.version import version
 from vllm_triage.service.http.app import create_app
 from vllm_triage.service.http.openapi import document
 from vllm_triage.service.http.settings import Settings
@@ -83,7 +83,7 @@ def test_examples_are_answers():
     """They have the report's form, and the figures of a real log."""
     example = document(APP)["paths"]["/v1/triage"]["post"]["responses"]["200"]["content"]["application/json"]["example"]
 
-    assert Report.model_validate(example).cause == "kv_cache_oom/context_exceeds_cache"
+    assert report_of(example).cause == "kv_cache_oom/context_exceeds_cache"
 
 
 @pytest.fixture(scope="module")

@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 
 from tests.service.http.conftest import LOG
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.report.contract import as_dict
 
 zstandard = pytest.importorskip("zstandard")
 
 
 def by_library(log: bytes) -> Any:
     """Return the report of a log without the service."""
-    return json.loads(json.dumps(as_dict(shared().diagnose(log))))
+    return json.loads(shared().report(log).to_json())
 
 
 EXPECTED = by_library(LOG)
@@ -112,8 +111,9 @@ def test_questions_of_the_query_count(client):
     def ask(**query: object) -> Any:
         return client.post("/v1/triage", content=LOG, params=query).json()
 
-    assert ask(ignore=["kv_cache_oom"])["bucket"] != "kv_cache_oom"
-    assert ask(only=["kv_cache_oom"])["bucket"] == "kv_cache_oom"
+    assert ask(ignore=["kv_cache_oom"])["filtered"] == {"by": "ignore", "ids": ["kv_cache_oom"]}
+    assert ask(only=["nccl_hang"])["filtered"] == {"by": "only", "ids": ["nccl_hang"]}
+    assert "filtered" not in ask(only=["kv_cache_oom"])
     assert ask(min_confidence=0.999)["cause"] == "unknown/below_threshold"
     assert ask(vllm_version="0.8.5")["facts"]["vllm_version"] == "0.8.5"
     assert ask()["facts"]["vllm_version"] == "0.19.1"

@@ -10,48 +10,44 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.fixtures.marked import FOLDER, read_marked
-from tests.service.samples import failure, healthy, unknown
+from tests.service.samples import failure, found_failure, found_unknown, healthy, unknown
 from vllm_triage.classifier.api import shared
+from vllm_triage.classifier.report.build import build
 from vllm_triage.classifier.report.types import Diagnosis, Evidence
-from vllm_triage.service.render.interface import FORMATS, Options, Result, render
-from vllm_triage.service.render.text import SCREEN, use_color
+from vllm_triage.service.render.formats.text import use_color
+from vllm_triage.service.render.interface import Options, Result, names, render
 
 SECRET = "sk-live-0123456789abcdef"
 VERBOSE = Options(verbose=True, explain=True, color="never", width=100)
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", names())
 def test_secrets_are_masked(form):
     """In facts, in the corrected command, in evidence."""
-    sample = failure()
-    sample.diagnosis.evidence.append(
-        Evidence(3, f"HF_TOKEN=hf_abcdefghijklmnopqrstuvwx --api-key {SECRET}", "", "cause")
-    )
-    text = render(form, [sample], VERBOSE)
+    found = found_failure()
+    found.evidence.append(Evidence(3, f"HF_TOKEN=hf_abcdefghijklmnopqrstuvwx --api-key {SECRET}", "", "cause"))
+    text = render(form, [Result("x.log", build(found))], VERBOSE)
 
     assert SECRET not in text
     assert "hf_abcdef" not in text
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", names())
 @given(text=st.text(max_size=300))
 def test_any_line_of_a_log_can_be_shown(form, text):
     """Control characters, markup, half a surrogate: a format never fails, and a terminal is never told what to do."""
-    sample = Result(
-        "x.log",
-        Diagnosis("unknown", "unknown/x", 0.5, "none", text, text, [Evidence(1, text)], notes=[text], incidents=[{}]),
-    )
-    out = render(form, [sample], VERBOSE)
+    found = Diagnosis("unknown", "unknown/x", 0.5, "none", text, text, [Evidence(1, text)], notes=[text])
+    out = render(form, [Result("x.log", build(found))], VERBOSE)
 
     assert "\x1b" not in out
     assert "\x07" not in out
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.log")), ids=lambda path: path.stem)
-@pytest.mark.parametrize("width", [80, 100, 120])
+@pytest.mark.parametrize("width", [40, 80, 100, 120])
 def test_an_answer_fits_on_a_screen(path, width):
     """At most thirty rows, no line but what is to be copied longer than the terminal is wide."""
-    answer = shared().diagnose(read_marked(path).log)
+    answer = shared().report(read_marked(path).log)
     lines = render("text", [Result(path.name, answer)], Options(color="never", width=width)).rstrip("\n").split("\n")
     rows = sum(max(1, -(-cell_len(line) // width)) for line in lines)
     copied = {
@@ -61,7 +57,18 @@ def test_an_answer_fits_on_a_screen(path, width):
     }
     long = [line for line in lines if cell_len(line) > width and line.strip() not in copied]
 
-    assert (rows <= SCREEN, long) == (True, [])
+    # What is copied is never wrapped: on a narrow terminal it takes more rows.
+    assert (rows <= Options().height or width < 60, long) == (True, [])
+
+
+def test_what_has_no_room_on_the_screen_is_counted():
+    """Fixes are left out one by one; without a screen there is room for all that is shown without -v."""
+    low, high, free = (
+        render("text", [failure()], Options(color="never", width=100, height=rows)) for rows in (22, 30, 0)
+    )
+
+    assert ["and 2 more, with -v" in text for text in (low, high, free)] == [True, False, False]
+    assert ["Stop what else runs on it." in text for text in (low, high, free)] == [False, True, True]
 
 
 def test_verbose_shows_every_fix_and_every_wrapper():
@@ -90,10 +97,10 @@ def test_json_lines_is_a_line_for_each_log():
 
 def test_markdown_cannot_be_broken_out_of():
     """A log that holds a fence gets a longer one; what is not fenced is escaped."""
-    sample = unknown()
-    sample.diagnosis.evidence[0].text = "``````` and more"
-    sample.diagnosis.title = "<script>*bold*"
-    text = render("markdown", [sample], Options())
+    found = found_unknown()
+    found.evidence[0].text = "``````` and more"
+    found.title = "<script>*bold*"
+    text = render("markdown", [Result("x.log", build(found))], Options())
 
     assert "````````text" in text
     assert "&lt;script&gt;\\*bold\\*" in text

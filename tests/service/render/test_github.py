@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.service.samples import failure, healthy, unknown
+from vllm_triage.classifier.report.build import build
 from vllm_triage.classifier.report.types import Diagnosis, Evidence
 from vllm_triage.service.render.interface import Options, Result, render
 
@@ -40,8 +41,6 @@ def test_an_annotation_stands_at_its_line():
 @given(text=st.text(max_size=200), name=st.text(min_size=1, max_size=60))
 def test_no_log_gives_the_runner_a_command(text, name):
     """Line ends, percent signs, commands of its own: all of it stays within one message."""
-    answer = Diagnosis(
-        "unknown", "unknown/x", 0.5, "none", text, text + "\n::set-env name=A::b", [Evidence(1, text)], incidents=[{}]
-    )
+    found = Diagnosis("unknown", "unknown/x", 0.5, "none", text, text + "\n::set-env name=A::b", [Evidence(1, text)])
 
-    assert 1 == len(commands(Result(name, answer)))
+    assert 1 == len(commands(Result(name, build(found))))

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.service.samples import failure, healthy, unknown
-from vllm_triage.service.cli import main as cli
-from vllm_triage.service.render.interface import FORMATS, Options, render
+from vllm_triage.service.render.formats import sarif
+from vllm_triage.service.render.interface import Options, names, render
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 SAMPLES = {"failure": failure, "unknown": unknown, "healthy": healthy}
@@ -25,7 +25,7 @@ VARIANTS = {
 CASES = [
     (sample, form, variant)
     for sample in SAMPLES
-    for form in FORMATS
+    for form in names()
     for variant in VARIANTS
     if variant in ("", "-verbose") or form == "text"
 ]
@@ -34,7 +34,7 @@ CASES = [
 @pytest.mark.parametrize(("sample", "form", "variant"), CASES)
 def test_output_is_as_written_down(sample, form, variant, monkeypatch):
     """Every format, with and without -v, wide and narrow, with colours."""
-    monkeypatch.setattr(cli, "version", lambda: "1.2.3")
+    monkeypatch.setattr(sarif, "version", lambda: "1.2.3")
     path = GOLDEN / f"{sample}{variant}.{form}"
     text = render(form, [SAMPLES[sample]()], VARIANTS[variant])
     if os.environ.get("TRIAGE_BLESS"):

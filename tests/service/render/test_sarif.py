@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
 from tests.fixtures.marked import FOLDER, read_marked
-from tests.service.samples import failure, healthy, unknown
+from tests.service.samples import failure, found_failure, healthy, unknown
 from vllm_triage.classifier.api import shared
+from vllm_triage.classifier.report.build import build
 from vllm_triage.classifier.report.types import Diagnosis, Evidence
 from vllm_triage.service.render.interface import Options, Result, render
 
@@ -169,20 +170,21 @@ def test_several_logs_with_one_cause_share_its_rule():
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.log"))[::4], ids=lambda path: path.stem)
 def test_answers_to_logs_are_sarif(path):
     """Whatever the answer holds."""
-    run_of(Result(path.name, shared().diagnose(read_marked(path).log)), options=Options(verbose=True))
+    run_of(Result(path.name, shared().report(read_marked(path).log)), options=Options(verbose=True))
 
 
 @given(text=st.text(max_size=200), name=st.text(min_size=1, max_size=60), line=st.integers(0, 10**6))
 def test_any_line_and_any_name_of_a_file(text, name, line):
     """Texts that are empty, half a surrogate, names with signs that no URI has."""
-    answer = Diagnosis("unknown", "unknown/x", 0.5, "none", text or "x", text, [Evidence(line, text)], incidents=[{}])
-    run_of(Result(name, answer))
+    found = Diagnosis("unknown", "unknown/x", 0.5, "none", text or "x", text, [Evidence(line, text)])
+    run_of(Result(name, build(found)))
 
 
 def test_a_result_is_the_same_finding_tomorrow():
     """Other lines and figures, the same cause, model and release."""
-    one, other = failure(), failure()
-    other.diagnosis.evidence[0].line, other.diagnosis.title = 4711, "with other figures"
+    one, found = failure(), found_failure()
+    found.evidence[0].line, found.title = 4711, "with other figures"
+    other = Result("server.log", build(found))
 
     assert len({run_of(item).results[0].partialFingerprints["cause/v1"] for item in (one, other)}) == 1
     assert json.loads(render("sarif", [one], Options()))["$schema"].startswith("https://")

@@ -10,7 +10,7 @@ import pytest
 from tests.classifier.report.planted import SECRETS, A
 from tests.service.conftest import Ran
 from vllm_triage.classifier.advice.start_command import FORMS
-from vllm_triage.service.render.interface import FORMATS
+from vllm_triage.service.render.interface import names
 
 ARGS = "INFO 10-25 13:08:41 [utils.py:233] non-default args: {'model': 'acme/harbor', 'api_key': ['{}'], 'hf_token': '{}'}\n"
 PLACES = {
@@ -31,7 +31,7 @@ def _docker(log: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize("place", PLACES)
 def test_no_format_shows_a_secret(name: str, place: str, run, tmp_path: Path) -> None:
     """Each kind in each place, plain and in the records of Docker, all evidence and the reasons shown."""

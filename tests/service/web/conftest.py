@@ -16,7 +16,6 @@ import uvicorn
 from tests.service.web.helpers import FAILURE, LOGS
 from tests.service.web.server import Memory, fill, make_app
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.report.contract import as_dict
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 ARGUMENTS = [
@@ -34,7 +33,7 @@ WATCH = """addEventListener("securitypolicyviolation", (event) =>
 
 @pytest.fixture(scope="session")
 def _reports() -> list[dict[str, Any]]:
-    return [as_dict(shared().diagnose(LOGS / name)) for name in HISTORY]
+    return [shared().report(LOGS / name).to_dict() for name in HISTORY]
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,9 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from vllm_triage.classifier.api import shared
 from vllm_triage.classifier.errors import InputError
-from vllm_triage.classifier.report.contract import as_dict
+from vllm_triage.classifier.report.model import Report
 from vllm_triage.corpus.page import page_of
+from vllm_triage.service.render.interface import Options, Result, render
 from vllm_triage.service.web import page_router
 
 SUMMARY = ("bucket", "cause", "title", "confidence", "decided_by")
@@ -78,7 +79,7 @@ def make_app(memory: Memory) -> FastAPI:  # noqa: C901 - one function for each r
                 json.dumps({"event": "progress", "lines": body.count(b"\n"), "bytes": len(body), "reached": ""}) + "\n"
             )
             try:
-                report = as_dict(shared().diagnose(body))
+                report = shared().report(body).to_dict()
             except InputError as error:
                 problem = {"title": "This is no log", "detail": str(error), "status": 422}
                 yield json.dumps({"event": "problem", "problem": problem}) + "\n"
@@ -89,6 +90,12 @@ def make_app(memory: Memory) -> FastAPI:  # noqa: C901 - one function for each r
             yield json.dumps({"event": "report", "report": report | {"incident": incident}}) + "\n"
 
         return StreamingResponse(answer(), media_type="application/x-ndjson")
+
+    @app.post("/v1/render")
+    async def rendered(request: Request) -> Response:
+        report = Report.from_json(await request.body())
+        text = render("markdown", [Result("-", report)], Options(verbose=True, color="never"))
+        return Response(text, media_type=request.headers["accept"])
 
     @app.get("/v1/incidents")
     def incidents(q: str = "", service: str = "", bucket: str = "", limit: int = 50, cursor: int = 0) -> Any:

@@ -90,7 +90,7 @@ def test_the_lines_that_a_report_names_are_those_that_the_page_shows(tab: Any, a
 
 def test_the_server_s_line_and_the_confidence_are_those_of_the_command_line(tab: Any, answers: Answers):
     for path, report in answers:
-        facts = report.model_dump()["facts"]
+        facts = report.facts
         assert headline(facts) == " · ".join(tab.evaluate(CALL, ["format.js", "headline", facts])), path
     shares = sorted({report.confidence for _, report in answers} | {0, 0.005, 0.955, 0.985, 0.996, 1})
     assert [percent(share) for share in shares] == [

@@ -52,8 +52,8 @@ def hidden(
     for part, folder in enumerate(found):
         progress(f"{name}: rules hidden, part {part + 1} of {len(found)}")
         ignore = hidden_rules(part, len(found), whole_causes)
-        both.pairs += score("", cases, by_engine(Triage(ignore=ignore, model=folder))).pairs
-        alone.pairs += score("", cases, by_engine(Triage(ignore=ignore, engine="rules"))).pairs
+        both.pairs += score("", cases, by_engine(Triage(without=ignore, model=folder))).pairs
+        alone.pairs += score("", cases, by_engine(Triage(without=ignore, engine="rules"))).pairs
     return _compared(Table(name, [alone, both]))
 
 

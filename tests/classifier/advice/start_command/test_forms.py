@@ -15,8 +15,7 @@ from tests.classifier.advice.start_command.helpers import TEXTS, VALUES, answer,
 from vllm_triage.classifier.advice.start_command import FORMS, corrected, corrected_form, given_command
 from vllm_triage.classifier.advice.start_command.difference import hunk
 from vllm_triage.classifier.advice.start_command.scalars import quoted, read_flow, read_scalar, scalar
-from vllm_triage.classifier.report.contract import as_dict
-from vllm_triage.classifier.report.model import Report
+from vllm_triage.classifier.report.build import build
 
 CHANGE = fix("--max-model-len 4096")
 
@@ -170,7 +169,11 @@ def test_secrets_stand_in_no_form():
     """Keys and tokens are masked in the command, in what was run, and in every other form."""
     command = "HF_TOKEN=hf_abcdefghijklmnopqrst vllm serve a/b --api-key topsecret1 --chat-template 'Bearer abcdefghij'"
     made = answer(command, CHANGE)
-    for text in [made.corrected_command, *map(str, (corrected(made) or {}).values()), json.dumps(as_dict(made))]:
+    for text in [
+        made.corrected_command,
+        *map(str, (corrected(made) or {}).values()),
+        json.dumps(build(made).to_dict()),
+    ]:
         assert "abcdefghij" not in text
         assert "topsecret1" not in text
     assert "HF_TOKEN='<secret>' vllm serve a/b --api-key '<secret>'" in made.corrected_command
@@ -179,13 +182,11 @@ def test_secrets_stand_in_no_form():
 def test_the_answer_carries_all_forms():
     """JSON and the typed report hold every form, the fix that was applied and what the command was made of."""
     made = answer(None, fix("--max-model-len 4096"), fix("--port 1", rank=2), arguments={"model": "a/b"})
-    data = as_dict(made)
-    assert {*FORMS, "fix", "basis"} == set(data["corrected"])
-    assert (data["corrected"]["fix"], data["corrected"]["basis"]) == (1, "arguments")
-    assert data["corrected_command"] == data["corrected"]["shell"]
-    report = Report.of(made)
+    report = build(made)
     assert report.corrected is not None
-    assert data["corrected"] == report.corrected.model_dump()
+    assert {*FORMS, "fix", "basis"} == set(report.corrected.to_dict())
+    assert (report.corrected.fix, report.corrected.basis) == (1, "arguments")
+    assert report.corrected_command == report.corrected.shell
 
 
 def test_without_a_command_there_is_nothing_to_correct():

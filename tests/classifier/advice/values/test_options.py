@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vllm_triage.classifier.advice.start_command import given_command
 from vllm_triage.classifier.advice.values import COMPUTED, WORKED
-from vllm_triage.classifier.api import Triage
+from vllm_triage.classifier.api import shared
+from vllm_triage.classifier.question import Question
 from vllm_triage.corpus import options
 
 
@@ -148,6 +148,5 @@ def test_what_pip_calls_it(module: str, expected: str) -> None:
 )  # fmt: skip
 def test_the_corrected_command_no_longer_has_the_refused_option(line: str, command: str, expected: str) -> None:
     """What was misspelt is replaced, what is gone is left out, and so is what no release has."""
-    diagnosis = Triage().diagnose(line.encode() + b"\n")
-    given_command(diagnosis, command)
-    assert expected == diagnosis.corrected_command
+    report = shared().report(line.encode() + b"\n", Question(command=command))
+    assert expected == report.corrected_command

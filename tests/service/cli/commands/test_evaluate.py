@@ -120,7 +120,7 @@ def test_bad_input_is_one_line(run, tmp_path: Path, line: str, said: str) -> Non
         (["gone.jsonl"], "gone.jsonl: No such file"),
         (["CASES", "--model", "gone"], "model gone: No such file"),
         (["CASES", "--against", "gone"], "model gone: No such file"),
-        (["CASES", "--rules", "gone"], "--rules gone"),
+        (["CASES", "--rules", "gone"], "gone: no such rule file or folder"),
         (["CASES", "--at-least", "2"], "no number from 0 to 1"),
         (["CASES", "--engine", "oracle"], "invalid choice"),
         (["CASES", "--rows", "gone", "--baselines", "--engine", "rules"], "gone"),

@@ -21,9 +21,8 @@ def kept(url) -> str:
     history = History(url)
     history.upgrade()
     for _ in range(2):
-        got = history.record(
-            report(fixes=[{"rank": 1, "title": "Less", "change": "--max-model-len 9"}]), service="chat"
-        )
+        fix = {"rank": 1, "title": "Less", "kind": "flag", "change": "--max-model-len 9", "why": "", "cost": ""}
+        got = history.record(report(fixes=[fix]), service="chat")
     history.feedback(got.id, "wrong", bucket="runtime_oom", note="it was the activations")
     history.record(report(bucket="port_in_use", cause="port_in_use/http_port_taken", title="The port is taken"))
     history.close()

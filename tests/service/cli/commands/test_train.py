@@ -136,11 +136,10 @@ def test_rules_of_ones_own_describe_a_bucket(run, few, logs: Path, tmp_path: Pat
 def test_feedback_of_the_service_is_learnt(run, few, tmp_path: Path) -> None:
     """What export-feedback prints: rows of reports, with what people said they were."""
     from vllm_triage.classifier.api import shared
-    from vllm_triage.classifier.report.contract import as_dict
 
     lines = []
     for number, text in enumerate(BUCKETS["Acme quota"]):
-        told = feedback_row(as_dict(shared().diagnose(text)), f"print{number}")
+        told = feedback_row(shared().report(text), f"print{number}")
         lines.append(
             {
                 "id": f"inc_{number}",

@@ -3,21 +3,60 @@
 from __future__ import annotations
 
 import base64
+import binascii
 import hashlib
 import hmac
-import json
 import time
 from collections.abc import Iterable
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
-from fastapi import APIRouter
+from pydantic import Field, SecretStr, field_validator
 
-from .http_out import checked, post
-from .interface import ChatContext, Event, Outgoing, selects
-from .settings import WebhookSettings, webhook_key
+from ...wire import dumps
+from ..http_out import checked, post
+from ..interface import Event, Outgoing, selects
+from ..settings import PlatformSettings, Selection, http_url
+
+if TYPE_CHECKING:
+    from ..interface import ChatContext
 
 VERSION = "1"
+
+
+class WebhookSettings(PlatformSettings):
+    """One target of the webhook out."""
+
+    url: str
+    secrets: Annotated[tuple[SecretStr, ...], Field(min_length=1)] = Field(
+        description="Standard Webhooks secrets (whsec_ and base64); every one signs, so that they can be rotated"
+    )
+    name: str = Field("", description="in logs and metrics; the host if empty")
+    select: Selection = Selection()
+    forbid_private: bool = Field(default=False, description="refuse targets in private networks")
+    timeout_seconds: Annotated[float, Field(gt=0, le=120)] = 10
+
+    @field_validator("url")
+    @classmethod
+    def _url(cls, value: str) -> str:
+        return http_url(value)
+
+    @field_validator("secrets")
+    @classmethod
+    def _decodable(cls, value: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        for secret in value:
+            webhook_key(secret)
+        return value
+
+    @property
+    def label(self) -> str:
+        """The name in logs and metrics: never the URL, whose path may hold a secret."""
+        return self.name or urlsplit(self.url).hostname or "webhook"
+
+
+SETTINGS = WebhookSettings
+ABOUT = "signed webhooks out"
+SEVERAL = True
 
 
 def adapter(settings: tuple[WebhookSettings, ...]) -> WebhookAdapter:
@@ -31,9 +70,8 @@ class WebhookAdapter:
     def __init__(self, settings: tuple[WebhookSettings, ...]) -> None:
         self._settings = settings
 
-    def routes(self, context: ChatContext) -> APIRouter | None:  # noqa: ARG002
+    def routes(self, context: ChatContext) -> None:
         """Return None."""
-        return None
 
     def outgoing(self, context: ChatContext) -> list[Outgoing]:  # noqa: ARG002
         """Return one target for each URL."""
@@ -54,7 +92,7 @@ class WebhookTarget:
 
     def send(self, event: Event) -> None:
         """Post the event; the id is the same for every try."""
-        body = json.dumps(payload(event), ensure_ascii=False, separators=(",", ":")).encode()
+        body = dumps(payload(event))
         timestamp = int(time.time())
         headers = {
             "Content-Type": "application/json",
@@ -73,33 +111,16 @@ class WebhookTarget:
         """Do nothing: one request per incident and window."""
 
 
-def payload(event: Event) -> dict[str, Any]:
+def payload(event: Event) -> dict[str, object]:
     """Return what is posted."""
     return {
         "version": VERSION,
         "event": "incident",
         "id": event.id,
-        "incident": incident_fields(event),
+        "incident": event.incident.reference(f"/incidents/{event.incident.id}") if event.incident else None,
         "report": event.report,
         "recurrence": event.recurrence,
         "link": event.link or None,
-    }
-
-
-def incident_fields(event: Event) -> dict[str, Any] | None:
-    """Return the incident as the HTTP API shows it, or None in stateless mode."""
-    incident = event.incident
-    if incident is None:
-        return None
-    return {
-        "id": incident.id,
-        "fingerprint": incident.fingerprint,
-        "occurrences": incident.occurrences,
-        "first_seen": _utc(incident.first_seen),
-        "last_seen": _utc(incident.last_seen),
-        "service": incident.service,
-        "new": incident.new,
-        "url": f"/incidents/{incident.id}",
     }
 
 
@@ -109,5 +130,16 @@ def signatures(keys: Iterable[bytes], identifier: str, timestamp: int, body: byt
     return " ".join("v1," + base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode() for key in keys)
 
 
-def _utc(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")
+def webhook_key(secret: SecretStr) -> bytes:
+    """Return the bytes of a Standard Webhooks secret.
+
+    Raises:
+        ValueError: It is no base64, or too short to protect anything.
+    """
+    try:
+        key = base64.b64decode(secret.get_secret_value().removeprefix("whsec_"), validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("a secret is whsec_ and base64") from None
+    if len(key) < 24:
+        raise ValueError("a secret has at least 24 bytes before base64")
+    return key

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...classifier.report.contract import shown, without_secrets
-from .interface import Options, Result
-from .words import percent
+from ....classifier.report.shown import shown
+from ..interface import Options, Result
+from ..words import left_out, percent
+
+ABOUT = "workflow commands: annotations of GitHub Actions"
+MEDIA_TYPE = ""
+COMPLETE = False
 
 
 def render(results: Sequence[Result], options: Options) -> str:
@@ -15,21 +19,21 @@ def render(results: Sequence[Result], options: Options) -> str:
 
 
 def _command(result: Result, options: Options) -> str:
-    answer = without_secrets(result.diagnosis)
-    level = "notice" if not answer.failed else "warning" if answer.bucket == "unknown" else "error"
-    place = [("title", f"{answer.cause} {percent(answer.confidence)}")]
+    report = result.report
+    level = "notice" if not report.failed else "warning" if report.bucket == "unknown" else "error"
+    place = [("title", f"{report.cause} {percent(report.confidence)}")]
     if result.name != "-":
         place.append(("file", shown(result.name)))
-        if answer.failed and answer.evidence and answer.evidence[0].line > 0:
-            place.append(("line", str(answer.evidence[0].line)))
-    parts = [answer.title, answer.summary]
-    if answer.failed:
-        parts += [shown(item.text) for item in answer.evidence[: None if options.verbose else 1]]
-        fixes = answer.fixes if options.verbose else answer.fixes[:3]
+        if report.failed and report.evidence and report.evidence[0].line > 0:
+            place.append(("line", str(report.evidence[0].line)))
+    parts = [left_out(report), report.title, report.summary]
+    if report.failed:
+        parts += [item.text for item in report.evidence[: None if options.verbose else 1]]
+        fixes = report.fixes if options.verbose else report.fixes[:3]
         parts += [f"{fix.rank}. {fix.title}" + (f": {fix.change}" if fix.change != fix.title else "") for fix in fixes]
-        parts.append(answer.corrected_command)
+        parts.append(report.corrected_command)
     if options.explain:
-        parts += [shown(line) for line in answer.explanation]
+        parts += [shown(line) for line in report.explanation]
     where = ",".join(f"{name}={_property(value)}" for name, value in place)
     return f"::{level} {where}::{_data(chr(10).join(part for part in parts if part))}"
 

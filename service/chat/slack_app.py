@@ -14,7 +14,7 @@ from slack_sdk.signature import SignatureVerifier
 
 from .bodies import read_body
 from .interface import ChatContext, Outgoing
-from .settings import SlackSettings
+from .platforms.slack import SlackSettings
 from .slack_bot import bolt_app
 from .slack_post import Slack, SlackTarget
 
@@ -25,11 +25,6 @@ BODY = 1 << 20
 
 REPLAY_SECONDS = 600
 """Slack's time window is five minutes to either side of now."""
-
-
-def adapter(settings: SlackSettings) -> SlackAdapter:
-    """Return the adapter for one Slack app."""
-    return SlackAdapter(settings)
 
 
 class SlackAdapter:

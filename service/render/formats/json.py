@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
-from ...classifier.report.contract import as_dict
-from .interface import Options, Result
+from ..interface import Options, Result
+
+ABOUT = "one object (several logs: a list of them), for programs"
+MEDIA_TYPE = "application/json"
+COMPLETE = True
 
 
-def payload(result: Result, options: Options) -> dict[str, Any]:
+def payload(result: Result, options: Options) -> dict[str, object]:
     """Return the object for one input."""
-    data = as_dict(result.diagnosis)
+    data = result.report.to_dict()
     if result.name != "-":
         data["file"] = result.name
     if options.explain:
-        data["explanation"] = result.diagnosis.explanation
+        data["explanation"] = list(result.report.explanation)
     return data
 
 

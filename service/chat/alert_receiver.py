@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from .alert_work import Alert, AlertWork
 from .bodies import read_body
 from .interface import BusyError, ChatContext, Outgoing
-from .settings import AlertmanagerSettings
+from .platforms.alertmanager import AlertmanagerSettings
 
 log = logging.getLogger("vllm_triage.chat")
 
@@ -34,11 +34,6 @@ class Notification(BaseModel):
     group_key: str = Field("", alias="groupKey")
     truncated: Annotated[int, Field(alias="truncatedAlerts", ge=0)] = 0
     alerts: list[Alert]
-
-
-def adapter(settings: AlertmanagerSettings) -> AlertmanagerAdapter:
-    """Return the adapter."""
-    return AlertmanagerAdapter(settings)
 
 
 class AlertmanagerAdapter:

@@ -12,13 +12,18 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ...classifier.report.contract import shown, without_secrets
-from ...classifier.report.types import Advice, Diagnosis, Evidence
-from .interface import Options, Result
-from .words import headline, percent, seconds_between, timeline, verdict_mark
+from ....classifier.lines.prefix import split_line
+from ....classifier.report.model import Evidence, Fix, Report
+from ....classifier.report.shown import one_line, shown
+from ..interface import Options, Result
+from ..words import headline, left_out, percent, seconds_between, timeline, verdict_mark
 
-SCREEN = 30
-"""Lines that an answer takes without -v."""
+ABOUT = "for people: one screen, with colours on a terminal"
+MEDIA_TYPE = "text/plain"
+COMPLETE = False
+
+NARROW = 56
+"""Columns below which lines of the log stand without their process."""
 PROOF = 3
 """Rows that one line of evidence may take without -v."""
 FULL, BRIEF, BARE = 3, 2, 1
@@ -28,6 +33,8 @@ PLANS = (
     (BRIEF, BARE, BARE), (BARE, BARE, BARE), (BARE, BARE), (BARE,),
 )  # fmt: skip
 """What is shown of the best fixes without -v: the first plan that fits on the screen."""
+CHAIN, SYMPTOM = "chain", "symptom"
+"""Lines that are cut to one row: what was raised from the cause, and what only wraps it."""
 STYLES = {"last": "bold red", "done": "green", "open": "dim"}
 """Stages of the start: where it stopped, before, after."""
 
@@ -41,7 +48,7 @@ def render(results: Sequence[Result], options: Options) -> str:
             console.print()
         if len(results) > 1:
             console.print(Text(shown(result.name), "bold underline"))
-        for line in _Page(without_secrets(result.diagnosis), options, console).lines():
+        for line in _Page(result.report, options, console).lines():
             console.print(line, overflow="ignore", no_wrap=True, crop=False)
     return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
 
@@ -70,68 +77,85 @@ def use_color(choice: str) -> bool:
 class _Page:
     """The lines of one answer, wrapped to the width; what does not fit on a screen is left to -v."""
 
-    def __init__(self, answer: Diagnosis, options: Options, console: Console) -> None:
-        self._answer = answer
+    def __init__(self, report: Report, options: Options, console: Console) -> None:
+        self._report = report
         self._options = options
         self._console = console
         self._width = console.width
 
     def lines(self) -> list[Text]:
         """Return the whole page."""
-        answer, verbose = self._answer, self._options.verbose
+        report, verbose = self._report, self._options.verbose
+        if report.filtered is not None and not verbose:
+            return [*self._left_out(), *(self._why() if self._options.explain else [])]
         top = [*self._head(), *self._proof(), *self._startup(), *self._notes()]
         bottom = [*(self._more() if verbose else []), *(self._why() if self._options.explain else []), *self._foot()]
-        command = [Text(), *self._paste(answer.corrected_command, 2, "bold")] if answer.corrected_command else []
-        room = SCREEN - self._height([*top, *bottom, *command])
+        corrected = report.command_as(self._options.form)
+        command = [Text(), *self._paste(corrected, 2, "bold")] if corrected else []
         if verbose:
-            fixes = self._fixes([FULL] * len(answer.fixes))
-        elif answer.failed:
-            fixes = self._fixes_within(room)
+            fixes = self._fixes([FULL] * len(report.fixes))
+        elif report.failed:
+            height = self._options.height
+            fixes = self._fixes_within(height - self._height([*top, *bottom, *command]) if height else sys.maxsize)
         else:
             # What can be done about a failure that was none is for those who ask.
             fixes, command = [], []
         return [*top, *fixes, *command, *bottom]
 
+    def _left_out(self) -> list[Text]:
+        """Return a line about a failure that does not count."""
+        report = self._report
+        place = [f"line {report.evidence[0].line}"] if report.evidence else []
+        told = [left_out(report), f"{report.cause} {percent(report.confidence)}", *place, report.title]
+        line = Text.assemble((f"{verdict_mark(report)} ", "bold green"), " · ".join(told))
+        line.truncate(self._width, overflow="ellipsis")
+        return [line]
+
     def _head(self) -> list[Text]:
-        answer = self._answer
-        color = "yellow" if answer.bucket == "unknown" else "red" if answer.failed else "green"
-        title = Text.assemble((f"{verdict_mark(answer)} ", f"bold {color}"), (answer.title, "bold"))
-        label = Text(f"{answer.cause}  {percent(answer.confidence)}", "dim")
+        report = self._report
+        color = "red" if report.failed else "green"
+        if report.failed and report.bucket == "unknown":
+            color = "yellow"
+        title = Text.assemble((f"{verdict_mark(report)} ", f"bold {color}"), (report.title, "bold"))
+        label = Text(f"{report.cause}  {percent(report.confidence)}", "dim")
         gap = self._width - title.cell_len - label.cell_len
         beside = [title + Text(" " * gap) + label]
-        lines = beside if gap >= 2 else [*self._hang(title, Text(), 2), Text("  ") + label]
-        if facts := headline(answer.facts):
+        below = [Text("  ") + label] if label.cell_len + 2 <= self._width else self._hang(label, Text("  "), 2)
+        lines = beside if gap >= 2 else [*self._hang(title, Text(), 2), *below]
+        if facts := headline(report.facts):
             lines += self._wrap(facts, 2, "cyan")
-        if answer.summary:
-            lines += [Text(), *self._wrap(answer.summary, 2)]
+        if why := left_out(report):
+            lines += self._wrap(why, 2)
+        if report.summary:
+            lines += [Text(), *self._wrap(report.summary, 2)]
         return lines
 
     def _proof(self) -> list[Text]:
-        answer, verbose = self._answer, self._options.verbose
-        style = "red" if answer.failed else "green"
-        rows = [(item, style) for item in answer.evidence if item.role != "mark"][: None if verbose else 2]
-        rows += [(item, "dim") for item in answer.chain[: None if verbose else 1]]
+        report, verbose = self._report, self._options.verbose
+        style = "red" if report.failed else "green"
+        rows = [(item, style, "") for item in report.evidence if not item.mark][: None if verbose else 2]
+        rows += [(item, "dim", CHAIN) for item in report.chain[: None if verbose else 1]]
         # The last wrapper is the one that people see first.
-        rows += [(item, "dim") for item in (answer.symptoms if verbose else answer.symptoms[-1:])]
+        rows += [(item, "dim", SYMPTOM) for item in (report.symptoms if verbose else report.symptoms[-1:])]
         if not rows:
             return []
-        number = max(len(str(item.line)) for item, _ in rows)
-        name = min(26, max(len(item.process) for item, _ in rows))
+        number = max(len(str(item.line)) for item, _, _ in rows)
+        name = min(26, max(len(item.process) for item, _, _ in rows)) if self._width >= NARROW else 0
         lines = [Text()]
-        for index, (item, color) in enumerate(rows):
+        for index, (item, color, role) in enumerate(rows):
             head = f"  line {item.line:>{number}}  " + (f"{item.process[:name]:<{name}}  " if name else "")
-            lines += self._evidence(item, Text(head, "dim"), color, index == 0)
+            lines += self._evidence(item, Text(head, "dim"), color, role, first=index == 0)
         return lines
 
-    def _evidence(self, item: Evidence, head: Text, style: str, first: bool) -> list[Text]:
+    def _evidence(self, item: Evidence, head: Text, style: str, role: str, *, first: bool) -> list[Text]:
         note = f"  × {item.count}" if item.count > 1 else ""
-        if item.role == "symptom":
-            note += "  ← only a symptom"
-        text = Text(_without_prefix(shown(item.text)), style)
+        if role == SYMPTOM:
+            note += "  ← only a symptom" if self._width >= NARROW else "  ← symptom"
+        text = Text(_without_prefix(item.text), style)
         if self._options.verbose:
             return self._hang(text + Text(note, "dim"), head, head.cell_len)
         room = self._width - head.cell_len - cell_len(note)
-        if item.role in ("symptom", "chain"):
+        if role:
             text.truncate(room, overflow="ellipsis")
             return [head + text + Text(note, "dim")]
         rows = self._hang(text, head, head.cell_len, cell_len(note))
@@ -144,10 +168,10 @@ class _Page:
         return rows
 
     def _startup(self) -> list[Text]:
-        states = timeline(self._answer)
-        if not states or not (self._answer.failed or self._options.verbose):
+        states = timeline(self._report)
+        if not states or not (self._report.failed or self._options.verbose):
             return []
-        took = seconds_between(self._answer)
+        took = seconds_between(self._report)
         head = Text("  start-up   ", "dim")
         lines, line = [Text()], head
         for index, (name, state) in enumerate(states):
@@ -163,11 +187,11 @@ class _Page:
         return [*lines, line]
 
     def _notes(self) -> list[Text]:
-        answer = self._answer
-        notes = [shown(note) for note in answer.notes]
-        if len(answer.incidents) > 1 and not any("restart follows" in note for note in notes):
-            starts, first = len(answer.incidents), answer.incidents[-1]["first"]
-            notes.append(f"The log holds {starts} server starts; this is about the last, from line {first} on.")
+        report = self._report
+        notes = [one_line(note) for note in report.notes]
+        if report.incidents > 1 and not any("restart follows" in note for note in notes):
+            told = f"this is about the last, from line {report.begins} on"
+            notes.append(f"The log holds {report.incidents} server starts; {told}.")
         return [Text(), *(line for note in notes for line in self._wrap(note, 2, "dim"))] if notes else []
 
     def _fixes_within(self, room: int) -> list[Text]:
@@ -175,33 +199,35 @@ class _Page:
         lines: list[Text] = []
         for plan in PLANS:
             lines = self._fixes(plan)
+            if missing := min(len(PLANS[0]), len(self._report.fixes)) - len(plan):
+                lines += self._wrap(f"and {missing} more, with -v", 5, "dim") if missing > 0 else []
             if self._height(lines) <= room:
                 break
         return lines
 
     def _fixes(self, details: Sequence[int]) -> list[Text]:
-        fixes = self._answer.fixes[: len(details)]
+        fixes = self._report.fixes[: len(details)]
         if not fixes:
             return []
-        beside = [fix for fix in fixes if _pasted(fix) and "\n" not in fix.change]
+        beside = [fix for fix in fixes if fix.pasted and "\n" not in fix.change]
         column = max((cell_len(fix.title) for fix in beside), default=0) + 3
         if any(5 + column + cell_len(fix.change) > self._width for fix in beside):
             column = 0
         shown_fixes = [self._fix(fix, detail, column) for fix, detail in zip(fixes, details, strict=False)]
         return [Text(), *(line for lines in shown_fixes for line in lines)]
 
-    def _fix(self, fix: Advice, detail: int, column: int) -> list[Text]:
+    def _fix(self, fix: Fix, detail: int, column: int) -> list[Text]:
         head = Text(f"  {fix.rank}  ", "bold")
-        if _pasted(fix) and column and "\n" not in fix.change:
+        if fix.pasted and column and "\n" not in fix.change:
             gap = " " * (column - cell_len(fix.title))
             lines = [Text.assemble(head, (fix.title, "bold"), gap, (fix.change, "green"))]
         else:
             lines = self._hang(Text(fix.title, "bold"), head, 5)
             if fix.change and fix.change != fix.title:
-                lines += self._paste(fix.change, 5, "green") if _pasted(fix) else self._wrap(fix.change, 5)
+                lines += self._paste(fix.change, 5, "green") if fix.pasted else self._wrap(fix.change, 5)
         if detail == FULL and fix.why:
             lines += self._wrap(fix.why, 5, "dim")
-        costs = "" if fix.cost.lower().rstrip(".") in ("", "none") else f"Costs: {fix.cost}"
+        costs = f"Costs: {fix.costs}" if fix.costs else ""
         if fix.safety == "destructive":
             costs = f"Destructive. {costs}"
         if fix.root:
@@ -218,18 +244,18 @@ class _Page:
         return lines
 
     def _more(self) -> list[Text]:
-        answer = self._answer
+        report = self._report
         lines = []
-        if answer.confirm or answer.refute:
+        if report.confirm or report.refute:
             lines.append(Text())
-        if answer.confirm:
-            lines += self._wrap(f"Confirms it: {answer.confirm}", 2)
-        if answer.refute:
-            lines += self._wrap(f"Refutes it: {answer.refute}", 2)
-        if answer.alternatives:
-            names = ", ".join(f"{bucket} {percent(share)}" for bucket, share in answer.alternatives)
+        if report.confirm:
+            lines += self._wrap(f"Confirms it: {report.confirm}", 2)
+        if report.refute:
+            lines += self._wrap(f"Refutes it: {report.refute}", 2)
+        if report.alternatives:
+            names = ", ".join(f"{other.bucket} {percent(other.confidence)}" for other in report.alternatives)
             lines += [Text(), *self._hang(Text(names, "dim"), Text("  also possible   ", "dim"), 18)]
-        facts = [(name, value) for name, value in answer.facts.items() if name not in ("arguments", "command")]
+        facts = [(name, value) for name, value in report.facts.items() if name != "arguments"]
         if facts:
             lines.append(Text())
         for name, value in facts:
@@ -237,23 +263,23 @@ class _Page:
         return lines
 
     def _why(self) -> list[Text]:
-        told = self._answer.explanation or ["no rule fired"]
+        told = self._report.explanation or ["no rule fired"]
         return [Text(), Text("  why", "bold"), *(line for text in told for line in self._wrap(text, 4, "dim"))]
 
     def _foot(self) -> list[Text]:
-        answer = self._answer
-        if not answer.failed:
-            more = "" if self._options.verbose or not answer.fixes else " · -v says what can be done"
-            return [Text(), *self._wrap(f"{answer.lines:,} lines read{more}", 2, "dim")]
+        report = self._report
+        if not report.failed:
+            more = "" if self._options.verbose or not report.fixes else " · -v says what can be done"
+            return [Text(), *self._wrap(f"{report.input.lines:,} lines read{more}", 2, "dim")]
         lines = [Text()]
-        if answer.fixes and answer.fixes[0].verify and not self._options.verbose:
-            lines += self._wrap(f"check: {answer.fixes[0].verify}", 2, "dim")
-        nearest = ", ".join(f"{bucket} ({percent(share)})" for bucket, share in answer.alternatives[:3])
-        if answer.bucket == "unknown" and nearest:
+        if report.fixes and report.fixes[0].verify and not self._options.verbose:
+            lines += self._wrap(f"check: {report.fixes[0].verify}", 2, "dim")
+        nearest = ", ".join(f"{other.bucket} ({percent(other.confidence)})" for other in report.alternatives[:3])
+        if report.bucket == "unknown" and nearest:
             lines += self._wrap(f"nearest: {nearest}", 2, "dim")
         # A bucket that a user's model made has no page.
-        page = answer.fixes or answer.decided_by != "model"
-        told = [f"vllm-triage explain {answer.bucket}"] if page else []
+        page = report.fixes or report.decided_by != "model"
+        told = [f"vllm-triage explain {report.bucket}"] if page else []
         if not self._options.verbose:
             told.append("-v all evidence and fixes")
         return [*lines, *(self._wrap(f"more: {' · '.join(told)}", 2, "dim") if told else [])]
@@ -286,12 +312,6 @@ def _cut(row: Text, width: int, start: int) -> Text:
     return row[: space if space > start else len(words)]
 
 
-def _pasted(fix: Advice) -> bool:
-    return fix.kind in ("flag", "env", "command") and bool(fix.change)
-
-
 def _without_prefix(text: str) -> str:
     """Return the line without the prefix that is shown beside it."""
-    from ...classifier.lines.prefix import split_line
-
     return split_line(0, text).text.strip() or text

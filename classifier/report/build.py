@@ -1,0 +1,147 @@
+"""Builds the report of a diagnosis. Everything that came from the log is masked here, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, cast
+
+from ...corpus.stages import STAGE_ORDER
+from ..advice.start_command import FORMS, corrected
+from .mask import mask, mask_lines, mask_value
+from .model import Alternative, ContextLine, Corrected, Evidence, Filtered, Fix, Input, Report, Stage, Startup
+from .shown import cut, one_line, printable, shown
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from .types import Advice, Diagnosis
+    from .types import Evidence as Proof
+
+    Kind = Literal["flag", "env", "command", "step"]
+    Decided = Literal["rule", "model", "stage", "none"]
+    Basis = Literal["command", "arguments", "configuration"]
+    By = Literal["ignore", "only"]
+
+
+def build(found: Diagnosis) -> Report:
+    """Return the report of a diagnosis: masked, cut, without control characters."""
+    facts = {name: mask_value(name, value) for name, value in found.facts.items()}
+    secrets = _secrets(found.facts, facts)
+    clean = facts == found.facts
+    facts.pop("command", None)
+    return Report(
+        bucket=found.bucket,
+        cause=found.cause,
+        confidence=found.confidence,
+        decided_by=cast("Decided", found.decided_by),
+        title=_text(found.title),
+        summary=_text(found.summary),
+        evidence=_evidence(found.evidence),
+        symptoms=_evidence(found.symptoms),
+        chain=_evidence(found.chain),
+        context=_context(found.context),
+        alternatives=tuple(Alternative(bucket=name, confidence=share) for name, share in found.alternatives),
+        startup=Startup(reached=found.reached, stages=_stages(found)),
+        facts=facts,
+        fixes=tuple(_fix(advice, secrets) for advice in found.fixes),
+        corrected_command=_command(found.corrected_command),
+        corrected=_corrected(found, clean),
+        incidents=len(found.incidents),
+        confirm=_text(found.confirm),
+        refute=_text(found.refute),
+        notes=tuple(_text(note) for note in found.notes),
+        input=Input(lines=found.lines, bytes=found.bytes),
+        filtered=_filtered(found),
+        explanation=tuple(_text(line) for line in found.explanation),
+        begins=found.incidents[-1].get("first", 1) if found.incidents else 1,
+    )
+
+
+def _text(text: str) -> str:
+    return printable(mask(text))
+
+
+def _command(text: str) -> str:
+    # Line by line: in YAML the name of a secret may end one line, and the next begin with a key.
+    return "\n".join(_text(line) for line in text.split("\n"))
+
+
+def _evidence(lines: Iterable[Proof]) -> tuple[Evidence, ...]:
+    return tuple(
+        Evidence(
+            line=item.line,
+            text=shown(item.text),
+            process=printable(item.process),
+            count=item.count,
+            mark=item.role == "mark",
+        )
+        for item in lines
+    )
+
+
+def _context(lines: list[Proof]) -> tuple[ContextLine, ...]:
+    # Together: what is a private key shows only over several lines.
+    texts = mask_lines(one_line(item.text) for item in lines)
+    return tuple(
+        ContextLine(line=item.line, text=cut(text), process=printable(item.process))
+        for item, text in zip(lines, texts, strict=True)
+    )
+
+
+def _stages(found: Diagnosis) -> tuple[Stage, ...]:
+    spans = sorted(found.stages, key=lambda span: (span.line, STAGE_ORDER[span.stage]))
+    return tuple(Stage(stage=span.stage, line=span.line, time=span.time, seconds=span.seconds) for span in spans)
+
+
+def _fix(advice: Advice, secrets: set[str]) -> Fix:
+    def ours(text: str) -> str:
+        # Our own advice names variables for tokens; only what came from the log may be masked in it.
+        for secret in secrets:
+            text = text.replace(secret, "<secret>")
+        return printable(text)
+
+    return Fix(
+        rank=advice.rank,
+        title=ours(advice.title),
+        kind=cast("Kind", advice.kind),
+        option=ours(advice.option),
+        value=ours(advice.value),
+        change=ours(advice.change),
+        why=ours(advice.why),
+        cost=ours(advice.cost),
+        safety=advice.safety,
+        restart=advice.restart,
+        root=advice.root,
+        verify=ours(advice.verify),
+        versions=advice.versions,
+        fixed_in=advice.fixed_in,
+        source=advice.source,
+    )
+
+
+def _corrected(found: Diagnosis, clean: bool) -> Corrected | None:
+    forms = corrected(found)
+    if forms is None:
+        return None
+    if not clean:
+        # The forms are made of facts: where masking takes nothing out of those there is nothing to look for.
+        forms = {name: _command(text) if isinstance(text, str) else text for name, text in forms.items()}
+    texts = {name: str(forms[name]) for name in FORMS}
+    return Corrected(**texts, fix=int(forms["fix"]), basis=cast("Basis", forms["basis"]))
+
+
+def _filtered(found: Diagnosis) -> Filtered | None:
+    if found.filtered is None:
+        return None
+    by, ids = found.filtered
+    return Filtered(by=cast("By", by), ids=ids)
+
+
+def _secrets(plain: object, masked: object) -> set[str]:
+    """Return the values that masking took out of facts, tables walked."""
+    if isinstance(plain, dict) and isinstance(masked, dict):
+        return {secret for name, value in plain.items() for secret in _secrets(value, masked.get(name))}
+    if isinstance(plain, (list, tuple)) and isinstance(masked, list):
+        return {secret for value, other in zip(plain, masked, strict=False) for secret in _secrets(value, other)}
+    # A command line is masked in parts; and a short value stands in many words.
+    return {plain} if isinstance(plain, str) and plain != masked and 6 <= len(plain) <= 300 else set()

@@ -1,0 +1,54 @@
+"""The chat platforms there are: the modules of ``platforms/``. Whatever lists platforms asks here."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from . import platforms as modules
+from .settings import ChatSettings, PlatformSettings
+
+if TYPE_CHECKING:
+    from .interface import Adapter
+
+
+class Platform(Protocol):
+    """A platform. Its module has the name of the setting that turns it on; importing it needs no package of an extra."""
+
+    SETTINGS: type[PlatformSettings]
+    """What may be set for it."""
+    ABOUT: str
+    """What it is, in a few words."""
+    SEVERAL: bool
+    """Whether there may be several of it: the setting is a list then, and ``adapter`` is given a tuple."""
+
+    def adapter(self, settings: Any) -> Adapter:
+        """Return the adapter for what is set."""
+        ...
+
+
+@cache
+def platforms() -> dict[str, Platform]:
+    """Return all platforms by name, sorted."""
+    found = sorted(module.name for module in iter_modules(modules.__path__))
+    return {name: cast("Platform", import_module(f".{name}", modules.__name__)) for name in found}
+
+
+def fields() -> dict[str, tuple[Any, Any]]:
+    """Return the settings that turn platforms on, by name: type and default, as ``pydantic.create_model`` takes them."""
+    return {
+        name: (tuple[platform.SETTINGS, ...], ()) if platform.SEVERAL else (platform.SETTINGS | None, None)  # type: ignore[name-defined]
+        for name, platform in platforms().items()
+    }
+
+
+def adapters(settings: ChatSettings) -> list[Adapter]:
+    """Return the adapters of the platforms that are configured.
+
+    Raises:
+        KeyError: One is set that there is not.
+    """
+    known = platforms()
+    return [known[name].adapter(given) for name, given in settings.platforms.items() if given]

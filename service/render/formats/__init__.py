@@ -1,0 +1,1 @@
+"""The output formats: one module each, found by its name (``interface.Format`` says what it declares)."""
