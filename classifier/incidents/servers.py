@@ -7,13 +7,9 @@ API server, or prints an engine's statistics, is a server of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from ..input.read import Block
 from ..lines.traceback_state import origin
-from ..lines.types import Line
-from ..report.types import Diagnosis
-from .types import Incident
 
 _MARKS = (
     b"vLLM API server version", b" non-default args: {", b"Avg prompt throughput: ",
@@ -68,35 +64,6 @@ class Servers:
         if others:
             self._keep = {name: re.compile(rb"(?m)^(?!" + _begin(name) + rb")[^\n]+") for name in others}
             self._drop = re.compile(rb"(?m)^(?:" + b"|".join(map(_begin, others)) + rb")[^\n]*")
-
-
-def answer_among_servers(
-    incidents: list[Incident], tail: list[Line], decide: Callable[[list[Incident], list[Line]], Diagnosis]
-) -> Diagnosis:
-    """Return the answer for the server that failed, where a log holds several; the surer one of two that did.
-
-    Args:
-        incidents: Of all servers, those of the first server first.
-        tail: The last lines of the first server.
-        decide: Makes the answer for one server from its incidents and last lines.
-    """
-    servers: dict[str, list[Incident]] = {}
-    for incident in incidents:
-        servers.setdefault(incident.server, []).append(incident)
-    if len(servers) == 1:
-        return decide(incidents, tail)
-    answers = {name: decide(own, own[-1].tail or tail) for name, own in servers.items()}
-    name, answer = max(
-        answers.items(), key=lambda item: (item[1].failed, item[1].decided_by == "rule", item[1].confidence)
-    )
-    if answer.failed:
-        answer.notes.append(f"The log shows {len(servers)} servers ({', '.join(servers)}); this is about {name}.")
-    answer.incidents = sorted((start for other in answers.values() for start in other.incidents), key=_first)
-    return answer
-
-
-def _first(start: dict[str, int]) -> int:
-    return start["first"]
 
 
 def _begin(name: str) -> bytes:

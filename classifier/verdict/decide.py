@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...corpus.stages import STAGE_ORDER
-from ..incidents.servers import answer_among_servers
 from ..incidents.types import Incident
 from ..lines.types import Line
 from ..report.types import Diagnosis, Evidence
+from .among_servers import answer_among_servers
 from .answer import Known, evidence_of
 from .case import READY
 from .deciders import DECIDERS, Findings
