@@ -33,7 +33,7 @@ _LIMITS = """## What to know before trusting it
   (messages.md), most of them read one by one; what it does not have is labelled by a rule that speaks surely, else by the
   module that raises it. Figures on held-out messages measure agreement with those labels.
 - Errors of Python's own (a missing argument, an attribute of None) say nothing by their words: rows with the frames of each
-  module teach the place alone, and count for half.
+  module teach the place alone, and count for half as much as messages.
 - A rule's own examples are in the training set. "Rules silent" means that no rule is asked, not that the model has never
   seen a rule's words. The labelled logs were read while rules were written, so rules answer nearly all of them; the model was
   trained on none, but its features and signs were looked at beside them. Recorded logs, which it was trained on, are tested

@@ -12,7 +12,7 @@ from ...examples.row import Row
 from .label import BESIDE, BY_READING, LEAST, by_place
 from .stacks import above
 
-BY_MODULE, FRAMES_ALONE = 0.5, 0.5
+BY_MODULE, FRAMES_ALONE = 0.22, 0.22
 """Weights of a label by the module alone: of a message that nobody has read, and of an error of Python's own."""
 DRAWN = 0.25
 """Share of the messages that nobody has read: what their modules say takes few of them."""

@@ -14,7 +14,8 @@ from .callpaths import CallGraph, call_graph
 from .label import label
 from .sources import Reader, in_order, release_of
 
-HEALTHY_WEIGHT = 0.3
+HEALTHY_WEIGHT, SURVIVED_WEIGHT = 0.3, 1.0
+"""Weights of what is logged without anything having failed, and of errors that are survived."""
 WAYS = 2
 """Different call paths that are shown of one message."""
 
@@ -39,7 +40,8 @@ def release_rows(places: list[Path], engine: Triage, salt: int, progress: Callab
             bucket, cause, weight = label(template, engine)
             if bucket == "no_failure":
                 # Logged as an error, and survived.
-                yield Row(message_line(template).rstrip("\n"), bucket, template.fixed, "healthy", release, "", weight)
+                text = message_line(template).rstrip("\n")
+                yield Row(text, bucket, template.fixed, "healthy", release, "", SURVIVED_WEIGHT)
             elif bucket:
                 draw = random.Random(f"{salt}:{template.fixed}")  # noqa: S311 (nothing is secret here)
                 texts = _shown(template, graph, draw)

@@ -49,7 +49,7 @@ def test_a_card_has_figures_intervals_and_pictures(tmp_path: Path) -> None:
     text = (tmp_path / "a" / "card.md").read_text()
     assert "### some-logs\n" in text
     assert "### Half of the rules hidden\n" in text
-    assert "| threshold | 0.6; where rules went first 0.7 |" in text
+    assert "| threshold | 0.6; beside the rules those of the verdict (classifier/verdict/policy.py) |" in text
     assert text.count("| text model | 0.500 (2/4) |") == 2
     assert "| text model | 0.500 (2/4) | 0.15–0.85 | 1 | 1 |" in text
     assert "rules, then model has 1 fewer misses" in text
