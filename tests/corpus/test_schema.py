@@ -231,7 +231,7 @@ def test_the_schema_knows_what_the_reader_knows():
 
     assert ["id", "title", "meaning"] == told["required"]
     assert [{"type": "boolean"}, {"type": "integer"}, {"type": "number"}] == [
-        told["properties"][name] for name in ("waits", "burst_below", "yields")
+        told["properties"][name] for name in ("waits", "strangers_below", "yields")
     ]
     assert ["certain", "strong", "weak", "guess"] == rule["properties"]["strength"]["enum"]
     assert {"type": "array", "items": {"type": "string"}} == rule["properties"]["match"]
