@@ -123,6 +123,10 @@ class Triage:
                 incident.facts["vllm_version"] = asked.vllm_version
         found = decide_as_asked(incidents, session.tail(), self._known(asked), asked)
         found.lines, found.bytes = session.lines, session.bytes
+        if session.numbers is not None:
+            from .report.renumber import renumber
+
+            renumber(found, session.numbers)
         return build(found)
 
     def check(self, question: Question) -> None:

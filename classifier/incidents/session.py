@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 
+from ..input.numbers import Numbers
 from ..input.read import Block
 from ..lines.tail import Tail
 from ..lines.types import Line
@@ -33,6 +34,8 @@ class Session:
         """Lines read so far."""
         self.bytes = 0
         """Bytes of the input that they stand for."""
+        self.numbers: Numbers | None = None
+        """Where the input was mended: from numbers as read to those in the input."""
         self._engine = engine
         self._reader = IncidentReader(engine, shared)
         self._servers = Servers()
@@ -49,6 +52,9 @@ class Session:
         """Read one block, with the lines of each server on their own where it shows several."""
         if not self._sample:
             self._sample = block.data[:SAMPLE].strip()
+        if block.mended is not None or self.numbers is not None:
+            self.numbers = self.numbers or Numbers(block.number - 1)
+            self.numbers.note(block.data.count(b"\n"), block.mended)
         own, others = self._servers.split(block)
         self._read(own)
         for name, part in others.items():

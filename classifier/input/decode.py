@@ -35,17 +35,7 @@ _GLUED = (
 )
 _BARS = tuple((sign, LazyPattern(rb"(" + sign + _GLUED)) for sign in (b"it/s", b"s/it"))
 _FLAT_TRACE = LazyPattern(rb'^[^\n]*\\n\s*File \\*"[^\n]*', re.MULTILINE)
-_FLAT_STARTS = LazyPattern(
-    rb" (?=(?:\(\w[\w =.]{0,40} pid=\d+\) )?(?:INFO|WARNING|ERROR|DEBUG|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d )"
-    rb'|\s(?=Traceback \(most recent call last\))|(?<!\s)\s(?=\s{0,3}File "[^"\n]{1,200}", line \d+, in )'
-    rb"|(?<=[)\w'\"\]])(?<!\d\]) (?=(?:\w+\.){0,4}[A-Z]\w*(?:Error|Exception): )"
-)
-_FLAT_SIGNS = (b' File "', b" INFO ", b" ERROR ", b" WARNING ", b"Error: ")
 _REQUEST = b" Received request "
-FLAT_LINE = 300
-"""A line longer than this with several log prefixes in it has lost its newlines."""
-FLAT_PART = 1 << 20
-"""Bytes of the start in which such lines are looked for: they come from clipboards and forms, not from servers."""
 HEAD = 1 << 16
 """Bytes of the start that tell whether the log is wrapped in JSON, and whether colours lost their escape character."""
 
@@ -64,7 +54,6 @@ class Cleaner:
         self._decoder: IncrementalDecoder | None = None
         self._started = False
         self._json = self._orphans = False
-        self._seen = 0
 
     def decode(self, chunk: bytes) -> bytes:
         """Return ``chunk`` as UTF-8 without NULs.
@@ -104,7 +93,6 @@ class Cleaner:
 
     def clean(self, data: bytes) -> bytes:
         """Return ``data`` (whole lines) without colours, wrapped records unwrapped; as many newlines as before."""
-        seen, self._seen = self._seen, self._seen + len(data)
         # The order is that of speed: prompts, most of a busy server's log, go first; one byte is looked for before two.
         if self._json:
             from .json_lines import unwrap_json
@@ -129,7 +117,7 @@ class Cleaner:
         for sign, bar in _BARS:
             if sign in data:
                 data = bar.sub(rb"\1\r", data)
-        return _split_flat(data, FLAT_PART - seen) if seen < FLAT_PART else data
+        return data
 
 
 def _drop_colours(data: bytes) -> bytes:
@@ -184,28 +172,3 @@ def _wide_encoding(chunk: bytes) -> str:
 
 def _unflatten(found: re.Match[bytes]) -> bytes:
     return found.group().replace(b"\\r\\n", b"\r").replace(b"\\n", b"\r").replace(b'\\"', b'"')
-
-
-def _split_flat(data: bytes, limit: int) -> bytes:
-    """Split the lines before ``limit`` that have lost their newlines: records one after the other, spaces between."""
-    parts: list[bytes] = []
-    done = position = 0
-    size = len(data)
-    while size - position > FLAT_LINE and position < limit:
-        # Hop over what has a newline at least every so many bytes.
-        end = data.rfind(b"\n", position, position + FLAT_LINE + 1)
-        if end >= 0:
-            position = end + 1
-            continue
-        end = data.find(b"\n", position + FLAT_LINE)
-        end = size if end < 0 else end
-        if end - position < 1 << 20 and sum(data.count(sign, position, end) for sign in _FLAT_SIGNS) >= 2:
-            line = data[position:end]
-            if len(_FLAT_STARTS.findall(line)) >= 3:
-                parts += (data[done:position], _FLAT_STARTS.sub(b"\r", line))
-                done = end
-        position = end + 1
-    if not parts:
-        return data
-    parts.append(data[done:])
-    return b"".join(parts)

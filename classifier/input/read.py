@@ -15,6 +15,8 @@ from typing import NamedTuple, Protocol, TypeAlias, TypeGuard
 
 from ..errors import InputError
 from .decode import Cleaner
+from .numbers import Mended
+from .signs import looks_damaged
 
 BLOCK = 1 << 20
 """Bytes read at a time; a line longer than this is handed on in pieces."""
@@ -48,6 +50,8 @@ class Block(NamedTuple):
     """1-based number of the first line in the raw input."""
     size: int
     """Raw bytes that it stands for."""
+    mended: Mended | None = None
+    """Where lines were split or joined: their numbers in the raw input."""
 
 
 class LogFile:
@@ -277,32 +281,45 @@ def _blocks(chunks: Iterator[bytes]) -> Iterator[Block]:
     number = 1
     rest = b""
     gathered: list[bytes] = []
-    size = raw = 0
-    looked = False
+    size = raw = seen = 0
+    least = MINIMUM
     for chunk in chunks:
         raw += len(chunk)
         text = cleaner.decode(chunk)
         gathered.append(text)
         size += len(text)
-        if size < MINIMUM and (chunk or not size):
+        if size < least and (chunk or not size):
             continue
         rest += b"".join(gathered)
         gathered, size = [], 0
-        if not looked:
+        if not seen:
+            if chunk and least < BLOCK and looks_damaged(rest):
+                # What is damaged is mended as a whole, if it is no larger than a block.
+                gathered, size, rest, least = [rest], len(rest), b"", BLOCK
+                if size < least:
+                    continue
             cleaner.look(rest)
-            looked = True
         while end := _end_of_block(rest):
             data, rest = rest[:end], rest[end:]
-            clean = cleaner.clean(data)
-            yield Block(clean, number, raw)
+            block = _block(data, cleaner, number, raw, seen)
+            yield block
             # Cleaning keeps the newlines, and there is less left to count.
-            number += clean.count(b"\n")
-            raw = 0
+            number += block.data.count(b"\n")
+            seen, raw, least = seen + len(data), 0, MINIMUM
     data = rest + b"".join(gathered) + cleaner.finish()
-    if not looked:
+    if not seen:
         cleaner.look(data)
     if data or raw:
-        yield Block(cleaner.clean(data), number, raw)
+        yield _block(data, cleaner, number, raw, seen)
+
+
+def _block(data: bytes, cleaner: Cleaner, number: int, raw: int, seen: int) -> Block:
+    if seen < BLOCK and looks_damaged(data):
+        from .mending.mend import mend
+
+        if (text := mend(data, cleaner)) is not None:
+            return Block(text.data, number, raw, text.mended)
+    return Block(cleaner.clean(data), number, raw)
 
 
 def _end_of_block(data: bytes) -> int:

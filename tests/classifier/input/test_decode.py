@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vllm_triage.classifier.input.decode import FLAT_LINE, Cleaner
+from vllm_triage.classifier.input.decode import Cleaner
 from vllm_triage.classifier.input.json_lines import looks_like_json
 
 RECORD = b"(EngineCore_DP0 pid=7) ERROR 11-02 10:00:00 [core.py:12] ValueError: boom"
@@ -76,20 +76,6 @@ def test_line_ends_and_holes(data: bytes, expected: bytes) -> None:
 def test_record_glued_after_a_progress_bar_stands_alone(bar: bytes, record: bytes) -> None:
     """What another process wrote while a bar was drawn becomes a line of its own, of the same number."""
     assert clean(bar + record) == bar + b"\r" + record
-
-
-def test_flattened_log_gets_its_records_back() -> None:
-    """A log that lost its newlines in a form is split where its records begin."""
-    records = [
-        b"INFO 11-02 10:00:00 core.py:1] one " + b"x" * 200,
-        b"ERROR 11-02 10:00:01 core.py:2] two",
-        b"Traceback (most recent call last):",
-    ]
-    records += [b'  File "/a/b.py", line 3, in f', b"ValueError: boom"]
-    assert [record.strip() for record in clean(b" ".join(records)).split(b"\r")] == [
-        record.strip() for record in records
-    ]
-    assert len(b" ".join(records)) > FLAT_LINE
 
 
 def test_traceback_with_written_out_newlines_is_split() -> None:

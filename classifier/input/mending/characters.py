@@ -1,0 +1,61 @@
+"""Characters that a word processor, a terminal or a programming language has put in place of others."""
+
+from __future__ import annotations
+
+from ...patterns.lazy import LazyPattern
+from .starts import BEGINS
+from .types import Lines
+
+_QUOTES = str.maketrans(
+    {**dict.fromkeys("\u201c\u201d\u201e\u201f", '"'), **dict.fromkeys("\u2018\u2019\u201a\u201b", "'")}
+)
+_BLANKS = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2007": " ", "\u2026": "..."})
+_FRAME = LazyPattern("File [\u201c\u201d\u201e]")
+_OPTION = LazyPattern(r"(?:(?<=\s)|(?<=^)|(?<=['\"`(\[=]))[\u2013\u2014](?=[a-z][a-z0-9]*(?:[-_ =.]|$))")
+_DASH = LazyPattern(r"(?<= )[\u2013\u2014](?= )")
+_NEWLINE = LazyPattern(r"\\{1,4}(?:r\\{1,4})?n(?:['\"], ?['\"])?")
+_RECORDS = ('{"', '[{"', '[ {"', '{ "')
+"""How a collector's record begins, that will be read as what it is."""
+
+
+def straighten(lines: Lines) -> Lines | None:
+    """Undo typography: curly quotes, dashes for ``--``, dots in one, blanks that do not break.
+
+    Only where the straight characters are missing: who typed both meant both.
+    """
+    text = "\n".join(line for _, line in lines)
+    curly = sum(map(text.count, "\u201c\u201d\u201e"))
+    single = sum(map(text.count, "\u2018\u2019"))
+    dashes = len(_OPTION.findall(text))
+    typeset = (curly and curly > text.count('"')) or (single and single > text.count("'")) or bool(_FRAME.search(text))
+    blanks = text.count("\u00a0")
+    carets = text.count("^M")
+    if not (typeset or blanks or carets or dashes):
+        return None
+    if typeset:
+        text = _DASH.sub("-", text.translate(_QUOTES))
+    if typeset or dashes:
+        text = _OPTION.sub("--", text)
+    if typeset or blanks:
+        text = text.translate(_BLANKS)
+    changed = text.split("\n")
+    if carets:
+        changed = [line.removesuffix("^M") for line in changed]
+    found = [(number, line) for (number, _), line in zip(lines, changed, strict=True)]
+    return found if found != lines else None
+
+
+def unescape(lines: Lines) -> Lines | None:
+    r"""Undo the writing of newlines as ``\n``, where lines of a log begin behind them."""
+    found: Lines = []
+    for number, line in lines:
+        if (
+            "\\n" not in line
+            or line.lstrip().startswith(_RECORDS)
+            or not any(BEGINS.match(line, at.end()) for at in _NEWLINE.finditer(line))
+        ):
+            found.append((number, line))
+            continue
+        plain = _NEWLINE.sub("\n", line).replace("\\t", "\t").replace('\\"', '"').replace("\\'", "'")
+        found += [(number, part) for part in plain.split("\n")]
+    return found if len(found) != len(lines) else None

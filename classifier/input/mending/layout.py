@@ -1,0 +1,54 @@
+"""What stands before every line: marks of quotation, line numbers of an editor."""
+
+from __future__ import annotations
+
+from ...patterns.lazy import LazyPattern
+from .types import Lines
+
+SHARE = 0.8
+"""Of the lines that are not empty, so many must bear a mark."""
+_QUOTE = LazyPattern(r"(?:[ \t]{0,3}(?:>|&gt;)[ \t]?){1,6}")
+_FIRST = LazyPattern(r"\d{1,6}")
+_SIGNS = (" | ", " \u2502 ", ": ", ":", "| ", "|", "\u2502", ". ", ") ", "\t", " ")
+"""What may stand between a number and its line; only where nearly all lines have it."""
+LEAST = 4
+"""Lines that count up."""
+
+
+def unquote(lines: Lines) -> Lines | None:
+    """Take off ``>``, where nearly all lines begin with it: what quoting has wrapped is joined later."""
+    full = sum(1 for _, line in lines if line.strip())
+    if sum(1 for _, line in lines if line.lstrip(" \t")[:1] == ">" or line.startswith("&gt;")) < max(1, SHARE * full):
+        return None
+    found = []
+    for number, line in lines:
+        mark = _QUOTE.match(line)
+        found.append((number, line[mark.end() :] if mark else line))
+    return found
+
+
+def unnumber(lines: Lines) -> Lines | None:
+    """Take off line numbers, where nearly all lines have one and they count up."""
+    texts = [line.lstrip(" \t") for _, line in lines]
+    first = _FIRST.match(texts[0]) if len(lines) >= LEAST else None
+    if first is None:
+        return None
+    for size in range(1, len(first.group()) + 1):
+        start = int(first.group()[:size])
+        rests = [
+            text.removeprefix(str(value)) if text.startswith(str(value)) else None
+            for value, text in enumerate(texts, start)
+        ]
+        if sum(rest is not None for rest in rests) >= SHARE * len(lines):
+            return _without(lines, rests)
+    return None
+
+
+def _without(lines: Lines, rests: list[str | None]) -> Lines:
+    """Return what follows the numbers, without what divides them from it."""
+    told = [rest for rest in rests if rest]
+    sign = next((sign for sign in _SIGNS if sum(rest.startswith(sign) for rest in told) >= SHARE * len(told)), "")
+    return [
+        (number, line if rest is None else rest.removeprefix(sign))
+        for (number, line), rest in zip(lines, rests, strict=True)
+    ]

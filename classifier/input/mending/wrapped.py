@@ -1,0 +1,173 @@
+"""Lines that were wrapped at the width of a terminal or of a mail: joined again."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ...patterns.lazy import LazyPattern
+from .starts import BEGINS, EXCEPTION, OWNED, PREFIX
+from .types import Lines
+
+NARROWEST, WIDEST = 40, 250
+"""Columns that text is thought to be wrapped at."""
+USUAL = frozenset((80, 100, 120, 132, 160))
+"""Widths of terminals: for these one line that goes on in the next is enough."""
+MAILS = range(64, 81)
+"""The same where words are left whole."""
+NEAR = 25
+"""A line that ends so many columns before the width may have been wrapped at a blank, before a long word."""
+LONGER = 0.05
+"""Share of lines that may be longer all the same: what was typed around the log."""
+_FRAME_END = LazyPattern(r'File "[^"]{1,400}", ?line \d{1,9}, in (?:<[\w ]{1,40}>|[\w.<>]{1,200})$')
+_HALF_FRAME = LazyPattern(r'File(?: "[^"\n]*(?:",?(?: line(?: \d{1,9},?(?: in)?)?)?)?)?$')
+_INDENTED = LazyPattern(r"(?: {2,}|\t)\S|[\s|]*[\^~]{2,}|\s*$")
+_LONE = LazyPattern(r"\[rank\d{1,4}\]: ?$")
+
+
+def unwrap(lines: Lines) -> Lines | None:
+    """Return the lines with their continuations joined to them; None where none goes on."""
+    texts = [line for _, line in lines]
+    sizes = [len(text) for text in texts]
+    fresh = [begins(text) for text in texts]
+    if width := _cut_at(sizes, texts, fresh):
+        return _joined(lines, sizes, fresh, width, hard=True)
+    if width := _filled_to(sizes, texts, fresh):
+        return _joined(lines, sizes, fresh, width, hard=False)
+    if any(line.startswith("[rank") and _LONE.match(line) for line in texts):
+        return _after_lone_prefixes(lines)
+    return None
+
+
+def begins(text: str) -> bool:
+    """Tell whether a line is the first of its own, by its words or by how it is indented."""
+    return bool(BEGINS.match(text) or _INDENTED.match(text))
+
+
+def _cut_at(sizes: list[int], texts: list[str], fresh: list[bool]) -> int:
+    """Return the width at which words are cut; 0 where there is none."""
+    on = Counter(size for at, size in enumerate(sizes[:-1]) if NARROWEST <= size <= WIDEST and not fresh[at + 1])
+    coloured = Counter(
+        size for at, size in enumerate(sizes[:-1]) if size in on and not fresh[at + 1] and OWNED.match(texts[at])
+    )
+    for width, count in sorted(on.items(), key=lambda item: (-item[1], -item[0]))[:3]:
+        longer = sum(size > width for size in sizes)
+        full = sum(size == width for size in sizes)
+        if longer > LONGER * len(sizes) or longer * 5 > count or count * 2 < full:
+            continue
+        if count < 2 * _almost(on, coloured, width):
+            continue
+        if count >= 3:
+            return width
+        at = sizes.index(width)
+        if width in USUAL and width == max(sizes) and count == full and _mid_word(texts[at], texts[at + 1]):
+            return width
+    return 0
+
+
+def _almost(on: Counter[int], coloured: Counter[int], width: int) -> int:
+    """Return how many lines go on in the next from a little before the width.
+
+    Colours that were counted as columns, and are gone, make some lines shorter: all of one kind by as much.
+    """
+    near = Counter({size: count for size, count in on.items() if width - NEAR < size < width})
+    shades = [size for size, count in coloured.most_common() if size in near and count >= 3][:3]
+    return near.total() - sum(coloured[size] for size in shades)
+
+
+def _mid_word(text: str, after: str) -> bool:
+    """Tell whether a line ends, and the next begins, as nothing but a word that was cut does."""
+    return text[-1:].isalnum() and after[:1].isalnum() and not after[:1].isupper()
+
+
+def _filled_to(sizes: list[int], texts: list[str], fresh: list[bool]) -> int:
+    """Return the width to which lines are filled with words; 0 where there is none."""
+    width = max((size for size, text in zip(sizes, texts, strict=True) if " " in text.strip()), default=0)
+    if not NARROWEST <= width <= WIDEST:
+        return 0
+    near = [at for at, size in enumerate(sizes[:-1]) if size > width - NEAR and texts[at + 1].strip()]
+    on = [at for at in near if not fresh[at + 1] and sizes[at] + 1 + _first_word(texts[at + 1]) > width]
+    if len(on) * 2 < len(near) or not on:
+        return 0
+    firsts = [at for at in on if at - 1 not in on]
+    if sum(fresh[at] for at in firsts) * 2 < len(firsts):
+        return 0  # prose, or anything but a log
+    if len(on) >= 3:
+        return width
+    # Of so few, all must go on as a sentence or a frame does.
+    return width if width in MAILS and all(_open(texts[at], texts[at + 1]) for at in on) else 0
+
+
+def _open(text: str, after: str) -> bool:
+    """Tell whether a line cannot end as it does, or the next is the rest of a sentence."""
+    if _HALF_FRAME.search(text):
+        return True
+    return after[:1].islower() and " " in after.strip() and text[-1:] not in ".:;)]}'\""
+
+
+def _first_word(text: str) -> int:
+    end = text.find(" ")
+    return len(text) if end < 0 else end
+
+
+def _joined(lines: Lines, sizes: list[int], fresh: list[bool], width: int, hard: bool) -> Lines | None:
+    found: Lines = []
+    whole = ""
+    for at, (number, text) in enumerate(lines):
+        last = sizes[at - 1] if at else 0
+        if found and text and last and _goes_on(whole, text, last, fresh[at], width, hard):
+            glue = "" if _cut_in_word(whole, last, width, hard) else " "
+            whole = whole + text if not glue else f"{whole.rstrip()} {text.lstrip()}"
+            found[-1] = (found[-1][0], whole)
+        else:
+            whole = text
+            found.append((number, text))
+    return found if len(found) < len(lines) else None
+
+
+def _goes_on(whole: str, text: str, last: int, fresh: bool, width: int, hard: bool) -> bool:
+    """Tell whether a line goes on in the next.
+
+    Args:
+        whole: The line so far.
+        text: The next.
+        last: Columns of the piece above it.
+        fresh: Whether the next looks like a line of its own.
+        width: Columns.
+        hard: Whether words are cut.
+    """
+    if hard and last == width:
+        # An indented line is one of its own only where the one above is complete: blanks happen to stand at the edge.
+        return not fresh or (not BEGINS.match(text) and text.strip(" ^~") != "" and not _complete(whole))
+    if whole.startswith('{"') and whole.endswith("}"):
+        return False  # a collector's record
+    if PREFIX.fullmatch(whole):
+        return not BEGINS.match(text) or text.startswith(("File ", "Traceback"))
+    if fresh or (hard and (last > width or last < width - 2) and not (last > width - NEAR and OWNED.match(whole))):
+        return False
+    if not hard and EXCEPTION.match(text):
+        return False
+    return last + 1 + _first_word(text) > width
+
+
+def _complete(whole: str) -> bool:
+    """Tell whether a line can end there: a frame of a stack with its function, a statement."""
+    return bool(_FRAME_END.search(whole)) or whole.endswith((":", ".", ")", "(", "{", "["))
+
+
+def _cut_in_word(whole: str, last: int, width: int, hard: bool) -> bool:
+    """Tell whether the edge went through a word, or beside a blank that is still there."""
+    if hard:
+        # One column less: the blank at the edge was not copied. Many less: colours were counted as columns.
+        return last == width or last < width - 2
+    return last == width and whole.count('"') % 2 == 1 and " " not in whole.rpartition('"')[2]
+
+
+def _after_lone_prefixes(lines: Lines) -> Lines | None:
+    """Join what stands alone after a rank with its line, which was broken off behind it."""
+    found: Lines = []
+    for number, text in lines:
+        if found and _LONE.match(found[-1][1]) and text.strip() and not text.startswith("[rank"):
+            found[-1] = (found[-1][0], f"{found[-1][1].rstrip()} {text}")
+        else:
+            found.append((number, text))
+    return found if len(found) < len(lines) else None

@@ -1,0 +1,100 @@
+"""Whether a text looks as if it had been pasted, exported or converted: asked of every log, so only cheap questions.
+
+What is told here is looked at closely by ``mending``; a log as a server writes it must not get that far.
+"""
+
+from __future__ import annotations
+
+FLAT_LINE = 200
+"""A line longer than this, with several beginnings of lines in it, has lost its newlines."""
+FLAT_FROM, FLAT_LEAST = 100, 2
+"""Such beginnings behind its own prefix."""
+HEAD = 1 << 16
+"""Bytes of the start that tell whether lines are wrapped."""
+NARROW = 250
+"""Characters of the widest terminal that lines are thought to be wrapped at."""
+_FLAT = (b"pid=", b'File "', b"INFO ", b"ERROR ", b"WARNING ", b"INFO: ", b"ERROR: ", b"Traceback (")
+_TAGS = (b"<br", b"</pre>", b"</div>", b"</span>", b"</p>", b"</td>", b"</code>", b"</html>", b"</summary>")
+_ENTITIES = (b"&quot;", b"&lt;", b"&gt;", b"&#", b"&nbsp;", b"&amp;")
+_TYPESET = (b"\xe2\x80\x9c", b"\xe2\x80\x9d", b"\xe2\x80\x98", b"\xe2\x80\x99", b"\xe2\x80\x93", b"\xe2\x80\x94")
+_ESCAPED = (b"\\nTraceback", b"\\n  File", b"\\nINFO ", b"\\nERROR ", b"\\nWARNING ", b"\\n(", b"\\n', '")
+_CELLS = (b"message", b"msg", b"log", b"line", b"text", b"textpayload", b"body", b"content", b"event", b"_raw", b"raw")
+_STARTS = b"(IWED[T \t<>{\"'-|`$#~^=0123456789\r"
+
+
+def looks_damaged(data: bytes) -> bool:
+    """Tell whether whole lines, at most a block of them, are worth a closer look."""
+    if b"\r\n" in data:
+        data = data.replace(b"\r\n", b"\n")
+    return (
+        (b"<" in data and any(sign in data for sign in _TAGS))
+        or (b"&" in data and any(sign in data for sign in _ENTITIES))
+        or (b"\xe2\x80" in data and any(sign in data for sign in _TYPESET))
+        or (b"\\n" in data and any(sign in data for sign in _ESCAPED))
+        or b"^M" in data
+        or b"]:\n" in data
+        or b"\xc2\xa0" in data
+        or _numbered(data[:4096])
+        or _exported(data)
+        or _flat(data)
+        or _wrapped(data[:HEAD])
+    )
+
+
+def _exported(data: bytes) -> bool:
+    """Tell whether it may be a table, or records laid out over several lines."""
+    head = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head[:1] in (b"{", b"["):
+        return head[1:2] in (b"\n", b"\r", b" ", b"{") or data.count(b"\n", 0, -1) == 0
+    first = head[: head.find(b"\n")].lower() if b"\n" in head else b""
+    if len(first) < 400:
+        for sign in (b",", b";", b"\t"):
+            if sign in first and any(cell.strip(b'" \r@') in _CELLS for cell in first.split(sign)):
+                return True
+    # Without its head: rows of quoted cells, a time stamp as a cell, records laid out.
+    return b"Z," in first[:40] or b'",' in first[:40] or head.count(b'"\n"') >= 2 or head.count(b'",\n  ') >= 3
+
+
+def _numbered(head: bytes) -> bool:
+    """Tell whether the first two lines begin with numbers that count up."""
+    first, _, second = head.partition(b"\n")
+    digits = first.lstrip(b" \t")[:7]
+    if not digits[:1].isdigit():
+        return False
+    second = second.lstrip(b" \t")[:7]
+    starts = (digits[:size] for size in range(1, len(digits) + 1) if digits[:size].isdigit())
+    return any(second.startswith(b"%d" % (int(start) + 1)) for start in starts)
+
+
+def _flat(data: bytes) -> bool:
+    """Tell whether a line holds the beginnings of several."""
+    position, size = 0, len(data)
+    while size - position > FLAT_LINE:
+        # Hop over what has a newline at least every so many bytes.
+        end = data.rfind(b"\n", position, position + FLAT_LINE + 1)
+        if end < 0:
+            end = data.find(b"\n", position + FLAT_LINE)
+            end = size if end < 0 else end
+            later = sum(data.count(sign, position + FLAT_FROM, end) for sign in _FLAT)
+            if later >= FLAT_LEAST or (
+                later and sum(data.count(sign, position, end) for sign in _FLAT[1:]) > FLAT_LEAST
+            ):
+                return True
+        position = end + 1
+    # A few words in one line are all that there is.
+    return b"\n" not in data[:-1] and any(data.find(sign, 20) > 0 for sign in _FLAT)
+
+
+def _wrapped(head: bytes) -> bool:
+    """Tell whether lines end at the width of a terminal or of a mail, and go on in the next."""
+    lines = head.split(b"\n")
+    sizes = [len(line) if line.isascii() else len(line.decode("utf-8", "replace")) for line in lines]
+    width = max(
+        (
+            size
+            for size, after in zip(sizes, lines[1:], strict=False)
+            if size > 40 and after and after[:1] not in _STARTS
+        ),
+        default=0,
+    )
+    return 0 < width <= NARROW and sum(size > width for size in sizes) * 20 <= len(sizes)

@@ -1,0 +1,85 @@
+"""Wrapped lines are whole again, with the number of their first piece."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from tests.classifier.input.as_read import RECORD, read, texts
+
+LINES = [
+    "INFO 11-02 10:00:00 [api_server.py:1839] vLLM API server version 0.11.0",
+    "(APIServer pid=4127) INFO 11-02 10:00:00 [utils.py:233] non-default args: {'model_tag': 'acme/harbor-70b', 'max_model_len': 8192}",
+    "Triton is installed, but does not include CPU backend.",
+    f"{RECORD} EngineCore failed to start.",
+    f"{RECORD} Traceback (most recent call last):",
+    f'{RECORD}   File "/usr/local/lib/python3.12/dist-packages/vllm/v1/engine/core.py", line 700, in run_engine_core',
+    f"{RECORD}     engine_core = EngineCoreProc(*args, engine_index=dp_rank, **kwargs)",
+    f"{RECORD} ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing.",
+    "Traceback (most recent call last):",
+    '  File "/usr/local/lib/python3.12/dist-packages/vllm/entrypoints/cli/main.py", line 54, in main',
+    "    args.dispatch_function(args)",
+    '  File "/usr/local/lib/python3.12/dist-packages/vllm/v1/engine/utils.py", line 726, in wait_for_engine_startup',
+    "    raise RuntimeError(",
+    "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {'EngineCore_DP0': 1}",
+]
+
+
+def cut(line: str, width: int) -> list[str]:
+    """Return a line as a terminal shows it."""
+    return [line[start : start + width] for start in range(0, len(line), width)]
+
+
+@pytest.mark.parametrize("width", [72, 80, 93, 100, 120])
+def test_lines_cut_at_the_edge_of_a_terminal_are_joined(width: int) -> None:
+    """In the middle of words."""
+    assert texts("\n".join(piece for line in LINES for piece in cut(line, width))) == LINES
+
+
+@pytest.mark.parametrize("width", [72, 80, 100])
+def test_lines_wrapped_at_blanks_are_joined(width: int) -> None:
+    """As mail programs do."""
+    wrapped = [
+        piece
+        for line in LINES
+        for piece in (
+            textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False) if len(line) > width else [line]
+        )
+    ]
+
+    assert [" ".join(line.split()) for line in texts("\n".join(wrapped))] == [" ".join(line.split()) for line in LINES]
+
+
+def test_a_joined_line_bears_the_number_of_its_first_piece() -> None:
+    """And what follows its own."""
+    pieces = [cut(line, 80) for line in LINES]
+    firsts = [1 + sum(map(len, pieces[:place])) for place in range(len(pieces))]
+
+    assert [number for number, _ in read("\n".join(piece for line in pieces for piece in line))] == firsts
+
+
+def test_a_rank_alone_on_its_line_gets_what_was_broken_off() -> None:
+    """Some viewers break between the rank and an indented line."""
+    log = '[rank0]:\n  File "/a.py", line 1, in f\n[rank0]:\n    return g()\n[rank0]: ValueError: x\n'
+
+    assert [line.replace(":   ", ":  ") for line in texts(log)][0::2] == [
+        '[rank0]:  File "/a.py", line 1, in f',
+        "[rank0]: ValueError: x",
+    ]
+    assert texts(log)[1].endswith("    return g()")
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "│ x = attention(  │\n│ ❱ 202 query[:5] │\n│ key[:9],        │\n" * 4,
+        f"{RECORD} the same length here\nprints of another library\n" * 5 + "x " * 200,
+        "Error 803: system has unsupported display driver / cuda driver combination\nCUDA available: False\n",
+        "RuntimeError: Failed to import the model because of the following error (look up to see):\noperator nms does not exist\n",
+    ],
+    ids=["box", "same length", "two statements", "message of two lines"],
+)
+def test_lines_that_only_look_full_stay(log: str) -> None:
+    """The same length again and again is no edge, and one long line no wrapped one."""
+    assert texts(log) == log.rstrip("\n").split("\n")
