@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from vllm_triage.classifier.errors import InputError
@@ -194,6 +194,8 @@ def test_line_numbers_equal_a_naive_count(pieces: list[bytes]) -> None:
     """The number of newlines before a line is what its number says."""
     data = b"".join(pieces)
     blocks = list(read_blocks(data))
+    # What was mended carries the numbers of its lines with it (test_mend_properties.py).
+    assume(all(block.mended is None for block in blocks))
     assert [1, *(block.number + block.data.count(b"\n") for block in blocks)][: len(blocks)] == [
         block.number for block in blocks
     ]
