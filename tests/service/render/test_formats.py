@@ -106,6 +106,24 @@ def test_markdown_cannot_be_broken_out_of():
     assert "&lt;script&gt;\\*bold\\*" in text
 
 
+def test_markdown_calls_nobody_and_makes_no_link():
+    """Whatever name a log has in it."""
+    found = found_unknown()
+    found.title = "@all [a](b)"
+    text = render("markdown", [Result("x.log", build(found))], Options())
+
+    assert text.startswith("## ? @\u200ball \\[a\\](b)\n")
+
+
+def test_a_change_of_several_lines_stays_in_its_block():
+    """Each line within the item of the list, in a fence longer than what is in it."""
+    found = found_failure()
+    found.fixes[0].change = "one \\\n```two"
+    text = render("markdown", [Result("x.log", build(found))], Options())
+
+    assert "   ````shell\n   one \\\n   ```two\n   ````\n" in text
+
+
 @pytest.mark.parametrize(
     ("choice", "environment", "expected"),
     [

@@ -84,17 +84,3 @@ def test_only_web_addresses_become_links(address: str, filled: Memory, open_page
     tab = open_page(f"{address}incidents/{key}")
     tab.wait_for_selector(".report")
     assert ["https://docs.example/x"] == tab.locator(".fixes a").evaluate_all("all => all.map((one) => one.href)")
-
-
-def test_the_copied_markdown_keeps_a_log_from_being_markup(address: str, filled: Memory, open_page: Callable[..., Any]):
-    tab = open_page(address)
-    stored = next(iter(filled.stored.values()))
-    report = stored["report"] | {
-        "title": "<b>*x*</b> @all [a](b)",
-        "evidence": [{"line": 1, "text": "```\n# x", "count": 1}],
-    }
-    text = tab.evaluate(
-        "async (report) => (await import(new URL('markdown.js', document.scripts[1].src))).markdown(report)", report
-    )
-    assert text.startswith("## &lt;b&gt;\\*x\\*&lt;/b&gt; @\u200ball \\[a\\](b)\n")
-    assert "\n````text\n1: ```" in text

@@ -74,7 +74,7 @@ def test_copying_and_downloading(triage_file: Callable[..., Any], tmp_path: Path
     tab.click("text=Copy Markdown")
     tab.wait_for_selector(".actions .copy.done")
     copied = tab.evaluate(read)
-    assert copied.startswith("## The KV cache cannot hold one request of the full context\n")
+    assert copied.startswith("## ✖ The KV cache cannot hold one request of the full context\n")
     assert tab.url in copied
     with tab.expect_download() as download:
         tab.click("text=Download JSON")
