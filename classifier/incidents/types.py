@@ -12,6 +12,7 @@ from ..matching.types import Hit
 
 if TYPE_CHECKING:
     from ..serving.types import Records
+    from ..standstill.types import Standstill
 
 # Compared by identity and never matched on: what dataclass need not generate makes the command start faster.
 
@@ -60,3 +61,5 @@ class Incident:
     """What rules have not seen of it because that would have taken too long, in sentences."""
     tail: list[Line] = field(default_factory=list)
     """The server's last lines, where it is not the first one of its log."""
+    standstill: Standstill | None = None
+    """What stood still until its log ended, for one that was followed while it was written."""

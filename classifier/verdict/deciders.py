@@ -20,6 +20,7 @@ from . import policy
 from .answer import GENERIC, Known, answer_for, answer_of_guess, chain_of, evidence_for, evidence_of, line_evidence
 from .case import LOUD, Case, depth
 from .serving import at_work, health_of
+from .standstill import stood_still
 from .types import Candidate
 from .weigh import weigh
 
@@ -315,6 +316,12 @@ def unexplained_trouble(found: Findings) -> Diagnosis | None:
     return _with_alternatives(_unknown(found, confidence), found.candidates, *(("engine_bug",) if found.raised else ()))
 
 
+def watched_standstill(found: Findings) -> Diagnosis | None:
+    """A server that stood still to the end while its log was followed: the time at which lines came is evidence."""
+    state = found.incident.standstill
+    return stood_still(state, found) if state is not None else None
+
+
 def silent_start(found: Findings) -> Diagnosis | None:
     """A log that simply stops in distributed start-up."""
     incident, tail = found.incident, found.tail
@@ -352,6 +359,7 @@ DECIDERS: tuple[Callable[[Findings], Diagnosis | None], ...] = (
     at_work,
     surer_model,
     best_cause,
+    watched_standstill,
     lone_wrapper,
     known_message,
     unexplained_trouble,

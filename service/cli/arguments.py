@@ -10,6 +10,7 @@ from ...classifier.question import ENGINES
 from ..render.interface import names
 
 COMMANDS = {
+    "run": ("run", "start a server through this command, and explain its failure below its output"),
     "explain": ("explain", "say what a bucket or a cause is, and how it is fixed"),
     "rules": ("rules", "list the rules"),
     "plan": ("plan", "work out whether a model fits some GPUs, and with which options"),
