@@ -1,4 +1,4 @@
-"""Hands a log on to the process that reads it, without ever waiting for it."""
+"""Hands a log on to the process that reads it, without waiting for it longer than it was asked to."""
 
 from __future__ import annotations
 
@@ -39,9 +39,18 @@ class Feed:
         self._thread = threading.Thread(target=self._empty, name="feed", daemon=True)
         self._thread.start()
 
-    def put(self, data: bytes, stream: int = 0, streams: int = 1) -> None:
-        """Take a piece of one of several streams; lines of several do not run into each other."""
+    def put(self, data: bytes, stream: int = 0, streams: int = 1, wait: float = 0.0) -> None:
+        """Take a piece of one of several streams; lines of several do not run into each other.
+
+        Args:
+            data: The piece.
+            stream: Index of its stream.
+            streams: How many there are.
+            wait: Seconds to wait for room where too much waits already.
+        """
         with self._ready:
+            if wait and self._size + len(data) > LIMIT:
+                self._ready.wait_for(lambda: self.lost or self._size + len(data) <= LIMIT, wait)
             self._add(self._whole(data, stream) if streams > 1 else data)
 
     def flush(self) -> None:
@@ -75,8 +84,9 @@ class Feed:
     def _control(self, data: bytes, last: bool = False) -> None:
         with self._ready:
             self._waiting.append(data)
+            self._size += len(data)
             self._closed = self._closed or last
-            self._ready.notify()
+            self._ready.notify_all()
 
     def _whole(self, data: bytes, stream: int) -> bytes:
         since, before = self._partial.pop(stream, (time.monotonic(), b""))
@@ -99,8 +109,8 @@ class Feed:
             # Line numbers stay those of the log.
             data, self._gap = b"\n" * self._gap + data, 0
         self._waiting.append(frame(DATA, time.monotonic(), data))
-        self._size += len(data)
-        self._ready.notify()
+        self._size += len(self._waiting[-1])
+        self._ready.notify_all()
 
     def _empty(self) -> None:
         while True:
@@ -113,9 +123,13 @@ class Feed:
             try:
                 for piece in pieces:
                     _write(self._file, piece)
-                    self._size -= len(piece)
+                    with self._ready:
+                        self._size -= len(piece)
+                        self._ready.notify_all()
             except OSError:
-                self.lost = True
+                with self._ready:
+                    self.lost = True
+                    self._ready.notify_all()
             if closed or self.lost:
                 os.close(self._file)
                 self._waiting.clear()

@@ -36,8 +36,8 @@ TICK = 0.25
 """Seconds between two looks at the status row."""
 ANSWER = 15.0
 """Seconds that the reading process has for its answer when the command has ended."""
-TERMINATION = 4096
-"""Bytes that Kubernetes shows of a termination message."""
+HEIGHT = 30
+"""Rows that a diagnosis takes on a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class _Runner:
         self._screen = Screen(terminal, wanted.status) if terminal >= 0 else None
         shape = wanted.task.shape
         if self._screen is not None:
-            shape = replace(shape, width=self._screen.width)
+            shape = replace(shape, width=self._screen.width, height=HEIGHT)
         # The reading process first: nothing is to be inherited by it, and no thread runs yet.
         self._analyser = Analyser(replace(wanted.task, shape=shape))
         self.signals = Signals((*PASSED_ON, signal.SIGTSTP) if terminal >= 0 else PASSED_ON)

@@ -45,6 +45,9 @@ class Shape:
     verbose: bool = False
     form: str = "shell"
     name: str = "-"
+    explain: bool = False
+    height: int = 0
+    """Rows that a diagnosis takes; 0 for as many as it needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +137,7 @@ class Teller(Told):
     def no_log(self, reason: str, ended: Ended) -> None:
         """Tell that there is no answer."""
         event: Event = {"event": "end", "report": None, "failed": False, "problem": reason}
-        if ended.code is None:
-            event["text"] = f"vllm-triage: {reason}\n"
-        elif ended.code and not ended.stopped:
+        if ended.code and not ended.stopped:
             event["text"] = f"vllm-triage: the command {_ending(ended.code)} without a word of a server\n"
         self._send(event)
 
@@ -170,7 +171,7 @@ class Teller(Told):
         from ..render.interface import Options, Result, render
 
         shape = self._shape
-        options = Options(shape.verbose, False, shape.color, shape.width, 0, form=shape.form)
+        options = Options(shape.verbose, shape.explain, shape.color, shape.width, shape.height, form=shape.form)
         return render("text", [Result(shape.name, report)], options)
 
 

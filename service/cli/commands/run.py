@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ....classifier.errors import InputError
-from ..arguments import add_engine, add_rules
+from ..arguments import add_engine, add_patience, add_rules
+from ..live import color
 from ..messages import complain
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def run(words: Sequence[str]) -> int:  # noqa: PLR0911 - each refusal has its ow
         parse(options.patience)
         task = Task(
             _question(options, command),
-            Shape("run", _color(options.color), 100, options.verbose, options.form),
+            Shape("run", color(options.color, sys.stderr), 100, options.verbose, options.form),
             tuple(options.rules),
             options.model,
             tuple(options.patience),
@@ -103,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--yes", action="store_true", help="do so without asking")
     add("--inspect", action="store_true", help="where it stands still, look at stacks (py-spy) and GPUs (nvidia-smi)")
     add("--no-status", action="store_true", help="no status row on a terminal")
-    add_live(made)
+    add_patience(made)
     add("-v", "--verbose", action="store_true", help="show all evidence, facts and fixes")
     shape = "form of the corrected start command in the text (default: shell)"
     add("--as", dest="form", default="shell", metavar="FORM", help=shape)
@@ -112,12 +113,6 @@ def _parser() -> argparse.ArgumentParser:
     add_rules(made)
     add_engine(made)
     return made
-
-
-def add_live(made: argparse.ArgumentParser) -> None:
-    """Add the options of every way to follow a log."""
-    text = "seconds that a stage may be silent (weights=900), or a factor for all (x2); repeatable"
-    made.add_argument("--patience", action="append", default=[], metavar="STAGE=SECONDS", help=text)
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str]]:
@@ -149,13 +144,3 @@ def _check(rules: Sequence[str]) -> None:
     for path in rules:
         if not Path(path).exists():
             raise InputError(f"{path}: no such rule file or folder")
-
-
-def _color(asked: str) -> str:
-    import os
-
-    if asked != "auto":
-        return asked
-    if os.environ.get("NO_COLOR"):
-        return "never"
-    return "always" if os.environ.get("FORCE_COLOR") or sys.stderr.isatty() else "never"

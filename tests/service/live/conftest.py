@@ -37,7 +37,7 @@ class Live:
             self.master, slave = pty.openpty()
             fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
             options |= {"stdin": slave, "stdout": slave, "stderr": slave, "start_new_session": True}
-            self.process = subprocess.Popen(command, preexec_fn=_take_terminal, **options)  # type: ignore[call-overload]
+            self.process = subprocess.Popen(command, preexec_fn=_take_terminal, **options)  # type: ignore[call-overload]  # noqa: PLW1509
             os.close(slave)
             self._source = self.master
         else:
