@@ -12,7 +12,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..report.types import Advice
+from ..diagnosis import Advice
 from .situation import Situation
 
 if TYPE_CHECKING:

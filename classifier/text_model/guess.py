@@ -14,10 +14,10 @@ import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from ..diagnosis import Evidence
 from ..errors import InputError
 from ..incidents.types import Incident
 from ..lines.types import Line
-from ..report.types import Evidence
 from . import ask as text_model
 from .features import judged
 from .shipped import TextModel

@@ -11,11 +11,11 @@ from ...corpus.types import Bucket
 from ..advice.fixes import advise, sentences
 from ..advice.gate import sift
 from ..advice.start_command import corrected_command
+from ..diagnosis import Diagnosis, Evidence
 from ..facts.release import gone_from, release_for
 from ..incidents.types import Incident
 from ..lines.types import Line
 from ..matching.types import Hit
-from ..report.types import Diagnosis, Evidence
 from .types import Candidate
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ..diagnosis import Diagnosis, Evidence
 from ..incidents.types import Incident
 from ..lines.types import Line, Trace
 from ..matching.types import Hit
 from ..patterns.lazy import LazyPattern
-from ..report.types import Diagnosis, Evidence
 from ..serving.types import ServingHealth
 from . import policy
 from .answer import GENERIC, Known, answer_for, answer_of_guess, chain_of, evidence_for, evidence_of, line_evidence

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..advice.fixes import sentences
+from ..diagnosis import Diagnosis, Evidence
 from ..facts.types import Facts
 from ..lines.prefix import split_line
-from ..report.types import Diagnosis, Evidence
 from ..serving.assess import assess
 from ..serving.states import FULL, PREEMPTED, QUEUED, REJECTED, SLOW, STALLED
 from ..serving.types import UNTOLD, ServingHealth, State

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..advice.start_command import given_command
-from ..verdict.decide import decide
+from .decide import decide
 
 if TYPE_CHECKING:
+    from ..diagnosis import Diagnosis
     from ..incidents.types import Incident
     from ..lines.types import Line
     from ..question import Question
-    from ..verdict.answer import Known
-    from .types import Diagnosis
+    from .answer import Known
 
 LOOKED_BACK = 50
 """Starts of one server that are looked at for a failure that counts; a crash loop has thousands that are alike."""
