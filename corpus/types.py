@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from .findings import Finding
 from .stages import Stage
 
 if TYPE_CHECKING:
@@ -166,10 +167,10 @@ class Cause:
     rules: tuple[Rule, ...] = ()
     """The rules that stand within it; ``Bucket.rules`` has these as well."""
     fixes: tuple[Fix, ...] = ()
-    concluded: bool = False
-    """Whether the engine concludes it from how far the log got, or how the server did then, without a rule."""
-    ends_silently_in: Stage | Literal[""] = ""
-    """The stage in which a log that simply stops is answered with it."""
+    concluded_from: Finding | Literal[""] = ""
+    """What the engine finds without a rule, and answers with this cause."""
+    also: tuple[str, ...] = ()
+    """Buckets that are as true of it, in another reader's eyes."""
     line: int = field(default=0, init=False)
     """Line of the rule file on which it stands; 0 where that is not known."""
 
@@ -187,6 +188,8 @@ class Traits:
     yields: float = 0.0
     """From 0 to 1: how far its words give way to another bucket's in the same log, for they are said about, or after, a
     fault that others name (text model)."""
+    effect: bool = False
+    """Whether it tells what is felt of an engine that stands still, or of a server that crawls, and not why."""
     side: Side = "server"
     """Who carries out its steps: who runs the server, or who sends the requests."""
 

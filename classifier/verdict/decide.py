@@ -9,7 +9,8 @@ from ..lines.types import Line
 from .among_servers import answer_among_servers
 from .answer import Known, evidence_of
 from .case import READY
-from .deciders import DECIDERS, Findings
+from .deciders import DECIDERS
+from .findings import Findings
 
 
 def decide(incidents: list[Incident], tail: list[Line], known: Known) -> Diagnosis:
