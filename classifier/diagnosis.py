@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TypedDict
 
+from ..corpus.records import Draft, field, record
 from .facts.types import Facts
 from .incidents.types import StageSpan
-from .records import Draft, record
 
 
 class Start(TypedDict):

@@ -6,10 +6,10 @@ those of the attributes, lists in the singular: ``[[cause.fix]]`` fills ``Cause.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from .findings import Finding
+from .records import Busy, Draft, field, record
 from .stages import Stage
 
 if TYPE_CHECKING:
@@ -36,11 +36,9 @@ UNNAMED = ("unknown", "no_failure")
 EXPRESSIONS = ("pattern", "exception", "message", "frames", "innermost", "not_frames")
 """The fields of a rule that are regular expressions."""
 
-# Compared by identity and never printed: what dataclass need not generate makes the command start faster.
 
-
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class Fix:
+@record(slots=True)
+class Fix(Draft):
     """One recommended change. Texts are templates (``{name|fallback}``)."""
 
     title: str
@@ -66,8 +64,8 @@ class Fix:
     source: str = ""
 
 
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class Rule:
+@record(slots=True)
+class Rule(Busy):
     """A line rule (``pattern``), or a traceback rule (``exception``, ``message``, ``frames``, ``innermost``)."""
 
     id: str
@@ -155,8 +153,8 @@ class Rule:
         return bool(self.frames or self.innermost or self.stages or self.requires or self.not_frames)
 
 
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class Cause:
+@record(slots=True)
+class Cause(Draft):
     """A finer id within a bucket, with the words that a person reads, the rules that prove it, and the fixes, best first."""
 
     id: str
@@ -175,8 +173,8 @@ class Cause:
     """Line of the rule file on which it stands; 0 where that is not known."""
 
 
-@dataclass(slots=True, eq=False, repr=False, match_args=False, kw_only=True)
-class Traits:
+@record(slots=True, kw_only=True)
+class Traits(Draft):
     """What is peculiar to a bucket and counts in decisions: keys of its file, at hand without its words."""
 
     waits: bool = False
@@ -194,7 +192,7 @@ class Traits:
     """Who carries out its steps: who runs the server, or who sends the requests."""
 
 
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
+@record(slots=True)
 class Bucket(Traits):
     """One kind of failure: one file of ``corpus/buckets/``."""
 
