@@ -115,6 +115,13 @@ class State(Record):
     proof: tuple[Sample | Draft, ...] = ()
     """Lines that show it best, in order."""
 
+    @property
+    def stalled(self) -> bool:
+        """Whether the engine stands still, rather than crawls."""
+        from .states import STALLED
+
+        return self.kind == STALLED
+
 
 @record(frozen=True, slots=True)
 class ServingHealth(Record):

@@ -10,8 +10,6 @@ from ..incidents.types import Incident
 from ..lines.types import Line, Trace
 from ..matching.types import Hit
 from ..patterns.lazy import LazyPattern
-from ..serving.assess import assess
-from ..serving.types import ServingHealth
 from . import policy
 from .answer import Known
 from .case import LOUD, Case, depth
@@ -20,6 +18,7 @@ from .weigh import weigh
 
 if TYPE_CHECKING:
     from ...corpus.messages.row import Row
+    from ..serving.types import ServingHealth
     from ..text_model.guess import Guess
 
 MESSAGE = 2000
@@ -201,4 +200,6 @@ def _health_of(case: Case) -> ServingHealth | None:
     stopped = next((span.time for span in incident.stages if span.line == case.stop), "")
     started = any(span.stage != "serving" for span in incident.stages)
     excerpt = not started and incident.last - incident.first < _EXCERPT
+    from ..serving.assess import assess
+
     return assess(incident.serving, case.stop, stopped, excerpt)

@@ -5,16 +5,19 @@ What a rule or the death of a process explains is left to the deciders that know
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ....corpus.types import Cause
 from ...advice.fixes import sentences
 from ...diagnosis import Diagnosis, Evidence
 from ...facts.types import Facts
 from ...lines.prefix import split_line
-from ...serving.states import STALLED
-from ...serving.types import UNTOLD, State
 from .. import policy
 from ..answer import conclude
 from ..findings import Findings
+
+if TYPE_CHECKING:
+    from ...serving.types import State
 
 
 def at_work(found: Findings) -> Diagnosis | None:
@@ -44,7 +47,7 @@ def at_work(found: Findings) -> Diagnosis | None:
 def confidence(state: State) -> float:
     """Return how sure an answer is that rests on a state: by its kind, and by how long it was watched."""
     long = state.seconds >= policy.WATCHED or state.lines >= policy.WATCHED_LINES
-    if state.kind == STALLED:
+    if state.stalled:
         return policy.STALLED if long or state.lines > 2 else policy.STALLED_BRIEFLY
     return policy.DEGRADED if long else policy.DEGRADED_BRIEFLY
 
@@ -63,13 +66,13 @@ def _explained(state: State, found: Findings) -> bool:
         return False
     # One request that failed, or a slowness that a rule knows, is not why an engine stands still.
     minor = best.hit.rule.scope == "request" or traits(best.bucket).effect
-    return not (minor and state.kind == STALLED)
+    return not (minor and state.stalled)
 
 
 def _troubled_after(state: State, found: Findings) -> bool:
     """Tell whether something that no rule explains went wrong at the end: what a server outlived is not its end."""
     numbers = [trace.number for trace in found.raised] + [line.number for line in found.errors]
-    watched = state.kind == STALLED and state.lines > 1
+    watched = state.stalled and state.lines > 1
     return max(numbers, default=0) > state.until.line and not watched
 
 
@@ -82,6 +85,8 @@ def _tell(answer: Diagnosis, cause: Cause, state: State, found: Findings) -> Non
 
 def _values(state: State) -> Facts:
     """Return what sentences may say of a state; what is not known, or nothing, is left out."""
+    from ...serving.types import UNTOLD
+
     numbers = state.numbers
     values: Facts = {
         name: _rounded(value)

@@ -120,7 +120,7 @@ AT_WORK: dict[str, tuple[float, str, float, int]] = {
 @pytest.mark.parametrize("name", AT_WORK)
 def test_a_number_moves_how_sure_a_state_is(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     value, kind, seconds, lines = AT_WORK[name]
-    state: Any = SimpleNamespace(kind=kind, seconds=seconds, lines=lines)
+    state: Any = SimpleNamespace(stalled=kind == STALLED, seconds=seconds, lines=lines)
     before = confidence(state)
     monkeypatch.setattr(policy, name, value)
     assert before != confidence(state)
