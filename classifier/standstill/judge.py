@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ...corpus.findings import Finding
 from ..serving.clock import span
 from ..serving.types import Sample
 from . import limits
@@ -21,6 +22,8 @@ class Situation:
     stage: str = "launch"
     since: float = 0.0
     """When the stage began."""
+    stood: float = 0.0
+    """Seconds of it that were a standstill, which was told."""
     progress: float = 0.0
     """When the last line came that shows progress."""
     line: int = 0
@@ -66,7 +69,8 @@ def _starting(at: Situation, now: float, patience: float) -> Standstill | None:
     if at.bar is not None and not at.bar.complete and _behind(at.bar, at, now):
         left = f"at the rate so far the rest takes {span(_rest(at.bar))}"
         return _state(at, "slow", now - at.since, (f"the progress bar moves: {_bar(at.bar)}; {left}",), patience)
-    if now - at.since >= max(patience, limits.ROOM * at.patience.usual(at.stage)):
+    took = now - at.since - at.stood
+    if took >= max(patience, limits.ROOM * at.patience.usual(at.stage)) and now - at.progress < limits.RECENT:
         return _state(at, "slow", now - at.since, ("lines go on to come, the stage does not end",), patience)
     return None
 
@@ -153,7 +157,6 @@ def _state(  # noqa: PLR0913 - what a verdict is made of
     next_commands: tuple[str, ...] = (),
     pids: tuple[int, ...] = (),
 ) -> Standstill:
-    bucket, cause = _answer(at)
     return Standstill(
         verdict=verdict,
         stage=at.stage,
@@ -163,23 +166,17 @@ def _state(  # noqa: PLR0913 - what a verdict is made of
         evidence=evidence,
         next=next_commands or (() if verdict == "slow" else _next(at, pids)),
         pids=pids,
-        bucket=bucket if verdict == "stalled" else "",
-        cause=cause if verdict == "stalled" else "",
+        finding=_finding(at) if verdict == "stalled" else "",
         line=at.line,
     )
 
 
-def _answer(at: Situation) -> tuple[str, str]:
-    """Return bucket and cause of a server that stands still."""
+def _finding(at: Situation) -> Finding:
+    """Return what a server is found to do that stands still."""
     if at.stage in ("api_ready", "serving"):
-        return "mqllmengine_stall", "request_unanswered"
-    if at.stopped:
-        return "mqllmengine_stall", "start_stands_still"
-    if at.stage == "distributed_init" and at.world != 1:
-        return "nccl_hang", "silent_distributed_init"
-    if at.notices and at.world > 1:
-        return "nccl_hang", "shm_broadcast_wait"
-    return "mqllmengine_stall", "start_stands_still"
+        return "stalled"
+    # Who waits for another rank in the process group is not stopped itself.
+    return "silence" if at.stage == "distributed_init" and at.world != 1 and not at.stopped else "stood_still"
 
 
 def _next(at: Situation, pids: tuple[int, ...]) -> tuple[str, ...]:

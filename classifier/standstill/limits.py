@@ -31,6 +31,9 @@ OWN_ROOM, OWN_LEAST = 6.0, 90.0
 STOPPED = 10.0
 """Seconds that a process must have been stopped by a signal: that is no work, however short, but debuggers stop for a moment."""
 
+RECENT = 30.0
+"""Seconds since the last sign of progress within which a stage that takes long is slow rather than silent."""
+
 STEP_ROOM = 12.0
 """How many steps' time a progress bar may stand before that is evidence: shards and graphs differ in size."""
 

@@ -16,8 +16,8 @@ from .types import ProcessState, Standstill, Verdict
 from .work import Processes
 
 _RANK: dict[Verdict, int] = {"moving": 0, "slow": 1, "unclear": 2, "stalled": 3}
-EVERY = 5.0
-"""Seconds between two looks at the processes."""
+EVERY, SOON = 5.0, 0.5
+"""Seconds between two looks at the processes; the same while one of them is stopped."""
 
 
 class Monitor:
@@ -48,9 +48,7 @@ class Monitor:
             self._began = True
             at.since = at.progress = at.sample_at = now
         self._lines += data.count(b"\n")
-        bar = moved(at.bar, data, now)
-        stands = bar is at.bar and bar is not None and not bar.complete and b"%|" in data
-        at.bar = bar
+        before, at.bar = at.bar, moved(at.bar, data, now)
         seen = read(data)
         at.notices += seen.notices
         at.ranks.update(seen.ranks)
@@ -60,8 +58,7 @@ class Monitor:
             at.sample, at.sample_at = seen.samples[-1], now
         if seen.answered:
             at.answered = now
-        # A bar that is drawn again without having moved says nothing.
-        if seen.progress and not stands:
+        if seen.progress or at.bar is not before:
             at.progress, at.notices, at.line = now, 0, self._lines
             self._processes.forget()
 
@@ -81,7 +78,7 @@ class Monitor:
                 at.patience.took(name, seconds)
             self._spans.clear()
         at.bar = None
-        at.stage, at.since = stage, now
+        at.stage, at.since, at.stood = stage, now, 0.0
 
     def know(self, facts: Mapping[str, object]) -> None:
         """Take in what the log tells of the server."""
@@ -93,7 +90,8 @@ class Monitor:
         """Tell whether it is time to look at the server's processes."""
         if now < self._next_processes:
             return False
-        self._next_processes = now + EVERY
+        # Whether a stopped one goes on is to be known at once.
+        self._next_processes = now + (SOON if self._processes.any_stopped else EVERY)
         return True
 
     def see_processes(self, states: tuple[ProcessState, ...], now: float) -> None:
@@ -109,9 +107,10 @@ class Monitor:
         if not self._began:
             return None
         state, told = judge(self.situation, now), self._told
-        if told is not None and (state is None or state.stage != told.stage):
+        if told is not None and (state is None or state.stage != told.stage or self._went_on(told, state)):
             self._told, self._over = None, (told, now)
             if told.verdict != "slow":
+                self.situation.stood += told.seconds + now - self._told_at
                 return _moving(told, now - self._told_at)
             told = None
         if state is None or (told is not None and _RANK[state.verdict] <= _RANK[told.verdict]):
@@ -119,16 +118,19 @@ class Monitor:
         self._told, self._told_at = state, now
         return state
 
+    def _went_on(self, told: Standstill, state: Standstill) -> bool:
+        """Tell whether a silence is over, although the stage has taken long."""
+        return told.verdict != "slow" and state.verdict == "slow" and self.situation.progress > self._told_at
+
     def end(self, now: float) -> None:
         """Note that the log has ended."""
         self._ended = now
 
-    @property
-    def stalled_to_the_end(self) -> Standstill | None:
-        """What stalled until the log ended, or until shortly before: a server that is told to stop goes on for that."""
+    def stalled_to_the_end(self, stopped: bool) -> Standstill | None:
+        """Return what stalled until the log ended; or, where the server was told to stop, until it went on to do so."""
         if self._told is not None:
             return self._told if self._told.verdict == "stalled" else None
-        if self._over is None or self._over[0].verdict != "stalled":
+        if not stopped or self._over is None or self._over[0].verdict != "stalled":
             return None
         return self._over[0] if self._ended - self._over[1] < limits.ENDING else None
 

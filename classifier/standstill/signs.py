@@ -53,7 +53,7 @@ class Seen(NamedTuple):
     """What a piece of log shows."""
 
     progress: bool
-    """Whether a line is in it that says more than that somebody waits."""
+    """Whether a line is in it that says more than that somebody waits; a progress bar is one only where it moved."""
     notices: int
     """Notices of a full queue between processes."""
     answered: bool
@@ -77,6 +77,8 @@ def read(data: bytes) -> Seen:
                 samples.append(sample)
                 progress = progress or not (sample.asked and sample.idle)
                 continue
+        if b"%" in line and BAR.search(line):
+            continue
         if _WAITING.search(line):
             notices += bool(_NOTICE.search(line))
             continue

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from ..records import Record, record
+from ...corpus.findings import Finding
+from ...corpus.records import Record, record
 
 Verdict = Literal["slow", "stalled", "unclear", "moving"]
 """``slow``: it works. ``stalled``: something besides silence shows that nothing goes on. ``unclear``: silence alone.
@@ -50,8 +51,7 @@ class Standstill(Record):
     """Commands to run next, the most telling first."""
     pids: tuple[int, ...] = ()
     """Processes to look into."""
-    bucket: str = ""
-    cause: str = ""
-    """What it is answered with where it stalled."""
+    finding: Finding | Literal[""] = ""
+    """What it is found to be where it stalled."""
     line: int = 0
     """Last line that showed progress; 0 where none did."""

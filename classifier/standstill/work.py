@@ -54,6 +54,11 @@ class Processes:
         then, before = self._looks[0]
         self.work = _work(before, states, now - then) if now - then >= limits.IDLE_FOR else None
 
+    @property
+    def any_stopped(self) -> bool:
+        """Whether one is stopped by a signal, however shortly."""
+        return bool(self._stopped)
+
     def forget(self) -> None:
         """Begin to compare anew: what was done before does not count any more."""
         self._looks = self._looks[-1:]

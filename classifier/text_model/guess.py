@@ -12,12 +12,12 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
+from ...corpus.records import Draft, field, record
+from ..diagnosis import Evidence
 from ..errors import InputError
 from ..incidents.types import Incident
 from ..lines.types import Line
-from ..report.types import Evidence
 from . import ask as text_model
 from .features import judged
 from .shipped import TextModel
@@ -31,8 +31,8 @@ _KINDS = {
 }  # fmt: skip
 
 
-@dataclass(slots=True, eq=False)
-class Guess:
+@record(slots=True)
+class Guess(Draft):
     """What the model makes of an incident."""
 
     ranked: list[tuple[str, float]]

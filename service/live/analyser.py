@@ -133,7 +133,7 @@ def _serve(task: Task, reader: int, writer: int) -> None:
     watch.read(frames_in.arrivals())
     ended = frames_in.ended or Ended(interrupted=True)
     try:
-        report = watch.finish()
+        report = watch.finish(bool(ended.stopped or ended.interrupted))
     except InputError as error:
         teller.no_log(str(error), ended)
         return

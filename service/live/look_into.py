@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
-from ...classifier.report.mask import mask
+from ...classifier.masking.mask import mask
 
 if TYPE_CHECKING:
     from ...classifier.standstill.types import Standstill

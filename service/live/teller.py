@@ -110,17 +110,17 @@ class Teller(Told):
             event["text"] = self._announced(announcement)
         self._send(event)
 
-    def standstill(self, state: Standstill) -> None:
+    def standstill(self, state: Standstill, cause: str) -> None:
         """Tell that a stage is slow, stands still, or goes on."""
         event: Event = {
             "event": "standstill", "verdict": state.verdict, "stage": state.stage, "seconds": round(state.seconds, 1),
             "usual": state.usual, "patience": state.patience, "evidence": list(state.evidence), "next": list(state.next),
         }  # fmt: skip
-        if state.bucket:
-            event["cause"] = f"{state.bucket}/{state.cause}"
+        if cause:
+            event["cause"] = cause
         if self._look_into is not None and state.verdict in ("stalled", "unclear"):
             event["found"] = self._look_into(state)
-        event["text"] = standstill_text(state, str(event.get("found", "")))
+        event["text"] = standstill_text(state, cause, str(event.get("found", "")))
         self._send(event)
 
     def end(self, report: Report, told: Report | None, ended: Ended) -> None:
@@ -175,15 +175,15 @@ class Teller(Told):
         return render("text", [Result(shape.name, report)], options)
 
 
-def standstill_text(state: Standstill, found: str = "") -> str:
+def standstill_text(state: Standstill, cause: str = "", found: str = "") -> str:
     """Return what people are told of a stage that takes long."""
     usual = f", usually {span(state.usual)}" if state.usual >= 1 else ""
     if state.verdict == "moving":
         return f"\n● moving again: {state.stage}, after {span(state.seconds)}\n"
     sign = {"slow": "…", "unclear": "?", "stalled": "■"}[state.verdict]
     head = f"\n{sign} {LABELS[state.verdict]}: {state.stage}, {span(state.seconds)}{usual}"
-    if state.bucket:
-        head += f"   {state.bucket}/{state.cause}"
+    if cause:
+        head += f"   {cause}"
     lines = [head, *(f"    {told}" for told in state.evidence)]
     if state.verdict == "unclear":
         lines.append("    nothing but silence shows it: it may work")

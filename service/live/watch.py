@@ -39,8 +39,8 @@ class Told:
     def statistics(self, sample: Sample) -> None:
         """The server printed how it does."""
 
-    def standstill(self, state: Standstill) -> None:
-        """A stage takes longer than its patience, or (verdict «moving») goes on after that."""
+    def standstill(self, state: Standstill, cause: str) -> None:
+        """A stage takes longer than its patience, or (verdict «moving») goes on after that; ``cause`` where it stalled."""
 
 
 class Watch:
@@ -94,8 +94,11 @@ class Watch:
         except InputError as error:
             self._problem = error
 
-    def finish(self) -> Report:
+    def finish(self, stopped: bool = False) -> Report:
         """Return the answer for the whole log.
+
+        Args:
+            stopped: Whether the server was told to stop.
 
         Raises:
             InputError: It was no log: empty, or binary.
@@ -103,7 +106,7 @@ class Watch:
         if self._problem is not None:
             raise self._problem
         self._monitor.end(self._now)
-        self._session.incident.standstill = self._monitor.stalled_to_the_end
+        self._session.incident.standstill = self._monitor.stalled_to_the_end(stopped or self._stage == "shutdown")
         return self._triage.conclude(self._session, self._question)
 
     def _pieces(self, arrivals: Iterable[Arrival]) -> Iterator[bytes]:
@@ -167,4 +170,5 @@ class Watch:
         if self._processes is not None and self._monitor.wants_processes(now):
             self._monitor.see_processes(self._processes(), now)
         if (state := self._monitor.judge(now)) is not None:
-            self._told.standstill(state)
+            cause = "/".join(self._triage.corpus.concluded_from(state.finding)) if state.finding else ""
+            self._told.standstill(state, cause)

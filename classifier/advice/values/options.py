@@ -13,13 +13,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ....corpus import options
+from ...patterns.lazy import LazyPattern
 from .worked import Worked
 
-_KEY = re.compile(r"Give it as the key (\w+) of (--[\w-]+)")
-_PART = re.compile(r"Give it as a key of (--[\w-]+)")
-_VALUE = re.compile(r"Give the value (\S+) to (--[\w-]+)")
-_WORD = re.compile(r"[A-Za-z0-9][\w.\-]{0,60}")
-_NAME = re.compile(r"--[a-zA-Z][\w.\-]*|-[a-zA-Z]{1,4}")
+_KEY = LazyPattern(r"Give it as the key (\w+) of (--[\w-]+)")
+_PART = LazyPattern(r"Give it as a key of (--[\w-]+)")
+_VALUE = LazyPattern(r"Give the value (\S+) to (--[\w-]+)")
+_WORD = LazyPattern(r"[A-Za-z0-9][\w.\-]{0,60}")
+_NAME = LazyPattern(r"--[a-zA-Z][\w.\-]*|-[a-zA-Z]{1,4}")
 _NAMED = {"tool": "--tool-call-parser", "tool call": "--tool-call-parser", "reasoning": "--reasoning-parser"}
 """Options whose messages call them by less than their name."""
 SHOWN = 10
