@@ -25,6 +25,10 @@ _ANSWERED = LazyPattern(rb'"POST /\S{1,80} HTTP/1\.[01]" \d')
 _RANK = LazyPattern(rb"rank (\d{1,4}) in world size (\d{1,4}) is assigned")
 
 
+TAIL = 4096
+"""Bytes at the end of what came in which the latest state of a bar is looked for."""
+
+
 class Bar(NamedTuple):
     """A progress bar as it was drawn last."""
 
@@ -63,8 +67,29 @@ class Seen(NamedTuple):
     """Ranks that told their place, each with the number of all."""
 
 
+MUCH = 1 << 14
+"""Bytes that come at once from which on they are not looked at line by line: whoever only waits says little."""
+
+
 def read(data: bytes) -> Seen:
     """Return what whole lines show; what is drawn over and over within one line counts as lines."""
+    return _much(data) if len(data) >= MUCH else _lines(data)
+
+
+def _much(data: bytes) -> Seen:
+    """Return what many lines show: they are progress, and the last of each kind counts."""
+    at = data.rfind(STATISTICS)
+    sample = None
+    if at >= 0:
+        start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
+        sample = read_statistics(0, data[start:at], data[at : end if end > 0 else len(data)], UNTOLD)
+    ranks = [(int(rank), int(world)) for rank, world in _RANK.made.findall(data)] if b"in world size" in data else []
+    # Only what was answered after the last line of statistics says something.
+    answered = data.find(b'"POST /', max(0, at)) >= 0
+    return Seen(True, 0, answered, (sample,) if sample is not None else (), tuple(ranks))
+
+
+def _lines(data: bytes) -> Seen:
     progress, notices, answered = False, 0, False
     samples: list[Sample] = []
     ranks: list[tuple[int, int]] = []
@@ -91,6 +116,7 @@ def read(data: bytes) -> Seen:
 
 def moved(bar: Bar | None, data: bytes, now: float) -> Bar | None:
     """Return the progress bar after a piece of log; the one given where none was drawn, or it did not move."""
+    data = data[-TAIL:]
     if b"%|" not in data and b"% Completed |" not in data:
         return bar
     found = None

@@ -76,8 +76,8 @@ def _watch(options: Namespace, path: str) -> int:
     from ...classifier.question import Question
     from ...classifier.standstill.patience import parse
     from ..live.analyser import Task
+    from ..live.shape import Shape
     from ..live.stream import Stream, watch_stream
-    from ..live.teller import Shape
 
     question = Question(
         command=options.command,

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .protocol import DATA, END, STOP, frames
+from .pump import wide_pipe
 
 if TYPE_CHECKING:
     from ...classifier.question import Question
     from ...classifier.standstill.types import Standstill
     from .arrivals import Arrival
-    from .teller import Ended, Event, Shape
+    from .shape import Ended, Event, Shape
 
 PAUSE = 0.5
 """Seconds without a log after which time is told to have gone by."""
@@ -25,7 +26,7 @@ NICE = 5
 """The server goes first."""
 EXPENDABLE = "500"
 """Where memory runs out, the kernel is to end this process rather than the server (-1000 to 1000)."""
-SMALLEST = 1 << 16
+SMALLEST = 1 << 18
 """Bytes of log that are handed on at once where more is there already."""
 
 
@@ -53,7 +54,7 @@ class Analyser:
     """
 
     def __init__(self, task: Task) -> None:
-        reader, self.feed = os.pipe()
+        reader, self.feed = wide_pipe()
         self.events, writer = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -113,7 +114,8 @@ def _serve(task: Task, reader: int, writer: int) -> None:
     from ...classifier.errors import InputError
     from ...classifier.standstill.patience import parse
     from .processes import tree
-    from .teller import Ended, Teller
+    from .shape import Ended
+    from .teller import Teller
     from .watch import Watch
 
     def send(event: Event) -> None:
@@ -157,7 +159,7 @@ class _Frames:
     def arrivals(self) -> Iterator[Arrival]:
         """Yield the log as it comes."""
         from .arrivals import Arrival
-        from .teller import Ended
+        from .shape import Ended
 
         gathered: list[bytes] = []
         size = 0

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from .pump import wide_pipe
 from .signals import Came, Signals
 
 
@@ -83,14 +84,14 @@ class Child:
             self.resize()
         if all(terminals):
             return slave, slave
-        reader, writer = os.pipe()
+        reader, writer = wide_pipe()
         if any(terminals):
             self.streams.append(Stream(reader, 2 if terminals[0] else 1))
             return (slave, writer) if terminals[0] else (writer, slave)
         self.streams.append(Stream(reader, 1))
         if _same(1, 2):
             return writer, writer
-        second, other = os.pipe()
+        second, other = wide_pipe()
         self.streams.append(Stream(second, 2))
         return writer, other
 

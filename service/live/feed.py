@@ -9,7 +9,7 @@ from collections import deque
 
 from .protocol import DATA, END, STOP, frame
 
-LIMIT = 64 << 20
+LIMIT = 32 << 20
 """Bytes that may wait to be read; beyond, the log is read with a gap, in which the lines are counted."""
 PARTIAL = 1 << 16
 """Bytes of a line that is not yet ended, of one of several streams, that are kept back."""
@@ -117,23 +117,18 @@ class Feed:
             with self._ready:
                 while not self._waiting and not self._closed:
                     self._ready.wait()
-                pieces = list(self._waiting)
-                self._waiting.clear()
-                closed = self._closed
+                piece = self._waiting.popleft() if self._waiting else b""
             try:
-                for piece in pieces:
-                    _write(self._file, piece)
-                    with self._ready:
-                        self._size -= len(piece)
-                        self._ready.notify_all()
+                _write(self._file, piece)
             except OSError:
-                with self._ready:
-                    self.lost = True
-                    self._ready.notify_all()
-            if closed or self.lost:
-                os.close(self._file)
-                self._waiting.clear()
-                return
+                self.lost = True
+            with self._ready:
+                self._size -= len(piece)
+                self._ready.notify_all()
+                if self.lost or (self._closed and not self._waiting):
+                    break
+        os.close(self._file)
+        self._waiting.clear()
 
 
 def _write(file: int, data: bytes) -> None:

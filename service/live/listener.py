@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...classifier.serving.clock import span
 from .screen import write_all
-from .teller import MEMORY
+from .shape import MEMORY
 
 if TYPE_CHECKING:
-    from .teller import Event
+    from .shape import Event
 
 PIECE = 1 << 16
 """Bytes read at a time."""

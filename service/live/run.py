@@ -30,7 +30,7 @@ from .signals import PASSED_ON, Came, Signals
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .teller import Event
+    from .shape import Event
 
 TICK = 0.25
 """Seconds between two looks at the status row."""

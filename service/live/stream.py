@@ -21,7 +21,7 @@ from .screen import Screen, write_all
 from .signals import Signals
 
 if TYPE_CHECKING:
-    from .teller import Event
+    from .shape import Event
 
 TICK = 0.25
 """Seconds between two looks at the status row."""

@@ -43,7 +43,7 @@ def run(words: Sequence[str]) -> int:  # noqa: PLR0911 - each refusal has its ow
     from ...live.analyser import Task
     from ...live.run import Wanted
     from ...live.run import run as live
-    from ...live.teller import Shape
+    from ...live.shape import Shape
 
     try:
         parse(options.patience)

@@ -9,6 +9,7 @@ from vllm_triage.classifier.input.read import read_blocks
 from vllm_triage.classifier.report.model import Report
 from vllm_triage.classifier.standstill.types import Standstill
 from vllm_triage.classifier.verdict import policy
+from vllm_triage.corpus.findings import Finding
 
 TRIAGE = Triage()
 START = "INFO 11-02 10:00:00 [api_server.py:1977] vLLM API server version 0.11.0\nINFO 11-02 10:00:09 [gpu_model_runner.py:2602] Starting to load model acme/tiny...\n"
@@ -28,7 +29,7 @@ def answer(log: str, state: Standstill | None) -> Report:
     return TRIAGE.conclude(session)
 
 
-def state(stage: str, finding: str) -> Standstill:
+def state(stage: str, finding: Finding) -> Standstill:
     return Standstill(
         verdict="stalled", stage=stage, seconds=400.0, usual=10.0, patience=300.0, evidence=("the bar stands",),
         next=("py-spy dump --pid 7",), finding=finding, line=2,
