@@ -33,34 +33,47 @@ def rows() -> list[dict]:
 
 
 def lines() -> None:
-    """Replay every recorded log line by line, 10 ms apart, on a clock of its own."""
+    """Replay every recorded log line by line, each when it came, on a clock of its own."""
     from vllm_triage.classifier.api import Triage
     from vllm_triage.classifier.question import Question
     from vllm_triage.service.live.arrivals import Arrival
     from vllm_triage.service.live.watch import Told, Watch
+    from vllm_triage.training.record.publish import long_times
 
     triage = Triage()
 
     class Notes(Told):
         def __init__(self) -> None:
             self.causes: list[tuple[int, str, str]] = []
+            self.stalls: list[tuple[str, str]] = []
+
+        def standstill(self, state, cause) -> None:
+            self.stalls.append((state.verdict, state.stage))
 
         def cause(self, announcement) -> None:
             self.causes.append((watch.lines, announcement.kind, announcement.report.bucket))
 
-    late, untold, wrong, alarms, retracted = [], [], [], [], 0
+    late, untold, wrong, alarms, stalls, retracted = [], [], [], [], [], 0
     for row in rows():
         data = (RECORDED / row["file"]).read_bytes()
         notes = Notes()
         watch = Watch(triage, Question(), notes)
 
-        def arrivals(data: bytes = data) -> Iterator[Arrival]:
-            now = 1000.0
-            for line in data.splitlines(keepends=True):
-                now += 0.01
-                yield Arrival(now, line)
-                # Time goes by, so that looks which wait for it are taken.
-                yield Arrival(now + 0.005)
+        times = RECORDED / row["file"]
+        times = times.with_suffix(".times")
+        came = [at / 1000 for at in long_times(times.read_text())] if times.exists() else []
+
+        def arrivals(data: bytes = data, came: list[float] = came) -> Iterator[Arrival]:
+            now = 0.0
+            lines = data.split(b"\n")
+            for number, line in enumerate(lines):
+                due = came[number] if number < len(came) else now
+                while now + 0.5 < due:
+                    now += 0.5
+                    yield Arrival(1000 + now)
+                now = due
+                yield Arrival(1000 + now, line + b"\n")
+            now += 1000
             for _ in range(10):
                 now += 0.5
                 yield Arrival(now)
@@ -69,6 +82,8 @@ def lines() -> None:
         watch.finish()
         right = {row["bucket"], *row["also"]}
         if row["bucket"] == "no_failure":
+            if notes.stalls:
+                stalls.append((row["file"], notes.stalls))
             if notes.causes:
                 alarms.append((row["file"], notes.causes))
             continue
@@ -88,6 +103,7 @@ def lines() -> None:
     print(f"{len(untold)} told at the end alone: {' '.join(untold[:60])}")
     print(f"{len(wrong)} told something else first: {wrong[:20]}")
     print(f"{len(alarms)} of the healthy ones told of: {alarms[:20]}; corrections and retractions: {retracted}")
+    print(f"{len(stalls)} of the healthy ones told to be slow or to stand still: {stalls}")
 
 
 def latency() -> None:
