@@ -86,7 +86,7 @@ def _told(found: Diagnosis) -> str:
 
 
 def _withhold(found: Diagnosis, least: float, known: Known) -> None:
-    """Turn an answer that is less sure than asked for into «unknown», the guess kept as the nearest candidate."""
+    """Turn an answer that is less sure than asked for into 'unknown', the guess kept as the nearest candidate."""
     found.alternatives.insert(0, (found.bucket, found.confidence))
     found.notes.append(f"The best guess, {found.cause}, is below the confidence asked for ({least:g}).")
     bucket, cause = known.corpus.concluded_from("below_threshold")

@@ -115,13 +115,13 @@ def _refused(facts: Mapping[str, object]) -> tuple[Refused, ...]:
 
 
 def refused(text: str, version: str) -> tuple[Refused, ...]:
-    """Return what became of each option of an «unrecognized arguments» line in a release; "" where it is not told."""
+    """Return what became of each option of an 'unrecognized arguments' line in a release; "" where it is not told."""
     return _read(text[:2000], version if options.exists("--model", version) else "")
 
 
 @lru_cache(maxsize=64)
 def _read(text: str, version: str) -> tuple[Refused, ...]:
-    """Take the list of an «unrecognized arguments» line apart: names, each with the words that follow it."""
+    """Take the list of an 'unrecognized arguments' line apart: names, each with the words that follow it."""
     given: list[tuple[str, list[str]]] = []
     # argparse prints words as it got them: what quotes there are belong to the values.
     for word in text.split():
