@@ -57,7 +57,7 @@ class Guess(Draft):
         """Its probability."""
         return self.ranked[0][1]
 
-    def told(self) -> str:
+    def described(self) -> str:
         """Return in one line what decided, for those who ask why."""
         terms = ", ".join(f"{spoken(term)} {weight:+.2f} (line {line})" for term, weight, line in self.reasons[:6])
         whose = "your model" if self.own else "text model"

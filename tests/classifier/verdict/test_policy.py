@@ -138,7 +138,7 @@ class Guessed:
         self.evidence: list[Any] = []
         self.terms: set[str] = set()
 
-    def told(self) -> str:
+    def described(self) -> str:
         return "guessed"
 
 
