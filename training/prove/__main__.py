@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -22,6 +24,8 @@ from .starts import Starter, free_port
 from .verdicts import Judge, to_row
 
 ROWS = Path(__file__).resolve().parent / "proof.jsonl"
+LIB = ROWS.parent / "catalogue" / "lib"
+"""A user's own module."""
 SEEN = ("0.30.0", "0.32.0")
 """Releases whose faults were looked at while rules and corrector were written."""
 PROOF = Model(id="proof", config={"torch_dtype": "float32"}, weights=Weights())
@@ -91,7 +95,8 @@ def _prove(recorder: Catalogue, faults: list[Proof], options: argparse.Namespace
     if not (work / "models").is_dir():
         make_models(work / "models", list(recorder.models.values()), list(recorder.adapters.values()))
     make_model(work / "models" / PROOF.id, PROOF)
-    fill = {"models": str(work / "models"), "port": str(free_port()), "work": str(work)}
+    _make_certificate(work / "models")
+    fill = {"models": str(work / "models"), "port": str(free_port()), "lib": str(LIB), "work": str(work)}
     rows = {(row["fault"], row["release"]): row for row in _rows(options.rows)}
     os.nice(5)
     judged = 0
@@ -110,6 +115,13 @@ def _prove(recorder: Catalogue, faults: list[Proof], options: argparse.Namespace
             _keep(options.rows, list(rows.values()))
     print(f"{judged} of {len(faults)} faults do harm in {options.release} and were judged")
     return 0
+
+
+def _make_certificate(folder: Path) -> None:
+    """Make a certificate of our own with its key: what a person puts in the place of paths that are wrong."""
+    if not (folder / "tls.crt").is_file() and shutil.which("openssl"):
+        command = "openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=localhost -keyout tls.key -out tls.crt"
+        subprocess.run(command.split(), cwd=folder, check=True, capture_output=True)  # noqa: S603 - a command of ours
 
 
 def _in_words(rank: int, cause: str, right: bool) -> str:

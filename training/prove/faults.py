@@ -28,6 +28,8 @@ class ByHand(_Entry):
     """Expression that the fix's title or change must hold."""
     instead: dict[str, str] = {}
     """Words of the command that the person replaces by others; "" leaves a word out."""
+    environment: dict[str, str] = {}
+    """Variables that the person sets."""
 
 
 class Proof(_Entry):

@@ -109,6 +109,7 @@ class Starter:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         for name, text in (files or {}).items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text)
         began = time.monotonic()
         server = self._server(command, folder)

@@ -19,7 +19,7 @@ from ...classifier.question import Question
 from ...classifier.report.model import Fix, Report
 from ...classifier.report.types import Advice
 from ..record.traffic import filled
-from .faults import Proof
+from .faults import ByHand, Proof
 from .starts import Started, Starter
 
 TRIED = 3
@@ -149,12 +149,8 @@ class Judge:
         if made is not None:
             return "fix", join(made.words())
         for hand in fault.by_hand:
-            if re.search(hand.says, f"{fix.title} {fix.change}"):
-                words = [str(word) for word in shlex.split(command)]
-                instead = filled({"map": list(hand.instead.items())}, self._fill)["map"]
-                changed = [dict(map(tuple, instead)).get(word, word) for word in words]
-                if changed != words:
-                    return "hand", shlex.join(word for word in changed if word)
+            if re.search(hand.says, f"{fix.title} {fix.change}") and (text := _by_hand(hand, command, self._fill)):
+                return "hand", text
         return "", ""
 
     def _outcome(self, fault: Proof, text: str) -> dict[str, object]:
@@ -182,6 +178,21 @@ class Judge:
         for name, value in self._fill.items():
             text = text.replace(value, f"{{{name}}}" if name == "port" else f"/{name}")
         return text
+
+
+def _by_hand(hand: ByHand, command: str, fill: dict[str, str]) -> str:
+    """Return the command as a person changes it; "" where nothing in it is to be changed."""
+    pairs = [(filled(old, fill), filled(new, fill)) for old, new in hand.instead.items()]
+    instead: dict[str, str] = dict(pairs)
+    words = shlex.split(command)
+    made = [instead.get(word, word) for word in words]
+    if made == words and not hand.environment:
+        return ""
+    variables = [f"{name}={shlex.quote(filled(value, fill))}" for name, value in hand.environment.items()]
+    assigned = next((place for place, word in enumerate(made) if "=" not in word), 0)
+    # Quoting would make a command's name of an assignment.
+    before = [f"{name}={shlex.quote(value)}" for name, _, value in (word.partition("=") for word in made[:assigned])]
+    return " ".join([*variables, *before, shlex.join(word for word in made[assigned:] if word)])
 
 
 def _keeps(words: list[str], command: str) -> bool:

@@ -264,13 +264,21 @@ def _now(base: str, table: Mapping[str, object]) -> str:
     return f"{base} {quoted(json.dumps(table, ensure_ascii=False))}"
 
 
+def _value_now(argument: str, path: str, case: Case) -> str:
+    """Return what an option, or a key of its JSON value, was given; "" where nothing tells."""
+    value = case.arguments.get(argument)
+    for key in path.split(".") if path else ():
+        value = value.get(key) if isinstance(value, dict) else None
+    return "" if value is None else str(value)
+
+
 def _left_out(complaint: Complaint, case: Case) -> Change | None:
     """Return the change that leaves out what cannot be corrected, where vLLM then takes a value of its own."""
     base, _, path = complaint.name.partition(".")
     ranged = complaint.low is not None or complaint.high is not None
     accepted = complaint.allowed or (() if complaint.variable else _choices(complaint, case))
     argument = base[2:].replace("-", "_")
-    quoted_it = bool(complaint.given) and str(case.arguments.get(argument)) == complaint.given
+    quoted_it = bool(complaint.given) and complaint.given == _value_now(argument, path, case)
     if base == "--model" or not (accepted or complaint.kind or ranged or quoted_it):
         return None
     why = _bounds(complaint) if ranged else f"Accepted: {', '.join(accepted)}." if accepted else ""
@@ -306,10 +314,32 @@ def _absent(complaint: Complaint, case: Case) -> Change:
     return Change(title, "", "" if complaint.variable else f"{name} {quoted(path)}", why, name, env=complaint.variable)
 
 
+def _added(complaint: Complaint, case: Case) -> Change | None:
+    """Add the key that another key of a JSON value needs, with the accepted value that stands for all of them."""
+    base, _, key = complaint.name.partition(".")
+    table = case.arguments.get(base[2:].replace("-", "_"))
+    both = [item for item in complaint.allowed if item.endswith(("both", "auto"))]
+    if not isinstance(table, dict) or len(both) != 1:
+        return None
+    whole = json.dumps(values.with_key(table, [key], both[0]), ensure_ascii=False)
+    return Change(
+        f"Give {base} the key {key} as well", f"{base} {quoted(whole)}", _now(base, table),
+        f"{key} is one of {', '.join(complaint.allowed)}.", base, whole,
+    )  # fmt: skip
+
+
 def _bound(complaint: Complaint, case: Case) -> Change | None:
     """Set a setting to the value of the other one that it must not be above, or below."""
     return _set(complaint, complaint.allowed[0], "The other setting that the message names has this value.", case)
 
 
-_OTHERS = {"none": _conflict, "path": _absent, "bound": _bound, "needs": _needed, "key": _key, "set": _told}
+_OTHERS = {
+    "none": _conflict,
+    "path": _absent,
+    "bound": _bound,
+    "added": _added,
+    "needs": _needed,
+    "key": _key,
+    "set": _told,
+}
 """How complaints are answered that no value answers."""

@@ -18,6 +18,9 @@ _SIZES = {
     "tp_size": "tensor_parallel_size", "pp_size": "pipeline_parallel_size", "dp_size": "data_parallel_size",
     "dcp_size": "decode_context_parallel_size", "pcp_size": "prefill_context_parallel_size",
 }  # fmt: skip
+_MISSING_KEY = re.compile(
+    r"specify (?P<key>\w+) when (?P<other>\w+) is set, supported \w+ are (?P<list>[(\[{][^)\]}\n]{1,400})"
+)
 _ATTRIBUTE = re.compile(r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'")
 _REFUSES = re.compile(
     r"[Uu]nsupported|not (?:\w+ ){0,2}supported|[Uu]nknown|[Ii]nvalid|KeyError|not found|no such", re.IGNORECASE
@@ -25,7 +28,7 @@ _REFUSES = re.compile(
 _QUOTED = re.compile(r"['\"`]([\w./-]{2,100})['\"`]|(?<=type: )([\w./-]{2,100})")
 _BAD_JSON = re.compile(r"[Ii]nvalid JSON (?:format |value |string )?(?:for|in) (?P<name>--[a-z][a-z-]+): (?P<given>.+)")
 _UNSUPPORTED = re.compile(
-    r"not (?:yet |currently )?(?:supported|compatible|available|implemented)|unsupported|only supported"
+    r"not (?:yet |currently )?(?:supported|compatible|available|implemented)|unsupported|only supported|must be greater than 0 when"
 )
 _ABSENT = re.compile(
     r"[Nn]o such file|does not exist|doesn't exist|not (?:be )?found|is not a (?:local|valid)|Invalid repository ID|[Cc]an't (?:load|find)|"
@@ -69,6 +72,18 @@ def of_quoted(case: Case) -> list[Complaint]:
         or (isinstance(value, list) and len(value) == 1 and value[0] in quoted)
     ]
     return found if len(found) == 1 else []
+
+
+def of_missing_key(case: Case) -> list[Complaint]:
+    """Return the key that a JSON value lacks, with the values that the message lists for it."""
+    found = _MISSING_KEY.search(case.text)
+    if found is None:
+        return []
+    holders = [name for name, table in case.arguments.items() if isinstance(table, dict) and found["other"] in table]
+    if len(holders) != 1:
+        return []
+    allowed = tuple(re.findall(r"'([\w.-]{1,60})'", found["list"]))
+    return [Complaint(f"--{holders[0].replace('_', '-')}.{found['key']}", "", allowed, kind="added")]
 
 
 def of_attribute(case: Case) -> list[Complaint]:

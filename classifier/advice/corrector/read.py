@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from .case import Case
 from .complaint import Complaint
-from .given import of_attribute, of_divisor, of_feature, of_json, of_path, of_quoted, of_relation
+from .given import of_attribute, of_divisor, of_feature, of_json, of_missing_key, of_path, of_quoted, of_relation
 from .names import of_field, of_value, of_words
 
 _ARGUMENT = re.compile(r"error: argument (?P<names>-[^:\s]+(?:/-[^:\s]+)*): (?P<rest>.*)", re.DOTALL)
@@ -162,7 +162,8 @@ def _of_field(name: str, said: str, kind: str, given: str, case: Case) -> list[C
     if kind == "value_error":
         return _of_words(said.removeprefix("Value error, "), case, name)
     if kind in ("literal_error", "enum"):
-        return [Complaint(name, value, tuple(re.findall(r"'([^']*)'", said)))]
+        listed = re.findall(r"'([^']*)'", said) or re.findall(r"(?<![\w.])-?\d+(?![\w.])", said)
+        return [Complaint(name, value, tuple(listed))]
     if kind in ("dict_type", "model_type", "dataclass_type", "json_invalid", "json_type"):
         return [Complaint(name, _whole(name, value, case), kind="json")]
     plain = "key" if kind in ("unexpected_keyword_argument", "extra_forbidden") else kind.partition("_")[0]
@@ -284,5 +285,5 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(quoted or [word for word in bare if re.fullmatch(r"[\w.+:-]{1,80}", word)]))
 
 
-_READERS = (of_relation, of_divisor, _of_text, of_quoted, of_attribute, of_path, _of_rule, of_feature)
+_READERS = (of_relation, of_divisor, of_missing_key, _of_text, of_quoted, of_attribute, of_path, _of_rule, of_feature)
 """What reads errors in vLLM's own words: the first that finds something counts."""

@@ -31,10 +31,18 @@ def know_command(incidents: Iterable[Incident], command: str) -> str:
         release = str(facts.get("vllm_version") or options.releases()[-1])
         told = facts.get("arguments")
         facts["command"] = command
-        facts["arguments"] = {**given_arguments(start, release), **(told if isinstance(told, dict) else {})}
+        facts["arguments"] = _joined(given_arguments(start, release), told if isinstance(told, dict) else {})
         if model := start.model():
             facts.setdefault("model", model.value)
     return ""
+
+
+def _joined(given: Facts, told: Facts) -> Facts:
+    """Return what was given, with vLLM's own values but for objects of which it prints their Python form."""
+    objects = {
+        name for name, value in given.items() if isinstance(value, dict) and not isinstance(told.get(name), dict)
+    }
+    return {**given, **{name: value for name, value in told.items() if name not in objects}}
 
 
 def given_arguments(start: Start, release: str) -> Facts:
