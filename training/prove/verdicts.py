@@ -15,9 +15,9 @@ from ...classifier.advice.start_command.change import applied
 from ...classifier.advice.start_command.source import read_text
 from ...classifier.advice.start_command.words import join
 from ...classifier.api import Triage
+from ...classifier.diagnosis import Advice
 from ...classifier.question import Question
 from ...classifier.report.model import Fix, Report
-from ...classifier.report.types import Advice
 from ..record.traffic import filled
 from .faults import ByHand, Proof
 from .starts import Started, Starter

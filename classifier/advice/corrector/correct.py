@@ -7,7 +7,8 @@ import re
 from collections.abc import Mapping
 
 from ....corpus import options
-from ...report.types import Advice
+from ...diagnosis import Advice
+from ...patterns.lazy import LazyPattern
 from ..quoting import quoted
 from ..values.options import joined
 from . import values
@@ -21,7 +22,7 @@ _GIB = frozenset(
     {"--swap-space", "--cpu-offload-gb", "--mm-processor-cache-gb", "--kv-offloading-size", "VLLM_CPU_KVCACHE_SPACE"}
 )
 _SHARE = frozenset({"--gpu-memory-utilization", "--device-memory-utilization"})
-_SECONDS = re.compile(r"_S(?:ECONDS)?$|^VLLM_(?:HTTP_TIMEOUT_KEEP_ALIVE|LOG_STATS_INTERVAL)$")
+_SECONDS = LazyPattern(r"_S(?:ECONDS)?$|^VLLM_(?:HTTP_TIMEOUT_KEEP_ALIVE|LOG_STATS_INTERVAL)$")
 """Variables that hold seconds; others of the kind hold milliseconds."""
 _NEVER = frozenset({"--trust-remote-code", "--allow-deprecated-quantization", "--api-key", "--hf-token"})
 """What is not changed on an error's word: it decides who may run code, or ask."""

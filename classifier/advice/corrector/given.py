@@ -5,32 +5,35 @@ from __future__ import annotations
 import math
 import re
 
+from ...patterns.lazy import LazyPattern
 from .case import Case
 from .complaint import Complaint
 from .names import of_words
 
-_RELATION = re.compile(
+_RELATION = LazyPattern(
     r"(?P<first>[a-z]+(?:_[a-z]+)+) ?[(=:]? ?(?P<value>\d+)\)? (?:must|should|needs to) be (?P<sign>>=|<=|greater than or equal to|at least|"
     r"less than or equal to|at most|no (?:more|less) than) (?P<second>[a-z]+(?:_[a-z]+)+) ?[(=:]? ?(?P<other>\d+)"
 )
-_DIVISOR = re.compile(r"[\w ]+?\(?=?\(?(?P<whole>\d+)\)? must be divisible by (?P<size>[a-z_]+) ?[=(] ?(?P<value>\d+)")
+_DIVISOR = LazyPattern(r"[\w ]+?\(?=?\(?(?P<whole>\d+)\)? must be divisible by (?P<size>[a-z_]+) ?[=(] ?(?P<value>\d+)")
 _SIZES = {
     "tp_size": "tensor_parallel_size", "pp_size": "pipeline_parallel_size", "dp_size": "data_parallel_size",
     "dcp_size": "decode_context_parallel_size", "pcp_size": "prefill_context_parallel_size",
 }  # fmt: skip
-_MISSING_KEY = re.compile(
+_MISSING_KEY = LazyPattern(
     r"specify (?P<key>\w+) when (?P<other>\w+) is set, supported \w+ are (?P<list>[(\[{][^)\]}\n]{1,400})"
 )
-_ATTRIBUTE = re.compile(r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'")
-_REFUSES = re.compile(
+_ATTRIBUTE = LazyPattern(r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'")
+_REFUSES = LazyPattern(
     r"[Uu]nsupported|not (?:\w+ ){0,2}supported|[Uu]nknown|[Ii]nvalid|KeyError|not found|no such", re.IGNORECASE
 )
-_QUOTED = re.compile(r"['\"`]([\w./-]{2,100})['\"`]|(?<=type: )([\w./-]{2,100})")
-_BAD_JSON = re.compile(r"[Ii]nvalid JSON (?:format |value |string )?(?:for|in) (?P<name>--[a-z][a-z-]+): (?P<given>.+)")
-_UNSUPPORTED = re.compile(
+_QUOTED = LazyPattern(r"['\"`]([\w./-]{2,100})['\"`]|(?<=type: )([\w./-]{2,100})")
+_BAD_JSON = LazyPattern(
+    r"[Ii]nvalid JSON (?:format |value |string )?(?:for|in) (?P<name>--[a-z][a-z-]+): (?P<given>.+)"
+)
+_UNSUPPORTED = LazyPattern(
     r"not (?:yet |currently )?(?:supported|compatible|available|implemented)|unsupported|only supported|must be greater than 0 when"
 )
-_ABSENT = re.compile(
+_ABSENT = LazyPattern(
     r"[Nn]o such file|does not exist|doesn't exist|not (?:be )?found|is not a (?:local|valid)|Invalid repository ID|[Cc]an't (?:load|find)|"
     r"[Uu]nable to read|must be (?:an? )?(?:existing )?(?:directory|file|path)|does not appear to|Repo id must|Not a directory"
 )
@@ -62,7 +65,7 @@ def of_quoted(case: Case) -> list[Complaint]:
     """Return the key of a JSON value whose own value the message refuses in quotes."""
     if not _REFUSES.search(case.text):
         return []
-    quoted = {word for pair in _QUOTED.findall(case.text) for word in pair if word}
+    quoted = {word for pair in _QUOTED.made.findall(case.text) for word in pair if word}
     found = [
         Complaint(f"--{name.replace('_', '-')}.{key}", str(value[0] if isinstance(value, list) else value), kind="type")
         for name, table in case.arguments.items()

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
-
 from ....corpus import options
+from ...patterns.lazy import LazyPattern
 from ..quoting import quoted
 from ..values.options import refused
 from .case import Case
 from .change import Change
 
-_LINE = re.compile(r"error: unrecognized arguments: (?P<option>[^\n]+)")
-_UNSAFE = re.compile(r"[…<>]")
-_DASH = re.compile(r"[\u2010-\u2015\u2212]+[a-z]")
-_VALUE = re.compile(r"-?[\d.,]+[kKmMgG%]?|[Tt]rue|[Ff]alse|yes|no|on|off|none|None|auto")
+_LINE = LazyPattern(r"error: unrecognized arguments: (?P<option>[^\n]+)")
+_UNSAFE = LazyPattern(r"[…<>]")
+_DASH = LazyPattern(r"[\u2010-\u2015\u2212]+[a-z]")
+_VALUE = LazyPattern(r"-?[\d.,]+[kKmMgG%]?|[Tt]rue|[Ff]alse|yes|no|on|off|none|None|auto")
 
 
 def of_unrecognised(case: Case) -> list[Change]:
