@@ -95,6 +95,8 @@ class Starter:
         if self._preloaded is not None:
             self._preloaded.kill()
             self._preloaded.wait()
+            if self._preloaded.stdout is not None:
+                self._preloaded.stdout.close()
 
     def start(self, command: str, request: str, files: dict[str, str] | None = None, ask: bool = True) -> Started:
         """Run a command line in a shell until the server is up or has failed.
