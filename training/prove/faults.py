@@ -68,7 +68,9 @@ class Proof(_Entry):
 
     def kept(self, fill: dict[str, str]) -> list[str]:
         """Return the words that every correction must keep."""
-        return [str(word) for word in filled([*self.base, *self.sound], fill)]
+        changed = {word for word in self.arguments if word.startswith("--")} | ({"--port"} if self.hold_port else set())
+        words = list(zip([*self.base, *self.sound], ["", *self.base, *self.sound], strict=False))
+        return [str(filled(word, fill)) for word, before in words if not changed.intersection((word, before))]
 
 
 class Recorded(_Entry):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from ....corpus import options
 from ...patterns.lazy import LazyPattern
 from ..quoting import quoted
+from ..start_command.known import flag
 from ..values.options import refused
 from .case import Case
 from .change import Change
+from .values import boolean
 
 _LINE = LazyPattern(r"error: unrecognized arguments: (?P<option>[^\n]+)")
 _UNSAFE = LazyPattern(r"[…<>]")
@@ -70,9 +72,28 @@ def _stray(words: list[str], case: Case) -> list[Change]:
     plain = all(_VALUE.fullmatch(word) for word in words)
     if not plain or (command and not known):
         return []
+    if known and len(words) == 1 and (switch := _of_switch(command, words[0], case)) is not None:
+        return [switch]
     told = " ".join(map(quoted, words))
     why = "No option takes it: the one before it takes one value, or is a switch, which takes none."
     return [Change(f"Leave the word {told} out", "", f"the words {told}", why, "")]
+
+
+def _of_switch(command: list[str], word: str, case: Case) -> Change | None:
+    """Return the change for ``--switch true`` and ``--switch false``, as older releases took some switches."""
+    name = command[max(0, command.index(word) - 1)]
+    option = options.describe(name, case.release) if name.startswith("--") else None
+    meant = boolean(word)
+    if option is None or option.kind != "switch" or not meant:
+        return None
+    if not flag(name).boolean:  # the word stands for itself
+        if meant == "true" or not option.negated:
+            return None
+        why = f"{name} is a switch: it takes no value."
+        return Change(f"Write --no-{name[2:]} for {name} {word}", f"--no-{name[2:]}", f"the words {word}", why, name)
+    put = name if meant == "true" else f"--no-{name[2:]}" if option.negated else ""
+    title = f"Write {put} for {name} {word}" if put else f"Leave {name} {word} out"
+    return Change(title, put, f"{name} {word}", f"{name} is a switch in this release: it takes no value.", name)
 
 
 def _came_later(name: str, release: str) -> bool:
