@@ -10,7 +10,7 @@ import pytest
 from tests.classifier.verdict.logs import ANSWERED, DEAD, OOM, READY, START, STRANGE, TRIAGE, WITH_MODEL, findings
 from tests.classifier.verdict.test_signals import DRIVER, TOO_LONG
 from vllm_triage.classifier.report.model import Alternative
-from vllm_triage.classifier.serving.states import FULL, STALLED
+from vllm_triage.classifier.serving.types import FULL, STALLED
 from vllm_triage.classifier.testing import corpus_files
 from vllm_triage.classifier.verdict import policy
 from vllm_triage.classifier.verdict.deciders.at_work import confidence
@@ -142,7 +142,7 @@ class Guessed:
         self.evidence: list[Any] = []
         self.terms: set[str] = set()
 
-    def told(self) -> str:
+    def described(self) -> str:
         return "guessed"
 
 
