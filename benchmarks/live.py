@@ -11,12 +11,21 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from vllm_triage.classifier.api import Triage
+from vllm_triage.classifier.question import Question
+from vllm_triage.classifier.standstill.types import Standstill
+from vllm_triage.service.live.announce import Announcement
+from vllm_triage.service.live.arrivals import Arrival
+from vllm_triage.service.live.watch import Told, Watch
+from vllm_triage.training.record.publish import long_times
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = ROOT / "corpus" / "logs" / "recorded"
@@ -32,65 +41,62 @@ def rows() -> list[dict]:
         return [json.loads(line) for line in file]
 
 
+class Heard(Told):
+    """What a watch told of one log."""
+
+    def __init__(self) -> None:
+        self.causes: list[tuple[int, str, str]] = []
+        self.stalls: list[tuple[str, str]] = []
+        self.watch: Watch | None = None
+
+    def cause(self, announcement: Announcement) -> None:
+        """Note after which line it was told."""
+        self.causes.append((self.watch.lines, announcement.kind, announcement.report.bucket))
+
+    def standstill(self, state: Standstill, _cause: str) -> None:
+        """Note the verdict."""
+        self.stalls.append((state.verdict, state.stage))
+
+
+def arrivals(data: bytes, came: list[float]) -> Iterator[Arrival]:
+    """Yield a log line by line, each when it came, and the time in between."""
+    now = 0.0
+    for number, line in enumerate(data.split(b"\n")):
+        due = came[number] if number < len(came) else now
+        while now + 0.5 < due:
+            now += 0.5
+            yield Arrival(1000 + now)
+        now = due
+        yield Arrival(1000 + now, line + b"\n")
+    for step in range(10):
+        yield Arrival(1000 + now + step / 2)
+
+
+def replayed(triage: Triage, path: Path) -> Heard:
+    """Replay a recorded log."""
+    times = path.with_suffix(".times")
+    came = [at / 1000 for at in long_times(times.read_text())] if times.exists() else []
+    heard = Heard()
+    heard.watch = Watch(triage, Question(), heard)
+    heard.watch.read(arrivals(path.read_bytes(), came))
+    return heard
+
+
 def lines() -> None:
     """Replay every recorded log line by line, each when it came, on a clock of its own."""
-    from vllm_triage.classifier.api import Triage
-    from vllm_triage.classifier.question import Question
-    from vllm_triage.service.live.arrivals import Arrival
-    from vllm_triage.service.live.watch import Told, Watch
-    from vllm_triage.training.record.publish import long_times
-
     triage = Triage()
-
-    class Notes(Told):
-        def __init__(self) -> None:
-            self.causes: list[tuple[int, str, str]] = []
-            self.stalls: list[tuple[str, str]] = []
-
-        def standstill(self, state, cause) -> None:
-            self.stalls.append((state.verdict, state.stage))
-
-        def cause(self, announcement) -> None:
-            self.causes.append((watch.lines, announcement.kind, announcement.report.bucket))
-
-    late, untold, wrong, alarms, stalls, retracted = [], [], [], [], [], 0
+    late, untold, wrong, alarms, retracted = [], [], [], [], 0
     for row in rows():
-        data = (RECORDED / row["file"]).read_bytes()
-        notes = Notes()
-        watch = Watch(triage, Question(), notes)
-
-        times = RECORDED / row["file"]
-        times = times.with_suffix(".times")
-        came = [at / 1000 for at in long_times(times.read_text())] if times.exists() else []
-
-        def arrivals(data: bytes = data, came: list[float] = came) -> Iterator[Arrival]:
-            now = 0.0
-            lines = data.split(b"\n")
-            for number, line in enumerate(lines):
-                due = came[number] if number < len(came) else now
-                while now + 0.5 < due:
-                    now += 0.5
-                    yield Arrival(1000 + now)
-                now = due
-                yield Arrival(1000 + now, line + b"\n")
-            now += 1000
-            for _ in range(10):
-                now += 0.5
-                yield Arrival(now)
-
-        watch.read(arrivals())
-        watch.finish()
+        heard = replayed(triage, RECORDED / row["file"])
         right = {row["bucket"], *row["also"]}
         if row["bucket"] == "no_failure":
-            if notes.stalls:
-                stalls.append((row["file"], notes.stalls))
-            if notes.causes:
-                alarms.append((row["file"], notes.causes))
+            if heard.causes or heard.stalls:
+                alarms.append((row["file"], heard.causes, heard.stalls))
             continue
-        first = next((number for number, kind, bucket in notes.causes if kind != "withdrawn" and bucket in right), None)
-        retracted += any(kind != "cause" for _, kind, _ in notes.causes)
-        if notes.causes and notes.causes[0][2] not in right:
-            wrong.append((row["file"], notes.causes))
+        first = next((number for number, kind, bucket in heard.causes if kind != "withdrawn" and bucket in right), None)
+        retracted += any(kind != "cause" for _, kind, _ in heard.causes)
+        if heard.causes and heard.causes[0][2] not in right:
+            wrong.append((row["file"], heard.causes))
         if first is None or not row["evidence_lines"]:
             untold.append(row["file"])
         else:
@@ -98,12 +104,11 @@ def lines() -> None:
     late.sort()
     print(
         f"{len(late)} told before the end: median {late[len(late) // 2]} lines after the first proof, "
-        f"p90 {late[len(late) * 9 // 10]}, most {late[-1]}"
+        f"p90 {late[len(late) * 9 // 10]}, most {late[-1]}; {retracted} corrected or withdrawn"
     )
-    print(f"{len(untold)} told at the end alone: {' '.join(untold[:60])}")
-    print(f"{len(wrong)} told something else first: {wrong[:20]}")
-    print(f"{len(alarms)} of the healthy ones told of: {alarms[:20]}; corrections and retractions: {retracted}")
-    print(f"{len(stalls)} of the healthy ones told to be slow or to stand still: {stalls}")
+    print(f"{len(untold)} told at the end alone: {' '.join(untold)}")
+    print(f"{len(wrong)} told something else first: {wrong}")
+    print(f"{len(alarms)} healthy ones told of: {alarms}")
 
 
 def latency() -> None:
@@ -127,8 +132,6 @@ def latency() -> None:
         process.stdin.write(b"".join(data[cut : cut + 1]))
         process.stdin.flush()
         told = None
-        import select
-
         until = time.time() + 1.0
         buffer = b""
         while told is None and time.time() < until:
