@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,7 @@ class Start:
         """Return the whole command."""
         if self.inner is not None:
             text = join(self.inner.words())
-            return [*self.before, Word(text), *self.after]
+            return [*self.before, Word(text, shlex.quote(text)), *self.after]
         return [*self.before, *(word for part in self.parts for word in part.words), *self.after]
 
     def arguments(self) -> list[Part]:
