@@ -2,7 +2,7 @@
 
 import pytest
 
-from vllm_triage.classifier.advice.ledger import ledger, told
+from vllm_triage.classifier.advice.ledger import Ledger, ledger, told
 
 V0 = {
     "vllm_version": "0.7.3", "gpu_memory_total_gib": 23.57, "gpu_memory_utilization": 0.9, "weights_gib": 14.99,
@@ -14,20 +14,26 @@ V1 = {
 }  # fmt: skip
 
 
+def closed(facts: dict[str, object]) -> Ledger:
+    book = ledger(facts)
+    assert book is not None
+    return book
+
+
 def ways(**changed):
-    return [(way.change, way.context) for way in ledger({**V1, **changed}).ways]
+    return [(way.change, way.context) for way in closed({**V1, **changed}).ways]
 
 
 def test_the_entries_add_up_to_the_budget():
     """All figures told: each is an entry; the line shows the sum."""
-    book = ledger(V0)
+    book = closed(V0)
     assert (book.budget_gib, book.activations_gib, book.others_gib, book.rest_gib) == (21.21, 1.20, 0.10, None)
     assert told(book, V0) == "23.6 GiB × 0.9 = 21.2 = weights 15.0 + activations 1.2 + others 0.1 + KV cache 4.9"
 
 
 def test_what_is_not_told_apart_is_the_rest():
     """Newer releases print weights and KV cache alone."""
-    book = ledger(V1)
+    book = closed(V1)
     assert (book.rest_gib, book.missing) == (1.96, ("activation_gib", "graph_memory_gib"))
     assert told(book, V1).endswith(
         "activations and others 2.0 + KV cache 5.0; one request of the full context needs 7.0"
@@ -37,8 +43,8 @@ def test_what_is_not_told_apart_is_the_rest():
 def test_graphs_stand_beside_the_budget_before_0_20_and_in_it_from_then_on():
     """What vLLM counts."""
     older, newer = ({**V1, "graph_memory_gib": 0.5, "vllm_version": release} for release in ("0.15.0", "0.20.0"))
-    assert "graphs 0.5 beside it" in told(ledger(older), older)
-    assert "activations, graphs and others 2.0" in told(ledger(newer), newer)
+    assert "graphs 0.5 beside it" in told(closed(older), older)
+    assert "activations, graphs and others 2.0" in told(closed(newer), newer)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +97,7 @@ def test_where_the_request_fits_there_is_nothing_to_change():
 def test_a_total_that_is_not_told_is_named_and_no_share_is_worked_out():
     """V1 seldom prints it; the context that fits follows from the cache alone."""
     facts = {**V1, "gpu_memory_total_gib": None}
-    book = ledger(facts)
+    book = closed(facts)
     assert (book.budget_gib, book.missing[0]) == (None, "gpu_memory_total_gib")
     assert told(book, facts).startswith(
         "GiB: weights 14.2 + activations and others not told + KV cache 5.0; the GPU's total"
