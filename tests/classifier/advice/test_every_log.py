@@ -154,7 +154,11 @@ def refused_parts(command: str, release: str) -> list[str]:
     return found
 
 
-READERS = {"int": re.compile(r"-?\d+(?:\.\d+)?[kKmMgGtT]?|-1|auto").fullmatch, "float": float, "json": json.loads}
+READERS: dict[str, Callable[[str], object]] = {
+    "int": re.compile(r"-?\d+(?:\.\d+)?[kKmMgGtT]?|-1|auto").fullmatch,
+    "float": float,
+    "json": json.loads,
+}
 
 
 def reads(reader: Callable[[str], object], value: str) -> bool:
