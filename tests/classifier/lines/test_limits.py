@@ -83,7 +83,10 @@ def test_processes_with_a_name_of_their_own(name: str) -> None:
     assert split_line(1, f"({name} pid=7) {prefix} x").process == name
     assert split_line(1, f"(RayWorkerWrapper pid=7) {prefix} x").process == "RayWorkerWrapper pid=7"
     assert split_line(1, f"(pid=7) {prefix} x").process == "pid=7"
-    assert split_line(1, f"(RayWorkerWrapper pid=7, ip=10.0.0.1) {prefix} x").process == "RayWorkerWrapper pid=7 ip=10.0.0.1"
+    assert (
+        split_line(1, f"(RayWorkerWrapper pid=7, ip=10.0.0.1) {prefix} x").process
+        == "RayWorkerWrapper pid=7 ip=10.0.0.1"
+    )
     assert split_line(1, f"(MainProcess pid=7) {prefix} x").process == ""
     assert split_line(1, "(MainProcess pid=7) x").process == ""
 
