@@ -66,7 +66,7 @@ class Trace(Busy):
     """The exception that was raised from, or while handling, this one."""
     raised_from: Trace | None = None
     direct: bool = False
-    """Whether the link to ``raised_from`` is «direct cause»."""
+    """Whether the link to ``raised_from`` is 'direct cause'."""
     count: int = 1
     """How often the same exception was printed."""
     processes: list[str] = field(default_factory=list)

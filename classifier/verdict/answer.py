@@ -205,7 +205,7 @@ def answer_of_guess(guess: Guess, known: Known, incident: Incident) -> Diagnosis
     answer.alternatives = [(name, round(chance, 3)) for name, chance in guess.ranked[1:4]]
     if written:
         answer.notes.append(f"All causes of {bucket}, and their fixes: vllm-triage explain {bucket}")
-    answer.explanation.append(guess.told())
+    answer.explanation.append(guess.described())
     return answer
 
 

@@ -33,7 +33,7 @@ def _of_server(incidents: list[Incident], tail: list[Line], known: Known) -> Dia
         before = of_incident(incidents[-2], [], known)
         if before.failed:
             before.notes.append(
-                f"A restart follows on line {incident.first}; it had reached «{incident.reached or 'launch'}» when the log ends."
+                f"A restart follows on line {incident.first}; it had reached '{incident.reached or 'launch'}' when the log ends."
             )
             answer = before
     answer.incidents = [

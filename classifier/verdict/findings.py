@@ -73,7 +73,7 @@ class Findings:
 
     @cached_property
     def wrapper(self) -> Hit | None:
-        """The wrapper that says most: a death before «the engine is dead», and that before other software's words."""
+        """The wrapper that says most: a death before 'the engine is dead', and that before other software's words."""
         stop = self.case.stop
         named = [
             hit

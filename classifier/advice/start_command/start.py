@@ -116,6 +116,24 @@ class Start:
             made.parts = options.without(self.parts, name)
         return made
 
+    def without_words(self, words: Sequence[str]) -> Start:
+        """Return the command without words that belong to no option; as it is where one of them is not there."""
+        made = self._copy()
+        if self.inner is not None:
+            made.inner = self.inner.without_words(words)
+            return made
+        left = list(self.parts)
+        model = self.model()
+        for word in words:
+            found = [
+                part for part in left if not part.name and part.words[0].value == word and part.words[0] is not model
+            ]
+            if not found:
+                return self._copy()
+            left.remove(found[-1])
+        made.parts = left
+        return made
+
     def with_variable(self, name: str, value: Word) -> Start:
         """Return the command with one variable set."""
         made = self._copy()

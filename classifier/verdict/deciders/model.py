@@ -30,7 +30,7 @@ def model_alone(found: Findings) -> Diagnosis | None:
         if guess.bucket == answer.bucket == "no_failure":
             answer.confidence, answer.decided_by = round(guess.probability, 3), "model"
         answer.alternatives = [(name, round(share, 3)) for name, share in guess.ranked[:4] if name != answer.bucket]
-        answer.explanation.append(guess.told())
+        answer.explanation.append(guess.described())
     return answer
 
 

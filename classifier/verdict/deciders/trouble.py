@@ -19,13 +19,13 @@ def known_message(found: Findings) -> Diagnosis | None:
     answer = answer_for(label.bucket, cause, policy.MESSAGE, "rule", found.known, found.incident, None)
     answer.evidence = [_trouble_evidence(item, "cause")]
     answer.explanation.append(
-        f"the catalogue of messages: {row.package} says «{row.template}», which is {label.bucket}"
+        f"the catalogue of messages: {row.package} says '{row.template}', which is {label.bucket}"
     )
     return with_alternatives(answer, found.candidates)
 
 
 def unexplained_trouble(found: Findings) -> Diagnosis | None:
-    """Exceptions and logged errors that no rule explains and that nothing shows to be overcome: never «no failure»."""
+    """Exceptions and logged errors that no rule explains and that nothing shows to be overcome: never 'no failure'."""
     if not found.trouble:
         return None
     guess = found.sure_guess(policy.GUESS_OF_BUG if found.bug is not None else policy.GUESS)
@@ -61,7 +61,7 @@ def _unknown(found: Findings, confidence: float) -> Diagnosis:
     answer.evidence = telling[:3]
     answer.tail = telling or [line_evidence(line) for line in found.tail[-5:]]
     if found.guess is not None:
-        answer.explanation.append(found.guess.told())
+        answer.explanation.append(found.guess.described())
     return answer
 
 
