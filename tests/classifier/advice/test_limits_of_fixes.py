@@ -199,7 +199,7 @@ def test_variables_that_are_set_so_already(command: str, is_so: bool) -> None:
 )  # fmt: skip
 def test_the_next_value_on_the_way(change: str, moves: str, now: float, expected: str) -> None:
     """Double or half, a step of a share; the sentence says what it is now."""
-    name = change.split()[0][2:].replace("-", "_")
+    name = change.split(maxsplit=1)[0][2:].replace("-", "_")
     assert shown(change, moves=moves, arguments={name: now}) == expected
     if expected not in ("", change):
         kept, _ = tried([fix(change, moves=moves)], situation(arguments={name: now}))

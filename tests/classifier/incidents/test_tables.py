@@ -26,9 +26,9 @@ def trace(*frames: tuple[str, str]) -> Trace:
         ("distributed_init", "init_worker_distributed_environment init_distributed_environment init_process_group _init_workers_ray"),
         ("weights", "load_model load_weights"),
         ("profile", "profile_run determine_available_memory determine_num_available_blocks profile_num_available_blocks _dummy_sampler_run"),
-        ("kv_cache", "kernel_warmup flashinfer_autotune initialize_kv_cache initialize_from_config initialize_cache get_kv_cache_config "
+        ("kv_cache", ("kernel_warmup flashinfer_autotune initialize_kv_cache initialize_from_config initialize_cache get_kv_cache_config "
                      "get_kv_cache_configs check_enough_kv_cache_memory _check_enough_kv_cache_memory compile_or_warm_up_model "
-                     "_init_cache_engine raise_if_cache_size_invalid"),
+                     "_init_cache_engine raise_if_cache_size_invalid")),
         ("graph_capture", "capture_model _capture_cudagraphs capture_graph graph_capture"),
     ],
 )  # fmt: skip

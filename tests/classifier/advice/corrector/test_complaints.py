@@ -90,7 +90,7 @@ def test_what_is_reported_is_no_bound() -> None:
     "words",
     [
         "Valid options are: a_x, b_x", "Valid modes: a_x, b_x", "valid values are ['a_x', 'b_x']", "Valid choices: {a_x, b_x}", "valid backends: a_x or b_x", "Valid types are (a_x|b_x)",
-        "Must be one of ['a_x', 'b_x']", "It should be one of a_x and b_x", "Available options: a_x, b_x", "available parsers: \"a_x\", \"b_x\"", "Available backends are a_x, b_x",
+        "Must be one of ['a_x', 'b_x']", "It should be one of a_x and b_x", "Available options: a_x, b_x", 'available parsers: "a_x", "b_x"', "Available backends are a_x, b_x",
         "Supported values: a_x, b_x", "supported quantization methods: a_x, b_x", "Supported backends are: a_x, b_x", "chose from a_x, b_x", "choose from a_x, b_x",
         "Expected one of a_x, b_x", "It is not one of a_x, b_x", "Allowed values: `a_x`, `b_x`.",
     ],
@@ -105,7 +105,7 @@ def test_lists(words: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Unknown dtype: c_x.", "Invalid dtype 'c_x'", "unsupported dtype: 'c_x',", "dtype 'c_x' is not supported", "dtype `c_x` not found", "dtype \"c_x\" is not available", "Unsupported dtype: \"c_x\"; sorry",
+        "Unknown dtype: c_x.", "Invalid dtype 'c_x'", "unsupported dtype: 'c_x',", "dtype 'c_x' is not supported", "dtype `c_x` not found", 'dtype "c_x" is not available', 'Unsupported dtype: "c_x"; sorry',
     ],
 )  # fmt: skip
 def test_values_that_are_refused(text: str) -> None:
