@@ -316,7 +316,7 @@ def test_fixes_that_several_causes_share() -> None:
         Cause("b/2", "t", "s", fixes=(one("--c"), one("--b"), one("--x", safety="destructive"))),
         Cause("b/3", "t", "s", fixes=(one("--d"),)),
     )
-    bucket = Bucket(id="b", title="t", meaning="m", causes=causes)  # type: ignore[call-arg]
+    bucket = Bucket(id="b", title="t", meaning="m", causes=causes)
     found = generic_cause(bucket)
     assert [item.option for item in found.fixes] == ["--b", "--a", "--c"]
     assert (found.id, found.title, found.summary) == ("", "", "")

@@ -237,7 +237,7 @@ def test_sources_of_the_same_fact() -> None:
         for order in ((first, then), (then, first)):
             made = FactBook()
             for reader, captures in order:
-                READERS[reader](made, Said(split_line(1, "x"), captures))  # type: ignore[arg-type]
+                READERS[reader](made, Said(split_line(1, "x"), captures))
             assert made.facts() == expected
 
 

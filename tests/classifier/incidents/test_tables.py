@@ -12,6 +12,7 @@ from vllm_triage.classifier.incidents.types import StageSpan
 from vllm_triage.classifier.lines.prefix import split_line
 from vllm_triage.classifier.lines.types import Frame, Trace
 from vllm_triage.classifier.matching.engine import Engine
+from vllm_triage.classifier.matching.match import GIVE_UP
 from vllm_triage.classifier.matching.types import Hit
 
 
@@ -181,7 +182,7 @@ def test_what_took_too_long_is_named() -> None:
     ]
     while 0 not in counted.done:
         counted.took_too_long(0, rules[0])
-    assert counted.slow["r0"] == effort.GIVE_UP
+    assert counted.slow["r0"] == GIVE_UP
 
 
 def test_literals_that_stand_everywhere_are_muted() -> None:

@@ -23,7 +23,8 @@ def test_keys_of_messages(key: str) -> None:
     assert unwrapped({"other": 1, key: "one\n"}) == "one"
     assert unwrapped({key: {"stringValue": "one"}}) == "one"
     assert unwrapped({key: list(b"one")}) == "one"
-    for nothing in (1, None, [], {}, [256], ["a"], [-1]):
+    others: tuple[Any, ...] = (1, None, [], {}, [256], ["a"], [-1])
+    for nothing in others:
         assert unwrapped({key: nothing}) == json.dumps({key: nothing})
 
 

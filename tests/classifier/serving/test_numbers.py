@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from vllm_triage.classifier.lines.tail import Tail
@@ -97,9 +99,9 @@ def test_rows_of_flags() -> None:
     assert runs([False]) == []
 
 
-def sample(number: int, at: float = 0, **said: float) -> Sample:
+def sample(number: int, at: float = 0, **said: Any) -> Sample:
     """Return a line of statistics, ten seconds after the one before."""
-    told = {
+    told: dict[str, Any] = {
         "prompt": 1.0,
         "generation": 100.0,
         "running": 4,
@@ -108,7 +110,7 @@ def sample(number: int, at: float = 0, **said: float) -> Sample:
         "preemptions": 0,
         "usage": 10.0,
     } | said
-    return Sample(number, at or 1000 + 10.0 * number, *told.values(), b"line")  # type: ignore[arg-type]
+    return Sample(line=number, at=at or 1000 + 10.0 * number, raw=b"line", **told)
 
 
 def judged(samples: list[Sample], end: End | None = None, drafts: list[Draft] | None = None) -> ServingHealth:
