@@ -10,7 +10,7 @@ from pathlib import Path
 from ...classifier.api import triage
 from ...classifier.report.model import Report
 from ...classifier.serving.clock import Clock
-from ...classifier.serving.types import UNTOLD
+from ...classifier.serving.marks import UNTOLD
 from ...classifier.standstill.limits import FLOOR
 from ...classifier.standstill.patience import LEARNT
 
