@@ -10,12 +10,13 @@ from vllm_triage.classifier.lines.tail import Tail
 from vllm_triage.classifier.serving import limits
 from vllm_triage.classifier.serving.assess import TOLD, assess
 from vllm_triage.classifier.serving.clock import Clock, span
+from vllm_triage.classifier.serving.marks import UNTOLD
 from vllm_triage.classifier.serving.middle import median, upper_quartile
 from vllm_triage.classifier.serving.notes import ANSWERS, ENGINES, FRONT
 from vllm_triage.classifier.serving.recorder import Recorder
 from vllm_triage.classifier.serving.series import FIRST, LAST, MIDDLE, Series
 from vllm_triage.classifier.serving.states import View, elapsed, runs
-from vllm_triage.classifier.serving.types import UNTOLD, Draft, End, Records, Sample, ServingHealth
+from vllm_triage.classifier.serving.types import Draft, End, Records, Sample, ServingHealth
 
 DAY = 86400
 
