@@ -345,28 +345,26 @@ def test_as_the_first_process_of_a_container_it_reaps_and_passes_sigterm_on():
     assert (process.returncode, out) == (7, b"got SIGTERM\n")
 
 
-def test_the_corrected_command_is_tried_with_consent(tmp_path):
-    """Each attempt is kept and compared; without consent, or without a correction, there is one."""
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """A command named vllm that fails, unless it is given the corrected context."""
     vllm = tmp_path / "vllm"
     vllm.write_text(
         f'#!/bin/bash\ncase "$*" in *--max-model-len*524160*) cat {HEALTHY};; *) cat {FAILED}; exit 1;; esac\n'
     )
     vllm.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    return [str(vllm), "serve", "/models/tiny-long-context", "--load-format", "dummy"]
+
+
+def test_the_corrected_command_is_tried_with_consent(tmp_path, server):
+    """Each attempt is kept and compared; where nobody can be asked and nothing was said, there is one."""
     kept = tmp_path / "kept.log"
     start = [*RUN, "--log-file", str(kept), "--retry", "2"]
-    server = [str(vllm), "serve", "/models/tiny-long-context", "--load-format", "dummy"]
-    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     refused = subprocess.run(
-        [*start, "--", *server],
-        capture_output=True,
-        timeout=LONGEST,
-        check=False,
-        stdin=subprocess.DEVNULL,
-        env=environment,
+        [*start, "--", *server], capture_output=True, timeout=LONGEST, check=False, stdin=subprocess.DEVNULL
     )
-    tried = subprocess.run(
-        [*start, "--yes", "--", *server], capture_output=True, timeout=LONGEST, check=False, env=environment
-    )
+    tried = subprocess.run([*start, "--yes", "--", *server], capture_output=True, timeout=LONGEST, check=False)
 
     assert (refused.returncode, b"that needs --yes" in refused.stderr) == (1, True)
     assert tried.returncode == 0, tried.stderr.decode()
@@ -376,6 +374,19 @@ def test_the_corrected_command_is_tried_with_consent(tmp_path):
     told = tried.stderr.decode()
     assert f"1  ✖ {CAUSE}" in told
     assert "2  ✔ no failure" in told
+
+
+@pytest.mark.parametrize(("answer", "code", "attempts"), [("y", 0, 2), ("n", 1, 0), ("", 1, 0)])
+def test_on_a_terminal_it_is_asked(live, tmp_path, server, answer, code, attempts):
+    """Only yes is consent; where no log file was asked for, there is none."""
+    (tmp_path / "here").mkdir()
+    process = live([*RUN, "--retry", "1", "--", *server], terminal=True, cwd=tmp_path / "here")
+    process.until("? [y/N]")
+    process.type(f"{answer}\n")
+
+    assert process.end() == code
+    assert process.text.count("reached ") == attempts
+    assert list((tmp_path / "here").iterdir()) == []
 
 
 def test_the_command_is_named_without_dashes_too():
