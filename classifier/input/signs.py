@@ -35,6 +35,7 @@ def looks_damaged(data: bytes) -> bool:
         or b"]:\n" in data
         or b"\xc2\xa0" in data
         or _numbered(data[:4096])
+        or _indented(data)
         or _exported(data)
         or _flat(data)
         or _wrapped(data[:HEAD])
@@ -53,6 +54,15 @@ def _exported(data: bytes) -> bool:
                 return True
     # Without its head: rows of quoted cells, a time stamp as a cell, records laid out.
     return b"Z," in first[:40] or b'",' in first[:40] or head.count(b'"\n"') >= 2 or head.count(b'",\n  ') >= 3
+
+
+def _indented(data: bytes) -> bool:
+    """Tell whether nearly all lines begin with a blank or a tab."""
+    if data[:1] not in (b" ", b"\t"):
+        return False
+    lines = data.count(b"\n", 0, HEAD)
+    indented = sum(data.count(sign, 0, HEAD) for sign in (b"\n ", b"\n\t", b"\n\n"))
+    return lines >= 3 and (lines - indented) * 20 <= lines + 20
 
 
 def _numbered(head: bytes) -> bool:

@@ -10,6 +10,7 @@ from .among_servers import answer_among_servers
 from .answer import Known, evidence_of
 from .case import READY
 from .deciders import DECIDERS, Findings
+from .serving import by_health
 
 
 def decide(incidents: list[Incident], tail: list[Line], known: Known) -> Diagnosis:
@@ -26,7 +27,7 @@ def _of_server(incidents: list[Incident], tail: list[Line], known: Known) -> Dia
     answer = of_incident(incident, tail, known)
     if (
         len(incidents) > 1
-        and (not answer.failed or answer.decided_by == "stage")
+        and (not answer.failed or (answer.decided_by == "stage" and not by_health(answer)))
         and STAGE_ORDER.get(incident.reached, -1) < READY
     ):
         before = of_incident(incidents[-2], [], known)
@@ -64,6 +65,10 @@ def of_incident(incident: Incident, tail: list[Line], known: Known) -> Diagnosis
         name: value for name, value in incident.facts.items() if name not in ("v1", "unit", "world_size_seen")
     }
     answer.notes += incident.given_up
+    if incident.broken_off:
+        answer.notes.append(
+            "The compressed data are cut or damaged: the log went on where this answer ends. Fetch it again."
+        )
     answer.explanation = [
         f"{item.bucket}/{item.cause} {item.score:.2f}: " + "; ".join(item.reasons) for item in found.candidates[:12]
     ] + answer.explanation

@@ -19,6 +19,7 @@ from ..serving.types import ServingHealth
 from . import policy
 from .answer import GENERIC, Known, answer_for, answer_of_guess, chain_of, evidence_for, evidence_of, line_evidence
 from .case import LOUD, Case, depth
+from .doubt import broken_off, failing_words
 from .serving import at_work, health_of
 from .types import Candidate
 from .weigh import weigh
@@ -355,8 +356,10 @@ DECIDERS: tuple[Callable[[Findings], Diagnosis | None], ...] = (
     lone_wrapper,
     known_message,
     unexplained_trouble,
+    broken_off,
     silent_start,
     nothing_recognised,
+    failing_words,
     no_failure,
 )
 """In the order in which they are asked; the last one always answers."""

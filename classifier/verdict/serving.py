@@ -70,6 +70,11 @@ def at_work(found: Findings) -> Diagnosis | None:
     return answer
 
 
+def by_health(answer: Diagnosis) -> bool:
+    """Tell whether an answer is about a server at work: it had come up, whether or not the log shows that."""
+    return tuple(answer.cause.split("/")) in CAUSES.values()
+
+
 def confidence(state: State) -> float:
     """Return how sure an answer is that rests on a state: by its kind, and by how long it was watched."""
     long = state.seconds >= policy.WATCHED or state.lines >= policy.WATCHED_LINES

@@ -38,6 +38,8 @@ def unwrap(lines: Lines) -> Lines | None:
     fresh = [text[:HABIT] in usual or begins(text) for text in texts]
     if width := _cut_at(sizes, texts, fresh):
         return _joined(lines, sizes, fresh, width, hard=True)
+    # Code stands below a frame that is complete, whether or not its indentation is left.
+    fresh = [known or (at > 0 and _ends_frame(texts[at - 1])) for at, known in enumerate(fresh)]
     if width := _filled_to(sizes, texts, fresh):
         return _joined(lines, sizes, fresh, width, hard=False)
     if any(line.startswith("[rank") and _LONE.match(line) for line in texts):
@@ -54,7 +56,11 @@ def _usual_heads(texts: list[str]) -> frozenset[str]:
     """Return what so many lines begin with that it must be a prefix: a host's name, another program's time stamps."""
     heads = Counter(text[:HABIT] for text in texts if text[:1].isalpha() or text[:1] == "[")
     least = max(HABITUAL, len(texts) * HABIT_SHARE)
-    return frozenset(head for head, count in heads.items() if count >= least and not head.startswith("line "))
+    return frozenset(
+        head
+        for head, count in heads.items()
+        if count >= least and not head.startswith("line ") and any(sign.isdigit() or sign == "[" for sign in head)
+    )
 
 
 def _cut_at(sizes: list[int], texts: list[str], fresh: list[bool]) -> int:
@@ -187,9 +193,13 @@ def _goes_on(whole: str, text: str, last: int, fresh: bool, width: int, hard: bo
         return not BEGINS.match(text) or text.startswith(("File ", "Traceback"))
     if fresh or (hard and (last > width or last < width - 2) and not (last > width - NEAR and OWNED.match(whole))):
         return False
-    if not hard and EXCEPTION.match(text):
+    if not hard and (EXCEPTION.match(text) or _ends_frame(whole)):
         return False
     return last + 1 + _first_word(text) > width
+
+
+def _ends_frame(text: str) -> bool:
+    return 'File "' in text and bool(_FRAME_END.search(text))
 
 
 def _complete(whole: str) -> bool:
