@@ -11,6 +11,7 @@ from .answer import Known, evidence_of
 from .case import READY
 from .deciders import DECIDERS, Findings
 from .serving import by_health
+from .story import place, story_of
 
 
 def decide(incidents: list[Incident], tail: list[Line], known: Known) -> Diagnosis:
@@ -23,7 +24,7 @@ def _of_server(incidents: list[Incident], tail: list[Line], known: Known) -> Dia
 
     The one before counts where the last is but a restart that has got nowhere yet.
     """
-    incident = incidents[-1]
+    incident, about = incidents[-1], len(incidents) - 1
     answer = of_incident(incident, tail, known)
     if (
         len(incidents) > 1
@@ -35,10 +36,11 @@ def _of_server(incidents: list[Incident], tail: list[Line], known: Known) -> Dia
             before.notes.append(
                 f"A restart follows on line {incident.first}; it had reached «{incident.reached or 'launch'}» when the log ends."
             )
-            answer = before
+            answer, about = before, about - 1
     answer.incidents = [
         {"first": item.first, "last": item.last, "reached": item.reached or "launch"} for item in incidents
     ]
+    place(answer, about)
     return answer
 
 
@@ -59,6 +61,7 @@ def of_incident(incident: Incident, tail: list[Line], known: Known) -> Diagnosis
             Evidence(number, text, process, "context")
             for number, text, process in incident.contexts.lines(answer.evidence[0].line)
         ]
+    answer.story = story_of(found, answer)
     answer.reached = incident.reached or "launch"
     answer.stages = incident.stages
     answer.facts = {
