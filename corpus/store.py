@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
+from .build import FORMAT, regex_build
 from .types import Bucket, Cause, Fix, Rule, Traits
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ except ImportError:  # another Python than CPython
     from pickle import loads
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FORMAT = 12
-"""Number of the compiled layout; raise it with every change of it."""
 
 
 class Corpus:
@@ -35,25 +34,25 @@ class Corpus:
     Args:
         rules: All rules, in the order in which they are tried.
         folder: The folder of the compiled corpus.
-        traits: For each bucket that it holds what is peculiar to it.
+        index: What the compiled corpus says besides.
         extra: Buckets of rule files of one's own, or with their causes added.
         problems: Rule files that were left out, each with the reason.
-        releases: The vLLM releases that are known, oldest first.
     """
 
     def __init__(
         self,
         rules: list[Rule],
         folder: str,
-        traits: dict[str, Traits],
+        index: Index,
         extra: dict[str, Bucket],
         problems: list[str],
-        releases: tuple[str, ...] = (),
     ) -> None:
         self.rules = rules
         self.problems = problems
-        self.releases = releases
-        self._traits = traits
+        self.releases = index["releases"]
+        """The vLLM releases that are known, oldest first."""
+        self._traits = _traits(index)
+        self._concluded = index["concluded"]
         self._folder = folder
         self._read: dict[str, Bucket] = dict(extra)
         self._messages: Matcher | None = None
@@ -79,6 +78,14 @@ class Corpus:
     def traits(self, name: str) -> Traits:
         """Return what is peculiar to a bucket; what is usual where there is none of this name."""
         return self._read.get(name) or self._traits.get(name) or Traits()
+
+    def concluded_from(self, finding: str) -> tuple[str, str]:
+        """Return the bucket and the cause that answer a finding which needs no rule (``findings.FINDINGS``).
+
+        Raises:
+            KeyError: No cause does.
+        """
+        return self._concluded[finding]
 
     def messages(self) -> Matcher:
         """Return the catalogue's messages whose words alone name a bucket, to be looked for; read when first asked for."""
@@ -114,13 +121,12 @@ def load(folders: Iterable[str | os.PathLike[str]] = ()) -> Corpus:
     for rule, needs in zip(rules, index["needs"], strict=True):
         rule.prepare(needs, ready)
     problems: list[str] = list(index["problems"])
-    traits = _traits(index)
     extra: dict[str, Bucket] = {}
     if files := _user_files(folders, problems):
-        shipped = Corpus(list(rules), folder, traits, {}, [])
+        shipped = Corpus(list(rules), folder, index, {}, [])
         for path in files:
             _add_user_file(path, rules, extra, problems, shipped)
-    return Corpus(rules, folder, traits, extra, problems, index["releases"])
+    return Corpus(rules, folder, index, extra, problems)
 
 
 @cache
@@ -181,19 +187,11 @@ def _read_bucket(folder: str, name: str, traits: Traits) -> Bucket:
     bucket = Bucket(*words)
     for trait in Traits.__slots__:
         setattr(bucket, trait, getattr(traits, trait))
-    for *told, concluded, stage, fixes in causes:
-        cause = make_cause(*told, concluded=concluded, ends_silently_in=stage)
+    for *told, finding, also, fixes in causes:
+        cause = make_cause(*told, concluded_from=finding, also=also)
         cause.fixes = tuple(make_fix(*fix) for fix in fixes)
         bucket.causes += (cause,)
     return bucket
-
-
-def regex_build() -> str:
-    """Return what a compiled expression of the ``regex`` module depends on."""
-    import regex
-    from regex import _regex
-
-    return f"{regex.__version__};{getattr(_regex, 'MAGIC', 0)};{getattr(_regex, 'CODE_SIZE', 0)};{sys.byteorder}"
 
 
 def _stamp() -> str:
@@ -289,6 +287,10 @@ def _add_user_file(
         needs = [] if complaints else complete(bucket, path.name)
     except (CorpusError, OSError) as error:
         complaints = [str(error) if path.name in str(error) else f"{path.name}: {error}"]
+    if not complaints and (taken := next((cause for cause in bucket.causes if cause.concluded_from), None)):
+        complaints = [
+            f"{path.name}: cause {taken.id}: what is concluded without a rule is answered by the corpus alone"
+        ]
     if complaints:
         problems.append("; ".join(complaints[:3]))
         return

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
+from ...corpus.records import replace
 from ...corpus.stages import STAGE_ORDER
 from ..advice.start_command import FORMS, corrected
-from .mask import mask, mask_lines, mask_value
-from .model import Alternative, ContextLine, Corrected, Evidence, Filtered, Fix, Input, Report, Stage, Startup, Story
+from ..masking.mask import mask, mask_lines, mask_value
+from .model import (
+    Alternative,
+    ContextLine,
+    Corrected,
+    Evidence,
+    Filtered,
+    Fix,
+    Input,
+    Report,
+    Stage,
+    Startup,
+    Story,
+    Withheld,
+)
 from .shown import cut, one_line, printable, shown
 from .telling import tell
 
 if TYPE_CHECKING:
     from typing import Literal
 
-    from .types import Advice, Diagnosis
-    from .types import Evidence as Proof
+    from ..diagnosis import Advice, Diagnosis
+    from ..diagnosis import Evidence as Proof
 
     Kind = Literal["flag", "env", "command", "step"]
     Decided = Literal["rule", "model", "stage", "none"]
@@ -47,6 +60,7 @@ def build(found: Diagnosis) -> Report:
         startup=Startup(reached=found.reached, stages=_stages(found)),
         facts=facts,
         fixes=tuple(_fix(advice, secrets) for advice in found.fixes),
+        withheld=tuple(Withheld(title=_text(title), reason=_text(reason)) for title, reason in found.withheld),
         corrected_command=_command(found.corrected_command),
         corrected=_corrected(found, clean),
         incidents=len(found.incidents),
@@ -109,7 +123,7 @@ def _story(found: Diagnosis) -> Story | None:
         latent=tuple(_text(words) for words in draft.latent),
     )
     symptoms = [item.line for item in found.symptoms]
-    return dataclasses.replace(
+    return replace(
         story, told=tell(story, found.bucket, found.evidence[0].line if found.evidence else 0, symptoms, found.facts)
     )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ..lines.prefix import split_line
+
 if TYPE_CHECKING:
     from .model import Evidence, Story
 
@@ -87,5 +89,5 @@ def _overcome(story: Story) -> str:
 
 
 def _quoted(item: Evidence) -> str:
-    text = item.text.strip().rstrip(".")
-    return f"«{text if len(text) <= QUOTED else text[:QUOTED].rstrip() + ' …'}»"
+    text = split_line(item.line, item.text).text.strip().rstrip(".")
+    return f"'{text if len(text) <= QUOTED else text[:QUOTED].rstrip() + ' …'}'"

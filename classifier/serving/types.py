@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ...corpus.records import Busy, Record, field, record
+
+STALLED, PREEMPTED, REJECTED, FULL, QUEUED, SLOW = KINDS = (
+    "stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down",
+)  # fmt: skip
+"""What can be wrong with a server at work, from what matters most: an engine that stands still answers nobody, a slow one answers late."""
 UNTOLD = -1.0
 """Stands for a number that a line does not tell."""
 
@@ -67,8 +72,8 @@ class Draft(NamedTuple):
         return self.raw.decode("utf-8", "replace").rstrip()
 
 
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class End:
+@record(slots=True)
+class End(Busy):
     """How a log goes on after the last line of statistics."""
 
     line: int = 0
@@ -79,8 +84,8 @@ class End:
     """Lines on which a request was answered with status 200, after the last line of statistics."""
 
 
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class Records:
+@record(slots=True)
+class Records(Busy):
     """What is kept of the periodic lines of one server start."""
 
     engines: dict[str, list[Sample]] = field(default_factory=dict)
@@ -91,12 +96,12 @@ class Records:
     end: End = field(default_factory=End)
 
 
-@dataclass(slots=True, frozen=True, eq=False)
-class State:
+@record(frozen=True, slots=True)
+class State(Record):
     """Something that was wrong for a while."""
 
     kind: str
-    """One of ``states.KINDS``."""
+    """One of ``KINDS``."""
     since: Sample | Draft
     """The line from which on it holds."""
     until: Sample | Draft
@@ -114,9 +119,14 @@ class State:
     proof: tuple[Sample | Draft, ...] = ()
     """Lines that show it best, in order."""
 
+    @property
+    def stalled(self) -> bool:
+        """Whether the engine stands still, rather than crawls."""
+        return self.kind == STALLED
 
-@dataclass(slots=True, frozen=True, eq=False)
-class ServingHealth:
+
+@record(frozen=True, slots=True)
+class ServingHealth(Record):
     """How a server did while it answered requests."""
 
     lines: int
@@ -140,8 +150,6 @@ class ServingHealth:
     @property
     def worst(self) -> State | None:
         """The state that matters most of those that hold at the end; None for a healthy server."""
-        from .states import KINDS
-
         current = [state for state in self.states if state.current]
         return min(current, key=lambda state: KINDS.index(state.kind), default=None)
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from ...corpus.findings import Finding
 from ...corpus.stages import STAGE_ORDER
+from ..diagnosis import Diagnosis, Evidence
 from ..incidents.types import Incident
 from ..lines.types import Line
-from ..report.types import Diagnosis, Evidence
 from .among_servers import answer_among_servers
 from .answer import Known, evidence_of
 from .case import READY
-from .deciders import DECIDERS, Findings
-from .serving import by_health
+from .deciders import DECIDERS
+from .findings import Findings
 from .story import place, story_of
+
+AT_WORK: tuple[Finding, ...] = ("stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down")
+"""What is found of a server by its periodic lines."""
 
 
 def decide(incidents: list[Incident], tail: list[Line], known: Known) -> Diagnosis:
@@ -28,13 +32,13 @@ def _of_server(incidents: list[Incident], tail: list[Line], known: Known) -> Dia
     answer = of_incident(incident, tail, known)
     if (
         len(incidents) > 1
-        and (not answer.failed or (answer.decided_by == "stage" and not by_health(answer)))
+        and (not answer.failed or (answer.decided_by == "stage" and not _at_work(answer, known)))
         and STAGE_ORDER.get(incident.reached, -1) < READY
     ):
         before = of_incident(incidents[-2], [], known)
         if before.failed:
             before.notes.append(
-                f"A restart follows on line {incident.first}; it had reached «{incident.reached or 'launch'}» when the log ends."
+                f"A restart follows on line {incident.first}; it had reached '{incident.reached or 'launch'}' when the log ends."
             )
             answer, about = before, about - 1
     answer.incidents = [
@@ -42,6 +46,11 @@ def _of_server(incidents: list[Incident], tail: list[Line], known: Known) -> Dia
     ]
     place(answer, about)
     return answer
+
+
+def _at_work(answer: Diagnosis, known: Known) -> bool:
+    """Tell whether an answer is about a server at work: it had come up, whether or not the log shows that."""
+    return any(answer.cause == "/".join(known.corpus.concluded_from(kind)) for kind in AT_WORK)
 
 
 def of_incident(incident: Incident, tail: list[Line], known: Known) -> Diagnosis:

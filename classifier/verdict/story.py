@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...corpus.stages import STAGE_ORDER
+from ..diagnosis import Diagnosis, Evidence, Story
 from ..lines.types import Line, Trace
 from ..matching.types import Hit
-from ..report.types import Diagnosis, Evidence, Story
 from . import policy
 from .answer import evidence_of, line_evidence
 from .case import CHAIN, LOUD, READY
 from .signals import overruled
 
 if TYPE_CHECKING:
-    from .deciders import Findings
+    from .findings import Findings
 
 OVERCOME = 5
 """Lines that are told of what a server got over."""

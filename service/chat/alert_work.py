@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...classifier.errors import InputError
-from ...classifier.report.mask import mask
+from ...classifier.masking.mask import mask
 from .alert_logs import log_path, opened_tail
 from .interface import ChatContext, Event, Source, event_of
 from .platforms.alertmanager import AlertmanagerSettings

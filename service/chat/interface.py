@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from ...classifier.report.mask import mask
+from ...classifier.masking.mask import mask
 from .readers import Readable
 from .settings import ChatSettings, Selection
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ...report.types import Advice, Diagnosis
+    from ...diagnosis import Advice, Diagnosis
     from .start import Start
 
 FORMS = ("shell", "docker", "compose", "kubernetes", "helm", "python", "diff")
@@ -52,7 +52,7 @@ def corrected(answer: Diagnosis) -> dict[str, str | int] | None:
         return None
     made, fix = found
     before, after = start.safe(), made.safe()
-    from ...report.mask import secret_words
+    from ...masking.mask import secret_words
 
     # Words are masked one by one in a start; which of them is a secret may show only in what stands before it.
     hidden = secret_words(answer.corrected_command)
@@ -70,20 +70,6 @@ def corrected_form(answer: Diagnosis, form: str) -> str:
     if form == "shell":
         return answer.corrected_command
     return str((corrected(answer) or {}).get(form, "")).rstrip("\n")
-
-
-def given_command(answer: Diagnosis, command: str) -> None:
-    """Take the start command from the user, not from the log; a note says so where it is none."""
-    from .source import read_text
-
-    if read_text(command) is None:
-        answer.notes.append(
-            "--command was left out: it starts no vLLM. Give a `vllm serve` or `docker run` command, or a manifest."
-        )
-        return
-    answer.facts["command"] = command
-    if answer.failed:
-        answer.corrected_command = corrected_command(answer.facts, answer.fixes)
 
 
 def _form(form: str, before: Start, after: Start, facts: Mapping[str, object]) -> str:

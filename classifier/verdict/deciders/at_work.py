@@ -1,0 +1,120 @@
+"""Decides by how a server did while it answered requests: it stands still, or it crawls, and no line says so.
+
+What a rule or the death of a process explains is left to the deciders that know of those.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....corpus.types import Cause
+from ...advice.fixes import sentences
+from ...diagnosis import Diagnosis, Evidence
+from ...facts.types import Facts
+from ...lines.prefix import split_line
+from ...serving.clock import span
+from .. import policy
+from ..answer import conclude
+from ..findings import Findings
+
+if TYPE_CHECKING:
+    from ...serving.types import State
+
+
+def at_work(found: Findings) -> Diagnosis | None:
+    """A server at work whose own periodic lines show that it stands still or crawls."""
+    health = found.health
+    state = health.worst if health is not None else None
+    if state is None or _explained(state, found):
+        return None
+    corpus = found.known.corpus
+    bucket, cause = corpus.concluded_from(state.kind)
+    answer = conclude(state.kind, confidence(state), "stage", found.known, found.incident)
+    entry = corpus.bucket(bucket).cause(cause)
+    if entry is not None:
+        _tell(answer, entry, state, found)
+    answer.evidence = [_evidence(line.line, line.text) for line in state.proof]
+    current = [other for other in health.states if other.current and other is not state] if health else []
+    others = [*(corpus.concluded_from(other.kind)[0] for other in current), *(entry.also if entry is not None else ())]
+    answer.also = [name for name in dict.fromkeys(others) if name != bucket]
+    left = 1 - answer.confidence
+    answer.alternatives = [
+        (name, round(left / (2 + index), 3)) for index, name in enumerate([*answer.also, "no_failure"])
+    ]
+    answer.explanation += [_explain(other) for other in (state, *current)]
+    return answer
+
+
+def confidence(state: State) -> float:
+    """Return how sure an answer is that rests on a state: by its kind, and by how long it was watched."""
+    long = state.seconds >= policy.WATCHED or state.lines >= policy.WATCHED_LINES
+    if state.stalled:
+        return policy.STALLED if long or state.lines > 2 else policy.STALLED_BRIEFLY
+    return policy.DEGRADED if long else policy.DEGRADED_BRIEFLY
+
+
+def _explained(state: State, found: Findings) -> bool:
+    """Tell whether something else in the log explains the state, or outranks it."""
+    best, wrapper = found.best, found.wrapper
+    if found.incident.foreign:
+        return True
+    traits = found.known.corpus.traits
+    if wrapper is not None and not traits(wrapper.rule.bucket).effect:
+        return True  # a death, or a wait that says where it waits
+    if _troubled_after(state, found):
+        return True
+    if best is None:
+        return False
+    # One request that failed, or a slowness that a rule knows, is not why an engine stands still.
+    minor = best.hit.rule.scope == "request" or traits(best.bucket).effect
+    return not (minor and state.stalled)
+
+
+def _troubled_after(state: State, found: Findings) -> bool:
+    """Tell whether something that no rule explains went wrong at the end: what a server outlived is not its end."""
+    numbers = [trace.number for trace in found.raised] + [line.number for line in found.errors]
+    watched = state.stalled and state.lines > 1
+    return max(numbers, default=0) > state.until.line and not watched
+
+
+def _tell(answer: Diagnosis, cause: Cause, state: State, found: Findings) -> None:
+    """Put the numbers of the state into the sentences of its cause."""
+    values: Facts = {**found.incident.facts, **_values(state)}
+    answer.title = sentences(cause.title, values) or answer.title
+    answer.summary = sentences(cause.summary, values)
+
+
+def _values(state: State) -> Facts:
+    """Return what sentences may say of a state; what is not known, or nothing, is left out."""
+    from ...serving.types import UNTOLD
+
+    numbers = state.numbers
+    values: Facts = {
+        name: _rounded(value)
+        for name, value in numbers.items()
+        if name not in ("drain", "growth", "usage") and (value > 0 or name in ("waiting", "accepted_percent"))
+    }
+    if numbers.get("usage", UNTOLD) != UNTOLD:
+        values["kv_usage"] = _rounded(numbers["usage"])
+    if numbers.get("growth", 0) >= 1:
+        values["growth"] = _rounded(numbers["growth"])
+    if numbers.get("drain", 0) > 0:
+        values["drain"] = span(numbers["drain"])
+    if state.seconds:
+        values["lasted"] = values["stalled_for"] = span(state.seconds)
+    return values
+
+
+def _rounded(value: float) -> float:
+    return round(value, 1) if value < 100 else float(round(value))
+
+
+def _evidence(number: int, text: str) -> Evidence:
+    line = split_line(number, text)
+    return Evidence(number, line.raw or text, line.process, "cause")
+
+
+def _explain(state: State) -> str:
+    lasted = f", {span(state.seconds)}" if state.seconds else ""
+    engine = f" of engine {state.engine}" if state.engine else ""
+    return f"periodic lines{engine} {state.since.line} to {state.until.line}{lasted}: {state.kind.replace('_', ' ')}"
