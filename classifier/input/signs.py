@@ -14,6 +14,8 @@ HEAD = 1 << 16
 NARROW = 250
 """Characters of the widest terminal that lines are thought to be wrapped at."""
 _FLAT = (b"pid=", b'File "', b"INFO ", b"ERROR ", b"WARNING ", b"INFO: ", b"ERROR: ", b"Traceback (")
+_FLAT_ALONE = (b"usage: ", b": error: ", b"Error: ")
+"""The same where one line is all that there is."""
 _TAGS = (b"<br", b"</pre>", b"</div>", b"</span>", b"</p>", b"</td>", b"</code>", b"</html>", b"</summary>")
 _ENTITIES = (b"&quot;", b"&lt;", b"&gt;", b"&#", b"&nbsp;", b"&amp;")
 _TYPESET = (b"\xe2\x80\x9c", b"\xe2\x80\x9d", b"\xe2\x80\x98", b"\xe2\x80\x99", b"\xe2\x80\x93", b"\xe2\x80\x94")
@@ -92,7 +94,7 @@ def _flat(data: bytes) -> bool:
                 return True
         position = end + 1
     # A few words in one line are all that there is.
-    return b"\n" not in data[:-1] and any(data.find(sign, 20) > 0 for sign in _FLAT)
+    return b"\n" not in data[:-1] and any(data.find(sign, 20) > 0 for sign in (*_FLAT, *_FLAT_ALONE))
 
 
 def _wrapped(head: bytes) -> bool:

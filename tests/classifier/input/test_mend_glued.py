@@ -131,3 +131,14 @@ def test_what_pytorch_says_below_an_exception_is_no_part_of_its_message() -> Non
     below = "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be incorrect."
 
     assert [error, below] == bare(texts(" ".join([*TRACE[:-1], error, below])))[-2:]
+
+
+def test_a_usage_error_in_one_line_is_split() -> None:
+    """What argparse prints is short, and has no prefix."""
+    lines = [
+        "Triton is installed, but does not include the CPU backend.",
+        "usage: vllm serve [model_tag] [options]",
+        "vllm serve: error: argument --dtype: invalid choice: 'int7'",
+    ]
+
+    assert lines == bare(texts(" ".join(lines)))
