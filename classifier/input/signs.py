@@ -7,6 +7,8 @@ from __future__ import annotations
 
 FLAT_LINE = 200
 """A line longer than this, with several beginnings of lines in it, has lost its newlines."""
+FRAMES = 64
+"""Frames of stacks that are looked at."""
 FLAT_FROM, FLAT_LEAST = 100, 2
 """Such beginnings behind its own prefix."""
 HEAD = 1 << 16
@@ -35,6 +37,7 @@ def looks_damaged(data: bytes) -> bool:
         or (b"\\n" in data and any(sign in data for sign in _ESCAPED))
         or b"^M" in data
         or b"]:\n" in data
+        or (b'File "' in data and _cut_frame(data))
         or b"\xc2\xa0" in data
         or _numbered(data[:4096])
         or _indented(data)
@@ -56,6 +59,19 @@ def _exported(data: bytes) -> bool:
                 return True
     # Without its head: rows of quoted cells, a time stamp as a cell, records laid out.
     return b"Z," in first[:40] or b'",' in first[:40] or head.count(b'"\n"') >= 2 or head.count(b'",\n  ') >= 3
+
+
+def _cut_frame(data: bytes) -> bool:
+    """Tell whether a frame of a stack ends before its line number, among the first that are shown."""
+    at = data.find(b'File "')
+    for _ in range(FRAMES):
+        if at < 0:
+            return False
+        end = data.find(b"\n", at)
+        if end >= 0 and b'", line ' not in data[at:end]:
+            return True
+        at = data.find(b'File "', at + 6)
+    return False
 
 
 def _indented(data: bytes) -> bool:

@@ -34,12 +34,12 @@ _BRACKETED = LazyPattern(
 _BARE = LazyPattern(
     rf"(?:(?P<time>{_TIME})(?: ?(?:[|:-](?= ))? +)"
     rf"|(?P<level>{_LEVEL})(?: *(?:[|:-]|>>>)? +|:(?=[a-z]))"
-    rf"|(?P<thread>{_THREAD}) *[|:-]? +|(?P<pid>\d{{1,8}}) [|-] "
+    rf"|(?P<thread>{_THREAD}) *[|:-]? +|(?P<pid>\d{{1,8}}) (?:[|-] |(?=\[))"
     rf"|(?P<place>{_PLACE})(?: *[|-] |[:\]] | (?<=\d )))"
 )
 _ARROW = LazyPattern(r"(?:>>>|=>|->|::|[|:-]) ")
 _GLOG = LazyPattern(
-    r"(?P<level>[IWEF])\d{4} (?P<time>\d\d:\d\d:\d\d\.\d{1,9}) +\d{1,8} (?P<place>[\w./-]{1,120}:\d{1,6})\] ?"
+    r"(?P<level>[IWEF])\d{4} (?P<time>\d\d:\d\d:\d\d\.\d{1,9}) +\d{1,8} (?P<place>[\w./-]{1,120}\.py:\d{1,6})\] ?"
 )
 _TORNADO = LazyPattern(rf"\[(?P<level>[IWEDC]) (?P<time>{_TIME}) (?P<place>[\w./-]{{1,80}}:\d{{1,6}})\] ?")
 _FAULTS = ("error", "timeout", "exception", "herror")

@@ -26,6 +26,8 @@ WIDTHS = 3
 """Widths that are tried, of those to which lines may be filled."""
 _FRAME_END = LazyPattern(r'File "[^"]{1,400}", ?line \d{1,9}, in (?:<[\w ]{1,40}>|[\w.<>]{1,200})$')
 _HALF_FRAME = LazyPattern(r'File(?: "[^"\n]*(?:",?(?: line(?: \d{1,9},?(?: in)?)?)?)?)?$')
+_CUT_FRAME = LazyPattern(r'File "[^"\n]{0,400}(?:",?(?: l?i?n?e?)?)?$')
+_WHOLE_FRAME = LazyPattern(r'File "[^"\n]{1,400}", line \d{1,9}, in (?:<[\w ]{1,40}>|[\w.<>]{1,200})$')
 _INDENTED = LazyPattern(r"(?: {2,}|\t)\S|[\s|]*[\^~]{2,}|\s*$")
 _LONE = LazyPattern(r"\[rank\d{1,4}\]: ?$")
 
@@ -42,6 +44,8 @@ def unwrap(lines: Lines) -> Lines | None:
     fresh = [known or (at > 0 and _ends_frame(texts[at - 1])) for at, known in enumerate(fresh)]
     if width := _filled_to(sizes, texts, fresh):
         return _joined(lines, sizes, fresh, width, hard=False)
+    if any('File "' in line and _CUT_FRAME.search(line) for line in texts) and (found := _after_cut_frames(lines)):
+        return found
     if any(line.startswith("[rank") and _LONE.match(line) for line in texts):
         return _after_lone_prefixes(lines)
     return None
@@ -213,6 +217,27 @@ def _cut_in_word(whole: str, last: int, width: int, hard: bool) -> bool:
         # One column less: the blank at the edge was not copied. Many less: colours were counted as columns.
         return last == width or last < width - 2
     return last == width and whole.count('"') % 2 == 1 and " " not in whole.rpartition('"')[2]
+
+
+def _after_cut_frames(lines: Lines) -> Lines | None:
+    """Join frames of a stack that were cut anywhere with what makes them whole, however wide the lines are."""
+    found: Lines = []
+    for number, text in lines:
+        before = found[-1][1].rstrip() if found else ""
+        if (
+            'File "' in before
+            and _CUT_FRAME.search(before)
+            and _WHOLE_FRAME.search(whole := _whole_frame(before, text.strip()))
+        ):
+            found[-1] = (found[-1][0], whole)
+        else:
+            found.append((number, text))
+    return found if len(found) < len(lines) else None
+
+
+def _whole_frame(before: str, after: str) -> str:
+    """Return a frame of its two parts; the blank at the edge may not have been copied."""
+    return f"{before} {after}" if before.endswith(",") else before + after
 
 
 def _after_lone_prefixes(lines: Lines) -> Lines | None:

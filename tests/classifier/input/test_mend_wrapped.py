@@ -129,3 +129,18 @@ def test_code_below_a_frame_is_a_line_of_its_own_without_its_indentation() -> No
     ]
 
     assert lines == texts("\n".join(lines))
+
+
+@pytest.mark.parametrize("at", [25, 40, 61, 64, 66])
+def test_frames_that_were_cut_anywhere_are_whole_again(at: int) -> None:
+    """However wide the other lines are: a frame without its line number cannot end there."""
+    frame = f'{RECORD}   File "/a/vllm/model_executor/models/deepseek_v2.py", line 743, in __init__'
+    place = frame.index("File") + at - 12
+    lines = [
+        f"{RECORD}     assert isinstance(layer, DecoderLayer)",
+        frame[:place],
+        frame[place:],
+        f"{RECORD}     more = 1",
+    ]
+
+    assert frame in texts("\n".join(lines))
