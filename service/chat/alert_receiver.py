@@ -59,7 +59,7 @@ class AlertmanagerAdapter:
             try:
                 notification = Notification.model_validate_json(body)
             except ValidationError:
-                raise HTTPException(422, "this is no notification of Alertmanager's webhook, version 4") from None
+                raise HTTPException(422, "This is no notification of Alertmanager's webhook, version 4.") from None
             alerts = notification.alerts[: self._settings.max_alerts]
             left_out = len(notification.alerts) - len(alerts) + notification.truncated
             if left_out:
@@ -94,7 +94,11 @@ def authenticate(authorization: str, api_key: str, settings: AlertmanagerSetting
             pair = ""
         if _same(pair, f"{settings.username}:{settings.password.get_secret_value()}"):
             return
-    raise HTTPException(401, "the alert receiver needs its credentials", headers={"WWW-Authenticate": "Bearer, Basic"})
+    raise HTTPException(
+        401,
+        "The alert receiver needs its own credentials, as the settings name them.",
+        headers={"WWW-Authenticate": "Bearer, Basic", "Connection": "close"},
+    )
 
 
 def _same(given: str, wanted: str) -> bool:

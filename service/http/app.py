@@ -19,10 +19,11 @@ from ...classifier.api import Triage
 from ...classifier.report.schema import adapter
 from ...classifier.version import version
 from ...corpus.store import regex_build
+from ..reading import BodyMemory
 from . import openapi, problems
 from .chats import open_chat
 from .examples import example_log
-from .limits import Places, Rate
+from .limits import Places, Pools, Rate
 from .metrics import Metrics
 from .middleware import ID, Envelope
 from .respond import forms
@@ -37,6 +38,8 @@ from .work.worker_pool import Children
 if TYPE_CHECKING:
     from ..history import History
 
+HISTORY_CALLS = 128
+"""Calls of the history that may wait; its four threads do hundreds in a second."""
 SAME = 2.0
 """Seconds within which signals to stop are taken for one."""
 _log = logging.getLogger("vllm_triage.http")
@@ -92,14 +95,24 @@ def _state(settings: Settings) -> State:
     metrics = Metrics(
         {"version": version(), "rules": str(len(corpus.rules)), "model": _model_stamp(), "regex": regex_build()}
     )
-    children = Children(settings.concurrency, settings.rules, settings.model, metrics.waiting.inc)
+    pools = Pools(
+        people=Places(settings.queue + 1),
+        large=Places(settings.concurrency + settings.large_queue),
+        watchers=Places(settings.watchers),
+        history=Places(HISTORY_CALLS),
+    )
+    large = Children(settings.concurrency, settings.rules, settings.model, metrics.waiting.inc)
+    watching = Children(settings.watchers, settings.rules, settings.model)
     limits = Limits(settings.max_decompressed, settings.max_lines)
     return State(
         settings=settings,
         keys=settings.keys,
         hosts=frozenset(host.lower() for host in settings.hosts),
-        desk=Desk(engine, limits, children, settings.small, settings.request_seconds),
-        places=Places(settings.concurrency + settings.queue),
+        desk=Desk(
+            engine, limits, large, settings.small, settings.request_seconds, watching=watching, pools=pools
+        ),
+        pools=pools,
+        memory=BodyMemory(settings.body_memory),
         rate=Rate(settings.rate_limit),
         metrics=metrics,
     )

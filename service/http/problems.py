@@ -167,9 +167,11 @@ async def _invalid(request: Request, error: Exception) -> Response:
 
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
+    phrase = HTTPStatus(error.status_code).phrase
     name = _BY_STATUS.get(error.status_code, "bad-request" if error.status_code < 500 else "internal")
-    detail = {404: "No such path.", 405: "See the Allow header."}.get(error.status_code)
-    return _answer(request, Problem(name, detail or HTTPStatus(error.status_code).phrase, error.headers))
+    # What our own code says goes before what the framework says of a status.
+    told = {404: "No such path.", 405: "See the Allow header."}.get(error.status_code, error.detail)
+    return _answer(request, Problem(name, error.detail if error.detail != phrase else told, error.headers))
 
 
 def _answer(request: Request, problem: Problem) -> Response:

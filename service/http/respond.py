@@ -68,7 +68,8 @@ async def in_store(state: State, call: Callable[[], Found]) -> Found:
     from ..history import HistoryError
 
     try:
-        return await asyncio.get_running_loop().run_in_executor(state.store, call)
+        with state.pools.history:
+            return await asyncio.get_running_loop().run_in_executor(state.store, call)
     except HistoryError as error:
         _log.error("history failed", extra={"reason": str(error)})
         text = "The history cannot be reached: try again, or send store=false."

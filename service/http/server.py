@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import logging
 import os
@@ -13,16 +14,19 @@ from uvicorn.config import STARTUP_FAILURE
 
 from .app import create_app, open_history
 from .logs import log_config
+from .protocol import Guarded
 from .settings import Settings
 
 FACTORY = f"{__package__}.server:worker"
 SHARING = f"{__package__}.listening:SharingLoop"
+PROTOCOL = f"{__package__}.protocol:Guarded"
 KEEP_ALIVE = 75
 """Seconds that an idle connection stays open: longer than proxies keep theirs, so that they never meet a closed one."""
 UNHEALTHY = 30
 """Seconds after which a worker that says nothing is replaced; a machine may be busy with other things for some."""
 COLLECTED = (10_000, 20, 20)
 """Thresholds of the garbage collector while requests are answered."""
+OPEN_FILES = 65_536
 _log = logging.getLogger("vllm_triage.http")
 
 
@@ -30,8 +34,9 @@ def worker() -> FastAPI:
     """Return the application of one worker, which reads its settings itself."""
     # As the command line does for the first process: what is loaded at the start is no garbage.
     gc.set_threshold(200_000, 50, 50)
-    app = create_app(Settings())
-    _settle()
+    settings = Settings()
+    app = create_app(settings)
+    _settle(settings)
     return app
 
 
@@ -52,13 +57,13 @@ def serve(settings: Settings) -> int:
             app: FastAPI | str = FACTORY
         else:
             app = create_app(settings)
-            _settle()
+            _settle(settings)
         config = uvicorn.Config(
             app, workers=settings.workers, factory=isinstance(app, str), proxy_headers=True,
             forwarded_allow_ips=settings.forwarded_allow_ips, log_config=log_config(settings), access_log=False,
             server_header=False, timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=settings.shutdown_seconds,
             ws="none", lifespan="on", timeout_worker_healthcheck=UNHEALTHY,
-            loop=SHARING if settings.workers > 1 and os.name == "posix" else "auto",
+            http=PROTOCOL, loop=SHARING if settings.workers > 1 and os.name == "posix" else "auto",
         )  # fmt: skip
         for one in sockets:
             _log.info("running on %s", _address(one), extra={"workers": settings.workers})
@@ -68,11 +73,30 @@ def serve(settings: Settings) -> int:
             one.close()
 
 
-def _settle() -> None:
-    """Have garbage collected often from now on, and what is loaded left out of it: memory stays flat, and it costs nothing."""
+def _settle(settings: Settings) -> None:
+    """Set up what is of the whole process.
+
+    Garbage is collected often from now on, and what is loaded left out of it: memory stays flat, and it costs nothing.
+    """
+    Guarded.head_seconds = settings.head_seconds
+    _raise_open_files()
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECTED)
+
+
+def _raise_open_files() -> None:
+    """Take all the open files that the system grants: the usual 1,024 are gone with as many silent connections."""
+    try:
+        import resource
+    except ImportError:
+        # Windows has no such limit.
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def bind(host: str, port: int) -> list[socket.socket]:

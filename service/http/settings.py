@@ -72,16 +72,31 @@ class ServiceSettings(BaseSettings):
     max_lines: Count = Field(100_000_000, description="lines of a log")
     max_batch: Count = Field(100, description="logs of one batch")
     request_seconds: Annotated[float, Field(gt=0)] = Field(600, description="wall-clock time of one request")
-    idle_seconds: Annotated[float, Field(gt=0)] = Field(60, description="a body may pause for so long")
+    head_seconds: Annotated[float, Field(gt=0)] = Field(
+        15, description="from the opening of a connection to the end of a request's head"
+    )
+    idle_seconds: Annotated[float, Field(gt=0)] = Field(
+        60, description="a body may pause for so long, and an answer wait to be read"
+    )
+    body_rate: Annotated[int, Field(ge=0)] = Field(
+        500, description="bytes a second that a body comes with on average, after `idle_seconds`; 0: any. Streams are free of it"
+    )
+    body_memory: Count = Field(
+        48 << 20, description="bytes that each worker keeps of all bodies together; beyond, silent ones are given up"
+    )
     stream_seconds: Annotated[float, Field(gt=0)] = Field(
         3600, description="a streamed log is taken to end after so long"
     )
     concurrency: Count = Field(
-        4, description="large or streamed logs that each worker has under way at once, each in its own process"
+        4, description="large logs that each worker has under way at once, each in its own process"
     )
-    queue: Count = Field(
-        128, description="further requests that may be under way in each worker; more are refused with 503"
+    large_queue: Annotated[int, Field(ge=0)] = Field(
+        16, description="large logs that may wait for such a process; more are refused with 503"
     )
+    watchers: Annotated[int, Field(ge=0)] = Field(
+        16, description="streams that each worker has under way at once, each in its own process; more are refused with 503"
+    )
+    queue: Count = Field(128, description="small logs that may wait in each worker; more are refused with 503")
     small: Annotated[int, Field(ge=0)] = Field(256 << 10, description="logs up to so many bytes need no process")
     rate_limit: Annotated[int, Field(ge=0)] = Field(
         600, description="requests a minute for each key or address, in each worker; 0: no limit"

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import HTTPConnection
 
+from ..reading import BodyMemory
 from .keys import Key
-from .limits import Places, Rate
+from .limits import Pools, Rate
 from .metrics import Metrics
 from .settings import Settings
 from .work.dispatcher import Desk
@@ -29,7 +30,8 @@ class State:
     hosts: frozenset[str]
     """Names that are answered, in lower case; empty means all."""
     desk: Desk
-    places: Places
+    pools: Pools
+    memory: BodyMemory
     rate: Rate
     metrics: Metrics
     history: History | None = None
