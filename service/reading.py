@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from starlette.requests import ClientDisconnect, Request
+from starlette.types import Message
 
 BASE = 16 << 10
 """Bytes that a request takes besides its body while that is read: buffers, tasks, the head."""
@@ -157,41 +159,43 @@ async def pieces(request: Request, within: Within) -> AsyncIterator[bytes]:
     told = request.headers.get("content-length", "")
     if told.isdigit() and int(told) > within.size:
         raise BodyError("large", f"The body may have {within.size} bytes.")
-    hold: Hold | None = request.scope.get("state", {}).get(STATE_KEY)
+    # There is none where somebody else's application includes a router of ours.
+    hold: Hold = request.scope.get("state", {}).get(STATE_KEY) or BodyMemory(sys.maxsize).hold()
     loop = asyncio.get_running_loop()
     began, size, kept, more = loop.time(), 0, 0, True
-    if hold is not None:
-        hold.yields = within.given_up
-        hold.take(BASE)
+    hold.yields = within.given_up
+    hold.take(BASE)
     while more:
         left = min(within.pause, _left(within, size, loop.time() - began))
-        try:
-            async with asyncio.timeout(left) as pause:
-                if hold is not None:
-                    hold.wait(pause)
-                message = await request.receive()
-        except TimeoutError:
-            raise _slow(hold, within, left) from None
-        finally:
-            if hold is not None:
-                hold.wait(None)
-        if hold is not None and hold.given_up:
-            raise _slow(hold, within, left)
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
+        message = await _next(request, hold, left, within)
         piece = message.get("body", b"")
         size += len(piece)
         if size > within.size:
             raise BodyError("large", f"The body may have {within.size} bytes.")
-        if hold is not None:
-            new = min(size, within.kept) - kept
-            kept += new
-            hold.take(new * within.copies)
+        new = min(size, within.kept) - kept
+        kept += new
+        hold.take(new * within.copies)
         more = message.get("more_body", False)
-        if not more and hold is not None:
+        if not more:
             hold.done()
         if piece:
             yield piece
+
+
+async def _next(request: Request, hold: Hold, left: float, within: Within) -> Message:
+    try:
+        async with asyncio.timeout(left) as pause:
+            hold.wait(pause)
+            message = await request.receive()
+    except TimeoutError:
+        raise _slow(hold, within, left) from None
+    finally:
+        hold.wait(None)
+    if hold.given_up:
+        raise _slow(hold, within, left)
+    if message["type"] == "http.disconnect":
+        raise ClientDisconnect
+    return message
 
 
 def _left(within: Within, size: int, passed: float) -> float:
@@ -204,8 +208,8 @@ def _left(within: Within, size: int, passed: float) -> float:
     return max(left, 0.0)
 
 
-def _slow(hold: Hold | None, within: Within, left: float) -> BodyError:
-    if hold is not None and hold.given_up:
+def _slow(hold: Hold, within: Within, left: float) -> BodyError:
+    if hold.given_up:
         return BodyError("slow", "Others needed the memory, and this body had stopped coming.")
     if left < within.pause:
         return BodyError("slow", "The body comes too slowly.")

@@ -108,13 +108,15 @@ class TriageAnswer(Report):
     """The report (docs/output.md), and the incident that it belongs to."""
 
     incident: IncidentRef | None = None
-    """null where nothing is kept: no failure, store=false, or a service without history"""
+    """null where nothing is kept: no failure, store=false, a service without history, or see `not_recorded`"""
+    not_recorded: str | None = dataclasses.field(default=None, metadata=OPTIONAL)
+    """why the answer, which was to be kept, is not; absent otherwise. While the history cannot be written, logs are answered all the same, and say so here"""
 
     @classmethod
-    def of(cls, report: Report, incident: IncidentRef | None) -> Self:
-        """Return the answer that tells of a report and its incident."""
+    def of(cls, report: Report, incident: IncidentRef | None, not_recorded: str = "") -> Self:
+        """Return the answer that tells of a report and its incident, or of why it has none."""
         parts = {field.name: getattr(report, field.name) for field in dataclasses.fields(report)}
-        return cls(**parts, incident=incident)
+        return cls(**parts, incident=incident, not_recorded=not_recorded or None)
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -297,5 +299,6 @@ class Stats(Node):
 class Health(Node):
     """Whether the service is alive, or ready."""
 
-    status: Literal["ok", "not ready"]
+    status: Literal["ok", "degraded", "not ready"]
+    """degraded: logs are answered, and not recorded"""
     checks: dict[str, str] = dataclasses.field(default_factory=dict)

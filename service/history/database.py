@@ -78,7 +78,8 @@ class Database:
         try:
             yield
         except (SQLAlchemyError, OSError) as error:
-            raise HistoryError(f"history ({self.name}): {_words(error)}") from error
+            words, known = _words(error)
+            raise HistoryError(f"history ({self.name}): {words}", words.partition(":")[0] if known else "") from error
 
     def close(self) -> None:
         """Close all connections."""
@@ -108,16 +109,17 @@ def _read_url(text: str) -> URL:
     return url.set(drivername=scheme)
 
 
-def _words(error: Exception) -> str:
+def _words(error: Exception) -> tuple[str, bool]:
+    """Return what is wrong, and whether these are words of our own, which quote nothing."""
     if isinstance(error, NoneFreeError):
-        return "too many callers at once, no connection came free"
+        return "too many callers at once, no connection came free", True
     told = str(getattr(error, "orig", None) or error).strip()
     lowered = told.lower()
     for hint, words in _WORDS:
         if hint in lowered:
-            return words
+            return words, True
     # Drivers put statement and values on further lines; those are not for error messages.
-    return told.splitlines()[0][:300] if told else type(error).__name__
+    return (told.splitlines()[0][:300] if told else type(error).__name__), False
 
 
 def _sqlite(url: URL, power_safe: bool) -> Engine:

@@ -28,6 +28,8 @@ PRUNED_EVERY = 3600.0
 GROWN = 1000
 """New incidents of one process after which it looks whether there are too many."""
 LOOKED_EVERY = 60.0
+PING = "history:ping"
+"""The row that is written to see whether rows can be written."""
 
 
 class History:
@@ -188,14 +190,22 @@ class History:
         return count == 1, count
 
     def ping(self) -> None:
-        """Raise where the database does not answer, or has not this release's schema.
+        """Raise where the database does not answer, has not this release's schema, or cannot be written to.
+
+        It is written to: a disk that is full reads well.
 
         Raises:
             HistoryError: With what is wrong.
         """
         self._refuse_closed()
-        with self._database.reading() as connection:
+        now = self._clock()
+        insert: Any = sqlite.insert if self._database.sqlite else postgresql.insert
+        new = insert(claims).values(key=PING, expires=now + timedelta(days=1), count=0)
+        with self._database.writing() as connection:
             connection.execute(select(incidents.c.number).limit(1)).all()
+            connection.execute(
+                new.on_conflict_do_update(index_elements=["key"], set_={"expires": new.excluded.expires})
+            )
 
     def close(self) -> None:
         """Close all connections; pruning under way stops after its current step."""
@@ -206,7 +216,7 @@ class History:
 
     def _refuse_closed(self) -> None:
         if self._closed.is_set():
-            raise HistoryError("the history was closed")
+            raise HistoryError("the history was closed", "the history was closed")
 
     def _look(self) -> None:
         """Prune beside the requests where it is time to; one process at a time."""

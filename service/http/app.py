@@ -80,7 +80,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         app.add_middleware(
             CORSMiddleware, allow_origins=list(settings.cors_origins), allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["Authorization", "Content-Type", "Content-Encoding", "X-API-Key", ID],
-            expose_headers=[ID, "X-Incident-ID", "RateLimit", "RateLimit-Policy", "Retry-After"],
+            expose_headers=[ID, "X-Incident-ID", "X-Not-Recorded", "RateLimit", "RateLimit-Policy", "Retry-After"],
         )  # fmt: skip
     app.add_middleware(Envelope, state=state, tracing=traces)
     app.state.tracing = traces
@@ -108,9 +108,7 @@ def _state(settings: Settings) -> State:
         settings=settings,
         keys=settings.keys,
         hosts=frozenset(host.lower() for host in settings.hosts),
-        desk=Desk(
-            engine, limits, large, settings.small, settings.request_seconds, watching=watching, pools=pools
-        ),
+        desk=Desk(engine, limits, large, settings.small, settings.request_seconds, watching=watching, pools=pools),
         pools=pools,
         memory=BodyMemory(settings.body_memory),
         rate=Rate(settings.rate_limit),

@@ -11,7 +11,6 @@ from ...classifier.errors import InputError
 from ...classifier.report.model import Report
 from .problems import Problem
 from .request import file_name, label
-from .respond import keep
 from .state import State
 from .work.jobs import Job
 
@@ -49,8 +48,10 @@ def open_chat(state: State) -> Chat | None:
 async def _triage(state: State, source: Source, job: Job, service: str | None) -> tuple[Report, Incident | None]:
     answer = await state.desk.triage(_pieces(source), lambda: job)
     state.metrics.answered(answer.report)
-    incident = None if service is None else await keep(state, answer.report, service, job.name)
-    return answer.report, incident
+    if service is None:
+        return answer.report, None
+    kept = await state.recording.keep(state, answer.report, service, job.name)
+    return answer.report, kept.incident
 
 
 async def _pieces(source: Source) -> AsyncIterator[bytes]:

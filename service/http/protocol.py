@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 HEAD_BYTES = 64 << 10
 """Of request line and headers."""
@@ -65,7 +65,9 @@ class Guarded(HttpToolsProtocol):
 
     def _between(self) -> bool:
         """Tell whether no request is under way."""
-        return self.cycle is None or self.cycle.response_complete
+        # uvicorn declares it as always there; it is not before the first request.
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is None or cycle.response_complete
 
     def _wait(self) -> None:
         self._late = self.loop.call_later(self.head_seconds, self._too_late)
@@ -87,4 +89,3 @@ class Guarded(HttpToolsProtocol):
             if words:
                 self.transport.write(words)
             self.transport.close()
-

@@ -14,6 +14,7 @@ from ...classifier.report.model import Report
 from ..render.interface import load, names
 from ..wire import Incident, IncidentRef, TriageAnswer, dumps
 from .problems import Problem
+from .recording import Kept
 from .request import Asked
 from .state import State
 
@@ -35,28 +36,10 @@ def forms() -> dict[str, str]:
 async def finish(state: State, report: Report, asked: Asked) -> TriageAnswer:
     """Count an answer, keep it, tell the chats; return it with its incident."""
     state.metrics.answered(report)
-    incident = await keep(state, report, asked.service, asked.name) if asked.store else None
+    kept = await state.recording.keep(state, report, asked.service, asked.name) if asked.store else Kept()
     if state.chat is not None and asked.store:
-        state.chat.notify(report, incident, service=asked.service, name=asked.name)
-    return TriageAnswer.of(report, incident_of(incident, state))
-
-
-async def keep(state: State, report: Report, service: str, name: str) -> Incident | None:
-    """Keep a report; None without history, and where there is no failure, or none that counts.
-
-    Raises:
-        Problem: The history cannot be reached: an answer that looks kept and is not would be worse.
-    """
-    if state.history is None or not report.failed:
-        return None
-    history = state.history
-    try:
-        incident = await in_store(state, lambda: history.record(report, service=service, name=name))
-    except Problem:
-        state.metrics.lost.inc()
-        raise
-    state.metrics.stored.labels(str(incident.new).lower()).inc()
-    return incident
+        state.chat.notify(report, kept.incident, service=asked.service, name=asked.name)
+    return TriageAnswer.of(report, incident_of(kept.incident, state), kept.not_recorded)
 
 
 async def in_store(state: State, call: Callable[[], Found]) -> Found:
@@ -106,4 +89,7 @@ def respond(request: Request, media: str, text: str, report: TriageAnswer) -> Re
     headers = {"Vary": "Accept"}
     if report.incident is not None:
         headers["X-Incident-ID"] = report.incident.id
+    if report.not_recorded:
+        # Text and Markdown have no other place for it.
+        headers["X-Not-Recorded"] = report.not_recorded
     return Response(dumps(report) if media == JSON_TYPE else text, headers=headers, media_type=media)

@@ -79,7 +79,8 @@ class ServiceSettings(BaseSettings):
         60, description="a body may pause for so long, and an answer wait to be read"
     )
     body_rate: Annotated[int, Field(ge=0)] = Field(
-        500, description="bytes a second that a body comes with on average, after `idle_seconds`; 0: any. Streams are free of it"
+        500,
+        description="bytes a second that a body comes with on average, after `idle_seconds`; 0: any. Streams are free of it",
     )
     body_memory: Count = Field(
         48 << 20, description="bytes that each worker keeps of all bodies together; beyond, silent ones are given up"
@@ -94,7 +95,8 @@ class ServiceSettings(BaseSettings):
         16, description="large logs that may wait for such a process; more are refused with 503"
     )
     watchers: Annotated[int, Field(ge=0)] = Field(
-        16, description="streams that each worker has under way at once, each in its own process; more are refused with 503"
+        16,
+        description="streams that each worker has under way at once, each in its own process; more are refused with 503",
     )
     queue: Count = Field(128, description="small logs that may wait in each worker; more are refused with 503")
     small: Annotated[int, Field(ge=0)] = Field(256 << 10, description="logs up to so many bytes need no process")

@@ -13,6 +13,7 @@ from ..reading import BodyMemory
 from .keys import Key
 from .limits import Pools, Rate
 from .metrics import Metrics
+from .recording import Recording
 from .settings import Settings
 from .work.dispatcher import Desk
 
@@ -36,6 +37,7 @@ class State:
     metrics: Metrics
     history: History | None = None
     chat: Chat | None = None
+    recording: Recording = field(default_factory=Recording)
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the service is about to end."""
     loop: asyncio.AbstractEventLoop | None = None

@@ -48,7 +48,7 @@ class Desk:
         pools: Places for each kind of work; None: as many as are asked for.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the three kinds of work have three places to go
         self, engine: Triage, limits: Limits, children: Children, small: int, seconds: float,
         *, watching: Children | None = None, pools: Pools | None = None,
     ) -> None:  # fmt: skip

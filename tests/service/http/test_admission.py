@@ -187,7 +187,9 @@ def test_heads_and_silent_connections_are_cut(serve, connect):
 def test_an_endless_head_is_refused(serve, connect):
     """However fast it comes."""
     server = serve()
-    one = connect(server.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + b"X-Filler: %s\r\n" % (b"a" * 1000) * 100)
+    one = connect(
+        server.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + b"X-Filler: %s\r\n" % (b"a" * 1000) * 100
+    )
 
     assert answered(one).startswith(b"HTTP/1.1 431 ")
 
