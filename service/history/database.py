@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,10 @@ class Database:
         self.url = _read_url(url)
         self.name = self.url.render_as_string(hide_password=True)
         """The URL without its password."""
+        self._turn: AbstractContextManager[object] = nullcontext()
         self.sqlite = self.url.get_backend_name() == "sqlite"
+        if self.sqlite:
+            self._turn = threading.Lock()
         with self.errors():
             self.engine = _sqlite(self.url, power_safe) if self.sqlite else _postgresql(self.url)
 
@@ -67,7 +71,8 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Give a connection whose changes are durable when the block is left, or undone when it raises."""
-        with self.errors(), self.engine.connect() as plain:
+        # SQLite has one writer at a time. Those of this process line up here: SQLite's own line is asking again now and then.
+        with self._turn, self.errors(), self.engine.connect() as plain:
             connection = plain.execution_options(vllm_triage_writes=True)
             with connection.begin():
                 yield connection

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -18,6 +18,7 @@ from . import feedback as voices
 from . import queries as reading
 from . import upgrade
 from .database import Database
+from .outbox import Letter, Outbox, put
 from .pruning import Retention, prune
 from .tables import claims, incidents
 from .types import Filter, HistoryError, Step
@@ -63,6 +64,8 @@ class History:
         self._retention = Retention(timedelta(days=retention_days), most_incidents)
         self._clock = clock
         self._recorder = Recorder(self._database)
+        self.outbox = Outbox(self._database, clock)
+        """Letters that wait to be worked off."""
         self._closed = threading.Event()
         self._pruner: threading.Thread | None = None
         self._look_at = time.monotonic() + LOOKED_EVERY
@@ -166,28 +169,38 @@ class History:
         """Remove what is older, or more, than is to be kept; return how many incidents went."""
         return prune(self._database, self._retention, self._clock(), self._closed)
 
-    def once(self, key: str, window_seconds: float) -> tuple[bool, int]:
-        """Count a claim to ``key``, of all processes: (whether it is the first of its window, how many so far).
+    def once(
+        self, key: str, window_seconds: float, times: int = 1, first: Callable[[], Sequence[Letter]] | None = None
+    ) -> tuple[bool, int]:
+        """Count claims to ``key``, of all processes: (whether they are the first of their window, how many so far).
 
         A window begins with its first claim.
+
+        Args:
+            key: What is claimed.
+            window_seconds: How long the window is.
+            times: How many claims.
+            first: Makes letters that go into the outbox in the same transaction, where the claims are the first.
         """
         self._refuse_closed()
         now = self._clock()
         if len(key) > 200:
             key = "sha256:" + hashlib.sha256(key.encode()).hexdigest()
         insert: Any = sqlite.insert if self._database.sqlite else postgresql.insert
-        new = insert(claims).values(key=key, expires=now + timedelta(seconds=window_seconds), count=1)
+        new = insert(claims).values(key=key, expires=now + timedelta(seconds=window_seconds), count=times)
         over = claims.c.expires <= now
         statement = new.on_conflict_do_update(
             index_elements=["key"],
             set_={
-                "count": case((over, 1), else_=claims.c.count + 1),
+                "count": case((over, new.excluded.count), else_=claims.c.count + new.excluded.count),
                 "expires": case((over, new.excluded.expires), else_=claims.c.expires),
             },
         ).returning(claims.c.count)
         with self._database.writing() as connection:
             count = connection.execute(statement).scalar_one()
-        return count == 1, count
+            if count == times and first is not None:
+                put(connection, first(), now)
+        return count == times, count
 
     def ping(self) -> None:
         """Raise where the database does not answer, has not this release's schema, or cannot be written to.
