@@ -296,6 +296,28 @@ class Stats(Node):
 
 
 @record(frozen=True, slots=True, kw_only=True)
+class MessageLane(Node):
+    """Messages to one chat or webhook, or alerts on their way to be read."""
+
+    target: str
+    """name of the chat or webhook; `alerts` for notifications that came in"""
+    waiting: int
+    since: datetime | None = None
+    """when the oldest of those that wait was written; null where none does"""
+    failed: int = 0
+    """given up within the last days"""
+    reason: str = ""
+    """why the latest of them was"""
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Messages(Node):
+    """What waits to be delivered."""
+
+    lanes: tuple[MessageLane, ...] = ()
+
+
+@record(frozen=True, slots=True, kw_only=True)
 class Health(Node):
     """Whether the service is alive, or ready."""
 

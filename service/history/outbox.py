@@ -11,33 +11,9 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, delete, func, select, update
 
+from ..letter import Letter, Taken
 from .database import Database
 from .tables import outbox
-
-
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """Something to be worked off."""
-
-    lane: str
-    """Who works it off."""
-    id: str
-    """For logs."""
-    body: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """A letter that somebody works on."""
-
-    number: int
-    id: str
-    body: bytes
-    attempts: int
-    """This one included."""
-    gathered: bool
-    """Whether it was kept back to be told with others."""
-    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +78,21 @@ class Outbox:
         with self._database.writing() as connection:
             connection.execute(delete(outbox).where(outbox.c.number.in_(numbers)))
 
-    def later(self, numbers: Sequence[int], due: datetime) -> None:
-        """Have letters tried again at some time."""
-        with self._database.writing() as connection:
-            connection.execute(update(outbox).where(outbox.c.number.in_(numbers)).values(due=due))
+    def later(self, numbers: Sequence[int], due: datetime, *, untried: bool = False, gathered: bool = False) -> None:
+        """Have letters worked off at some time.
 
-    def gather(self, numbers: Sequence[int], due: datetime) -> None:
-        """Keep letters back, to be told together at some time."""
+        Args:
+            numbers: Of the letters.
+            due: Not before this.
+            untried: Nothing was tried with them: that was no attempt.
+            gathered: They are to be told together.
+        """
+        values: dict[str, object] = {"due": due}
+        if untried:
+            values["attempts"] = outbox.c.attempts - 1
+        if gathered:
+            values["gathered"] = True
         with self._database.writing() as connection:
-            values = {"due": due, "gathered": True, "attempts": outbox.c.attempts - 1}
             connection.execute(update(outbox).where(outbox.c.number.in_(numbers)).values(values))
 
     def give_up(self, numbers: Sequence[int], reason: str) -> None:
@@ -121,9 +103,9 @@ class Outbox:
     def figures(self) -> list[LaneFigures]:
         """Return what waits and what was given up, by lane."""
         state = outbox.c.failed.is_not(None).label("over")
-        query = select(
-            outbox.c.lane, state, func.count(), func.min(outbox.c.at), func.max(outbox.c.number)
-        ).group_by(outbox.c.lane, state)
+        query = select(outbox.c.lane, state, func.count(), func.min(outbox.c.at), func.max(outbox.c.number)).group_by(
+            outbox.c.lane, state
+        )
         found: dict[str, LaneFigures] = {}
         with self._database.reading() as connection:
             for lane, over, count, since, latest in connection.execute(query).all():

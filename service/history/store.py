@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import case, delete, select
+from sqlalchemy import delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from ...classifier.report.model import Report
+from ..letter import Letter
 from ..wire import BucketCounts, Feedback, Incident, IncidentDetails, Incidents
 from . import feedback as voices
 from . import queries as reading
 from . import upgrade
+from .claims import claim, claim_key
 from .database import Database
-from .outbox import Letter, Outbox, put
+from .outbox import Outbox, put
 from .pruning import Retention, prune
 from .tables import claims, incidents
 from .types import Filter, HistoryError, Step
@@ -184,23 +185,29 @@ class History:
         """
         self._refuse_closed()
         now = self._clock()
-        if len(key) > 200:
-            key = "sha256:" + hashlib.sha256(key.encode()).hexdigest()
-        insert: Any = sqlite.insert if self._database.sqlite else postgresql.insert
-        new = insert(claims).values(key=key, expires=now + timedelta(seconds=window_seconds), count=times)
-        over = claims.c.expires <= now
-        statement = new.on_conflict_do_update(
-            index_elements=["key"],
-            set_={
-                "count": case((over, new.excluded.count), else_=claims.c.count + new.excluded.count),
-                "expires": case((over, new.excluded.expires), else_=claims.c.expires),
-            },
-        ).returning(claims.c.count)
         with self._database.writing() as connection:
-            count = connection.execute(statement).scalar_one()
+            count = claim(connection, key, times, now, now + timedelta(seconds=window_seconds))
             if count == times and first is not None:
                 put(connection, first(), now)
         return count == times, count
+
+    def once_each(self, keys: Sequence[str], window_seconds: float) -> list[bool]:
+        """Return for each of many keys whether it was claimed for the first time in its window, by one transaction."""
+        self._refuse_closed()
+        now = self._clock()
+        found: list[bool] = [False] * len(keys)
+        with self._database.writing() as connection:
+            # In one order everywhere: two processes would wait for each other.
+            for at in sorted(range(len(keys)), key=lambda at: (keys[at], at)):
+                found[at] = claim(connection, keys[at], 1, now, now + timedelta(seconds=window_seconds)) == 1
+        return found
+
+    def claimed(self, keys: Sequence[str]) -> set[str]:
+        """Return those keys that have a window now."""
+        named = {claim_key(key): key for key in keys}
+        query = select(claims.c.key).where(claims.c.key.in_(named), claims.c.expires > self._clock())
+        with self._database.reading() as connection:
+            return {named[key] for key in connection.execute(query).scalars()}
 
     def ping(self) -> None:
         """Raise where the database does not answer, has not this release's schema, or cannot be written to.

@@ -27,7 +27,7 @@ from .limits import Places, Pools, Rate
 from .metrics import Metrics
 from .middleware import ID, Envelope
 from .respond import forms
-from .routes import feedback, incidents, knowledge, operations, plan, reference, render, stream, triage
+from .routes import feedback, incidents, knowledge, messages, operations, plan, reference, render, stream, triage
 from .settings import Settings
 from .state import State
 from .tracing import tracing
@@ -63,7 +63,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.history = state.history = open_history(settings)
     app.openapi = lambda: openapi.document(app)  # type: ignore[method-assign]
     problems.install(app)
-    for router in (triage, stream, render, knowledge, plan, incidents, feedback):
+    for router in (triage, stream, render, knowledge, plan, incidents, feedback, messages):
         app.include_router(router.routes())
     app.include_router(operations.routes(settings))
     if settings.docs:
@@ -164,6 +164,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     adapter()
     for form in forms().values():
         await state.desk.quick(example_log().encode(), Job(form=form))
+    if state.chat is not None:
+        state.chat.start()
     restore = _announce_end(state, loop)
     try:
         yield

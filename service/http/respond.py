@@ -19,6 +19,7 @@ from .request import Asked
 from .state import State
 
 if TYPE_CHECKING:
+    from ..chat import Chat
     from ..history import History
 
 JSON_TYPE = "application/json"
@@ -38,8 +39,21 @@ async def finish(state: State, report: Report, asked: Asked) -> TriageAnswer:
     state.metrics.answered(report)
     kept = await state.recording.keep(state, report, asked.service, asked.name) if asked.store else Kept()
     if state.chat is not None and asked.store:
-        state.chat.notify(report, kept.incident, service=asked.service, name=asked.name)
+        await tell(state, state.chat, report, kept.incident, asked)
     return TriageAnswer.of(report, incident_of(kept.incident, state), kept.not_recorded)
+
+
+async def tell(state: State, chat: Chat, report: Report, incident: Incident | None, asked: Asked) -> None:
+    """Tell the chats; what may be the first message of an incident is written down before the answer is given."""
+    first = chat.first_sight(report, incident, service=asked.service, name=asked.name)
+    if first is None:
+        chat.notify(report, incident, service=asked.service, name=asked.name)
+        return
+    try:
+        with state.pools.history:
+            await asyncio.get_running_loop().run_in_executor(state.store, first)
+    except Problem:
+        chat.notify(report, incident, service=asked.service, name=asked.name)
 
 
 async def in_store(state: State, call: Callable[[], Found]) -> Found:

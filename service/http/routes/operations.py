@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from ...wire import Health, dumps
+from ...wire import Health, MessageLane, dumps
 from .. import problems
 from ..metrics import CONTENT_TYPE
+from ..problems import Problem
 from ..settings import Settings
 from ..state import state_of
+from .messages import lanes
 
 
 def routes(settings: Settings) -> APIRouter:
@@ -56,4 +59,10 @@ async def ready(request: Request) -> Response:
 
 async def metrics(request: Request) -> Response:
     """Return the figures of all workers."""
-    return Response(state_of(request).metrics.page(), media_type=CONTENT_TYPE)
+    state = state_of(request)
+    waiting: tuple[MessageLane, ...] = ()
+    if state.history is not None and state.chat is not None:
+        # Where the history is away, the other figures are wanted all the more.
+        with contextlib.suppress(Problem):
+            waiting = await lanes(state)
+    return Response(state.metrics.page(waiting), media_type=CONTENT_TYPE)

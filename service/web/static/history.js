@@ -27,12 +27,13 @@ export function showHistory(main) {
   });
 
   const picture = h("section", { class: "overtime" });
+  const mail = h("p", { class: "note mail", role: "status", hidden: true });
   const list = h("ul", { class: "incidents" });
   const state = h("p", { class: "waiting", role: "status" });
   const more = h("button", { type: "button", hidden: true }, "Show more");
   const filters = h("form", { class: "filters", role: "search", on: { submit: (event) => (event.preventDefault(), load()) } },
     labelled("Search", text), labelled("Service", service), labelled("Bucket", bucket), labelled("Within", span));
-  put(main, h("div", { class: "history" }, h("h1", { tabindex: "-1" }, "History"), filters, picture,
+  put(main, h("div", { class: "history" }, h("h1", { tabindex: "-1" }, "History"), mail, filters, picture,
     h("section", { "aria-label": "Incidents" }, list, state, more)));
 
   let asked = new AbortController();
@@ -65,6 +66,7 @@ export function showHistory(main) {
     settle(`history${shown.size ? `?${shown}` : ""}`, { replace: true });
     page(false);
     draw(asked.signal);
+    tellMail(mail, asked.signal);
   }
 
   async function page(next) {
@@ -101,6 +103,21 @@ export function showHistory(main) {
       // The list says what is wrong.
       if (!signal.aborted) picture.replaceChildren();
     }
+  }
+}
+
+// Messages that wait or were given up are told where people look for what happened.
+async function tellMail(place, signal) {
+  try {
+    const { lanes } = await get("v1/messages", {}, { signal, quiet: true });
+    const words = lanes.flatMap(({ target, waiting, since, failed, reason }) => [
+      waiting && (target === "alerts" ? `${plural(waiting, "notification")} of alerts wait to be read since ${moment(since)}` : `${plural(waiting, "message")} wait for ${target} since ${moment(since)}`),
+      failed && `${plural(failed, "message")} could not be delivered to ${target} (${reason})`,
+    ]).filter(Boolean);
+    place.hidden = !words.length;
+    place.textContent = words.length ? `${words.join("; ")}.` : "";
+  } catch {
+    if (!signal.aborted) place.hidden = true;
   }
 }
 

@@ -11,7 +11,8 @@ import pytest
 from sqlalchemy import inspect, text
 
 from tests.service.history.reports import report
-from vllm_triage.service.history import Filter, History, HistoryError, Letter, upgrade
+from vllm_triage.service.history import Filter, History, HistoryError, upgrade
+from vllm_triage.service.letter import Letter
 
 
 def letters(*ids: str, lane: str = "slack") -> list[Letter]:
@@ -48,7 +49,7 @@ def test_letters_are_gathered_and_given_up(history, clock):
     """Keeping back is no attempt; what is given up waits no more, and is told with its reason."""
     history.outbox.put(letters("a", "b"))
     a, b = history.outbox.take("slack", 9, 60)
-    history.outbox.gather([a.number], clock() + timedelta(seconds=5))
+    history.outbox.later([a.number], clock() + timedelta(seconds=5), untried=True, gathered=True)
     history.outbox.give_up([b.number], "status 410")
     told = history.outbox.figures()
     clock.forward(seconds=5)
@@ -107,7 +108,8 @@ def test_a_killed_process_loses_no_letter(url, opened):
     history = opened()
     code = f"""
 import os, signal
-from vllm_triage.service.history import History, Letter
+from vllm_triage.service.history import History
+from vllm_triage.service.letter import Letter
 history = History({url!r})
 for number in range(50):
     history.outbox.put([Letter("slack", str(number), b"x")])
@@ -151,7 +153,8 @@ def test_a_history_of_the_first_release_gets_its_outbox_while_it_is_written_to(u
     with newer._database.reading() as connection:
         revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one()
     names = set(inspect(newer._database.engine).get_table_names())
-    voice = newer.incident(kept[0]).incident.feedback
+    details = newer.incident(kept[0])
+    voice = details.incident.feedback if details else None
     newer.close()
     history.close()
 
