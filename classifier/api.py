@@ -14,8 +14,8 @@ from .input.read import read_blocks
 from .log_source import checked
 from .matching.engine import Engine
 from .question import Question
-from .report.adjust import decide_as_asked
 from .report.build import build
+from .verdict.adjust import decide_as_asked
 from .verdict.answer import Known
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from ..corpus.records import Record, record
 from .errors import InputError
-from .records import Record, record
 
 Decides = Literal["auto", "rules", "model"]
 ENGINES: tuple[Decides, ...] = ("auto", "rules", "model")

@@ -16,7 +16,7 @@ import os
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..corpus.check import check_bucket, check_rules
 from ..corpus.compiler import read_bucket
@@ -24,11 +24,16 @@ from ..corpus.places import CorpusError
 from ..corpus.types import Bucket, Rule
 from .api import Triage, shared
 from .errors import RuleError
+from .facts.types import Facts
 from .incidents.types import Incident
 from .input.read import read_blocks
+from .log_source import checked
 from .matching.match import match_frames
 from .report.model import Report
 from .verdict.case import Case
+
+if TYPE_CHECKING:
+    from .log_source import Source
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 
@@ -92,7 +97,7 @@ def check_confusers(bucket: Bucket, triage: Triage | None = None) -> list[str]:
     return [f"{bucket.id}: its confuser is answered with it: {text[:100]!r}" for text in taken]
 
 
-def fires(rule: str, log: Any, triage: Triage | None = None) -> bool:
+def fires(rule: str, log: Source, triage: Triage | None = None) -> bool:
     """Tell whether the rule with the full id ``rule`` fires on a log and nothing in that log speaks against it."""
     for incident in read_incidents(log, triage):
         if rule in incident.fired:
@@ -106,7 +111,7 @@ def fires(rule: str, log: Any, triage: Triage | None = None) -> bool:
     return False
 
 
-def standing(log: Any, triage: Triage | None = None) -> set[str]:
+def standing(log: Source, triage: Triage | None = None) -> set[str]:
     """Return the full ids of the rules for a failure that fire on a log, and that nothing in it speaks against."""
     found: set[str] = set()
     for incident in read_incidents(log, triage):
@@ -116,10 +121,10 @@ def standing(log: Any, triage: Triage | None = None) -> set[str]:
     return found
 
 
-def read_incidents(log: Any, triage: Triage | None = None) -> list[Incident]:
+def read_incidents(log: Source, triage: Triage | None = None) -> list[Incident]:
     """Return what the engine reads out of a log before it decides: hits, exceptions, stages, facts."""
     analysis = (triage or shared()).start()
-    for block in read_blocks(log):
+    for block in read_blocks(checked(log)):
         analysis.feed(block)
     return analysis.finish()
 
@@ -135,11 +140,11 @@ def company(rule: Rule) -> str:
 
 
 def assert_verdict(
-    log: Any,
+    log: Source,
     expected: str,
     *,
     line: int | None = None,
-    facts: dict[str, Any] | None = None,
+    facts: Facts | None = None,
     rules: RuleFile | Triage | None = None,
 ) -> Report:
     """Assert what a log is answered with, and return the answer.

@@ -60,7 +60,7 @@ def check_rules(bucket: Bucket, file: str) -> list[str]:
         complaint(file, rule.line, f"rule {rule.name}: {text}") for rule in bucket.rules for text in _check_rule(rule)
     ]
     used = {rule.cause for rule in bucket.rules}
-    used |= {cause.id for cause in bucket.causes if cause.concluded}
+    used |= {cause.id for cause in bucket.causes if cause.concluded_from}
     return complaints + [
         complaint(file, cause.line, f"cause {cause.id}: no rule leads to it")
         for cause in bucket.causes

@@ -27,7 +27,7 @@ NOT_COMPILED = ("note", "match", "reject", "overlaps")
 _RULE = tuple(item.name for item in fields(Rule) if item.init and item.name not in NOT_COMPILED)
 _USUAL = Traits()
 _FIX = tuple(item.name for item in fields(Fix))
-_CAUSE = ("id", "title", "summary", "confirm", "refute", "concluded", "ends_silently_in")
+_CAUSE = ("id", "title", "summary", "confirm", "refute", "concluded_from", "also")
 
 
 class Expressions(TypedDict):
@@ -46,6 +46,8 @@ class Index(Expressions):
     needs: list[dict[str, list[str]]]
     traits: dict[str, dict[str, bool | int | float | str]]
     """For each bucket the traits that are not the usual ones."""
+    concluded: dict[str, tuple[str, str]]
+    """For each finding without a rule the bucket and the cause that answer it."""
     problems: list[str]
     releases: tuple[str, ...]
 
@@ -156,6 +158,7 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
         "rules": [_row(rule, _RULE) for rule in rules],
         "needs": needs,
         "traits": {bucket.id: traits_of(bucket) for bucket in sorted(buckets, key=lambda item: item.id)},
+        "concluded": concluded_in(buckets),
         "problems": problems,
         "releases": _releases(source),
         **_expressions(rules),
@@ -163,6 +166,24 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
     _write(target / "messages.pickle", pickle.dumps(_messages(source), 4))
     # Pickle loads three times as fast as JSON; the file is our own package's, nothing that a user gives is unpickled.
     _write(target / "index.pickle", pickle.dumps(index, 4))
+
+
+def concluded_in(buckets: Iterable[Bucket]) -> dict[str, tuple[str, str]]:
+    """Return for each finding that needs no rule the bucket and the cause that answer it.
+
+    Raises:
+        CorpusError: Two causes answer the same one.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for bucket in buckets:
+        for cause in bucket.causes:
+            if not cause.concluded_from:
+                continue
+            other = found.setdefault(cause.concluded_from, (bucket.id, cause.id))
+            if other != (bucket.id, cause.id):
+                message = f"cause {cause.id}: {'/'.join(other)} is concluded from {cause.concluded_from!r} already"
+                raise CorpusError(complaint(f"{bucket.id}.toml", cause.line, message))
+    return found
 
 
 def _messages(source: Path) -> list[tuple[str, ...]]:

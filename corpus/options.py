@@ -80,7 +80,7 @@ def exists(name: str, version: str) -> bool | None:
     place = _place(version)
     if place is None:
         return None
-    return owner(name) not in ("", "vllm") or _at(name, place)
+    return _at(name, place) or owner(name) not in ("", "vllm")
 
 
 def owner(name: str) -> str:

@@ -25,7 +25,7 @@ except ImportError:  # another Python than CPython
     from pickle import loads
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FORMAT = 12
+FORMAT = 13
 """Number of the compiled layout; raise it with every change of it."""
 
 
@@ -35,25 +35,25 @@ class Corpus:
     Args:
         rules: All rules, in the order in which they are tried.
         folder: The folder of the compiled corpus.
-        traits: For each bucket that it holds what is peculiar to it.
+        index: What the compiled corpus says besides.
         extra: Buckets of rule files of one's own, or with their causes added.
         problems: Rule files that were left out, each with the reason.
-        releases: The vLLM releases that are known, oldest first.
     """
 
     def __init__(
         self,
         rules: list[Rule],
         folder: str,
-        traits: dict[str, Traits],
+        index: Index,
         extra: dict[str, Bucket],
         problems: list[str],
-        releases: tuple[str, ...] = (),
     ) -> None:
         self.rules = rules
         self.problems = problems
-        self.releases = releases
-        self._traits = traits
+        self.releases = index["releases"]
+        """The vLLM releases that are known, oldest first."""
+        self._traits = _traits(index)
+        self._concluded = index["concluded"]
         self._folder = folder
         self._read: dict[str, Bucket] = dict(extra)
         self._messages: Matcher | None = None
@@ -79,6 +79,14 @@ class Corpus:
     def traits(self, name: str) -> Traits:
         """Return what is peculiar to a bucket; what is usual where there is none of this name."""
         return self._read.get(name) or self._traits.get(name) or Traits()
+
+    def concluded_from(self, finding: str) -> tuple[str, str]:
+        """Return the bucket and the cause that answer a finding which needs no rule (``findings.FINDINGS``).
+
+        Raises:
+            KeyError: No cause does.
+        """
+        return self._concluded[finding]
 
     def messages(self) -> Matcher:
         """Return the catalogue's messages whose words alone name a bucket, to be looked for; read when first asked for."""
@@ -114,13 +122,12 @@ def load(folders: Iterable[str | os.PathLike[str]] = ()) -> Corpus:
     for rule, needs in zip(rules, index["needs"], strict=True):
         rule.prepare(needs, ready)
     problems: list[str] = list(index["problems"])
-    traits = _traits(index)
     extra: dict[str, Bucket] = {}
     if files := _user_files(folders, problems):
-        shipped = Corpus(list(rules), folder, traits, {}, [])
+        shipped = Corpus(list(rules), folder, index, {}, [])
         for path in files:
             _add_user_file(path, rules, extra, problems, shipped)
-    return Corpus(rules, folder, traits, extra, problems, index["releases"])
+    return Corpus(rules, folder, index, extra, problems)
 
 
 @cache
@@ -181,8 +188,8 @@ def _read_bucket(folder: str, name: str, traits: Traits) -> Bucket:
     bucket = Bucket(*words)
     for trait in Traits.__slots__:
         setattr(bucket, trait, getattr(traits, trait))
-    for *told, concluded, stage, fixes in causes:
-        cause = make_cause(*told, concluded=concluded, ends_silently_in=stage)
+    for *told, finding, also, fixes in causes:
+        cause = make_cause(*told, concluded_from=finding, also=also)
         cause.fixes = tuple(make_fix(*fix) for fix in fixes)
         bucket.causes += (cause,)
     return bucket
@@ -289,6 +296,10 @@ def _add_user_file(
         needs = [] if complaints else complete(bucket, path.name)
     except (CorpusError, OSError) as error:
         complaints = [str(error) if path.name in str(error) else f"{path.name}: {error}"]
+    if not complaints and (taken := next((cause for cause in bucket.causes if cause.concluded_from), None)):
+        complaints = [
+            f"{path.name}: cause {taken.id}: what is concluded without a rule is answered by the corpus alone"
+        ]
     if complaints:
         problems.append("; ".join(complaints[:3]))
         return

@@ -6,9 +6,10 @@ those of the attributes, lists in the singular: ``[[cause.fix]]`` fills ``Cause.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from .findings import Finding
+from .records import Busy, Draft, field, record
 from .stages import Stage
 
 if TYPE_CHECKING:
@@ -35,11 +36,9 @@ UNNAMED = ("unknown", "no_failure")
 EXPRESSIONS = ("pattern", "exception", "message", "frames", "innermost", "not_frames")
 """The fields of a rule that are regular expressions."""
 
-# Compared by identity and never printed: what dataclass need not generate makes the command start faster.
 
-
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class Fix:
+@record(slots=True)
+class Fix(Draft):
     """One recommended change. Texts are templates (``{name|fallback}``)."""
 
     title: str
@@ -65,8 +64,8 @@ class Fix:
     source: str = ""
 
 
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class Rule:
+@record(slots=True)
+class Rule(Busy):
     """A line rule (``pattern``), or a traceback rule (``exception``, ``message``, ``frames``, ``innermost``)."""
 
     id: str
@@ -154,8 +153,8 @@ class Rule:
         return bool(self.frames or self.innermost or self.stages or self.requires or self.not_frames)
 
 
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class Cause:
+@record(slots=True)
+class Cause(Draft):
     """A finer id within a bucket, with the words that a person reads, the rules that prove it, and the fixes, best first."""
 
     id: str
@@ -166,16 +165,16 @@ class Cause:
     rules: tuple[Rule, ...] = ()
     """The rules that stand within it; ``Bucket.rules`` has these as well."""
     fixes: tuple[Fix, ...] = ()
-    concluded: bool = False
-    """Whether the engine concludes it from how far the log got, or how the server did then, without a rule."""
-    ends_silently_in: Stage | Literal[""] = ""
-    """The stage in which a log that simply stops is answered with it."""
+    concluded_from: Finding | Literal[""] = ""
+    """What the engine finds without a rule, and answers with this cause."""
+    also: tuple[str, ...] = ()
+    """Buckets that are as true of it, in another reader's eyes."""
     line: int = field(default=0, init=False)
     """Line of the rule file on which it stands; 0 where that is not known."""
 
 
-@dataclass(slots=True, eq=False, repr=False, match_args=False, kw_only=True)
-class Traits:
+@record(slots=True, kw_only=True)
+class Traits(Draft):
     """What is peculiar to a bucket and counts in decisions: keys of its file, at hand without its words."""
 
     waits: bool = False
@@ -187,11 +186,13 @@ class Traits:
     yields: float = 0.0
     """From 0 to 1: how far its words give way to another bucket's in the same log, for they are said about, or after, a
     fault that others name (text model)."""
+    effect: bool = False
+    """Whether it tells what is felt of an engine that stands still, or of a server that crawls, and not why."""
     side: Side = "server"
     """Who carries out its steps: who runs the server, or who sends the requests."""
 
 
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
+@record(slots=True)
 class Bucket(Traits):
     """One kind of failure: one file of ``corpus/buckets/``."""
 

@@ -6,15 +6,14 @@ OpenAPI and the client's answers are made of these classes; JSON is their fields
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from datetime import UTC, datetime
 from typing import Any, Literal, Self, TypeVar
 
 from pydantic import TypeAdapter
 
-from ..classifier.records import record
 from ..classifier.report.model import INNER, OPTIONAL, Node, Report
+from ..corpus.records import field, fields_of, record
 
 Verdict = Literal["right", "wrong"]
 Wire = TypeVar("Wire", bound=Node)
@@ -79,8 +78,8 @@ class ProblemDetails(Node):
     """path of the request"""
     request_id: str
     """the same as in X-Request-ID and in the service's own log"""
-    errors: tuple[ValueProblem, ...] | None = dataclasses.field(default=None, metadata=OPTIONAL)
-    near: tuple[str, ...] | None = dataclasses.field(default=None, metadata=OPTIONAL)
+    errors: tuple[ValueProblem, ...] | None = field(default=None, metadata=OPTIONAL)
+    near: tuple[str, ...] | None = field(default=None, metadata=OPTIONAL)
     """names that may have been meant"""
 
 
@@ -109,13 +108,13 @@ class TriageAnswer(Report):
 
     incident: IncidentRef | None = None
     """null where nothing is kept: no failure, store=false, a service without history, or see `not_recorded`"""
-    not_recorded: str | None = dataclasses.field(default=None, metadata=OPTIONAL)
+    not_recorded: str | None = field(default=None, metadata=OPTIONAL)
     """why the answer, which was to be kept, is not; absent otherwise. While the history cannot be written, logs are answered all the same, and say so here"""
 
     @classmethod
     def of(cls, report: Report, incident: IncidentRef | None, not_recorded: str = "") -> Self:
         """Return the answer that tells of a report and its incident, or of why it has none."""
-        parts = {field.name: getattr(report, field.name) for field in dataclasses.fields(report)}
+        parts = {own.name: getattr(report, own.name) for own in fields_of(type(report))}
         return cls(**parts, incident=incident, not_recorded=not_recorded or None)
 
 
@@ -205,7 +204,7 @@ class Incident(Node):
     last_seen: datetime
     feedback: Verdict | None = None
     """the latest verdict of a person"""
-    new: bool = dataclasses.field(default=False, compare=False, metadata=INNER)
+    new: bool = field(default=False, compare=False, metadata=INNER)
     """Whether the log just recorded is the first of it; false where incidents are read."""
 
     def reference(self, url: str) -> IncidentRef:
@@ -323,4 +322,4 @@ class Health(Node):
 
     status: Literal["ok", "degraded", "not ready"]
     """degraded: logs are answered, and not recorded"""
-    checks: dict[str, str] = dataclasses.field(default_factory=dict)
+    checks: dict[str, str] = field(default_factory=dict)

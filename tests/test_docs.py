@@ -50,3 +50,10 @@ def test_the_glossary_explains_each_word_once():
 
     assert 20 <= len(words) <= 35
     assert sorted({word for word in words if words.count(word) > 1}) == []
+
+
+def test_the_readme_leads_to_every_page():
+    """Whoever looks for a page begins there."""
+    readme = (ROOT / "README.md").read_text()
+
+    assert [page.name for page in sorted((ROOT / "docs").glob("*.md")) if f"(docs/{page.name})" not in readme] == []

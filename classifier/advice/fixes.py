@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 
 from ...corpus.types import Cause, Fix
+from ..diagnosis import Advice
 from ..facts.versions import in_range
+from ..masking.mask import mask
 from ..patterns.lazy import LazyPattern
-from ..report.mask import mask
-from ..report.types import Advice
 from .quoting import as_word, in_prose
 from .values import COMPUTED, PIECES, WORKED
 

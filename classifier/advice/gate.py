@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..report.types import Advice
+from ...corpus.records import replace
+from ..diagnosis import Advice
+from ..patterns.lazy import LazyPattern
 from .situation import Situation
 
 if TYPE_CHECKING:
@@ -26,15 +27,15 @@ Withheld = list[tuple[str, str]]
 
 _SERVED = ("api_ready", "serving", "shutdown")
 """Stages after which an error is about a request, not about how the server was started."""
-_INSTALLS = re.compile(r"\b(?:uv )?pip3? install\b[^;&|#\n]*?(?:^|[\s'\"])vllm(?:[=<>~!\[ '\"]|$)")
-_PLAIN_UPGRADE = re.compile(r"\bpip3? install (?:-U|--upgrade) '?vllm'?(?:\s|$)")
-_UNSET = re.compile(r"unset (?P<names>\w+(?: \w+)*)")
-_NVIDIA = re.compile(
+_INSTALLS = LazyPattern(r"\b(?:uv )?pip3? install\b[^;&|#\n]*?(?:^|[\s'\"])vllm(?:[=<>~!\[ '\"]|$)")
+_PLAIN_UPGRADE = LazyPattern(r"\bpip3? install (?:-U|--upgrade) '?vllm'?(?:\s|$)")
+_UNSET = LazyPattern(r"unset (?P<names>\w+(?: \w+)*)")
+_NVIDIA = LazyPattern(
     r"nvidia-smi|nvidia-ctk|--gpus all|CUDA_VISIBLE_DEVICES|\bnvcc\b|libcuda\b|fabricmanager|--torch-backend|TORCH_CUDA_ARCH|"
     r"\bNVML\b|nvidia-ml-py|cuda-compat|/usr/local/nvidia|compute-sanitizer|CUDA_LAUNCH_BLOCKING"
 )
-_AMD = re.compile(r"rocm-smi|amd-smi|HIP_VISIBLE|/dev/kfd|VLLM_ROCM|HSA_OVERRIDE")
-_ON_GPU = re.compile(r"TRITON_ATTN|FLASHINFER|FLASH_ATTN|XFORMERS|FLEX_ATTENTION")
+_AMD = LazyPattern(r"rocm-smi|amd-smi|HIP_VISIBLE|/dev/kfd|VLLM_ROCM|HSA_OVERRIDE")
+_ON_GPU = LazyPattern(r"TRITON_ATTN|FLASHINFER|FLASH_ATTN|XFORMERS|FLEX_ATTENTION")
 """Attention backends that need a GPU."""
 _UNSAFE = {
     r"trust[-_]remote[-_]code": r"trust[-_ ]remote[-_ ]code|custom code|remote code|execute the (?:configuration|model) file",

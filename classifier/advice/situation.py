@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from ..patterns.lazy import LazyPattern
 from .corrector.case import Case
 
 if TYPE_CHECKING:
     from ..incidents.types import Incident
     from ..matching.types import Hit
 
-_LOCAL = re.compile(r"\+(?!cu\d|cpu\b|rocm|xpu)|\.dev|dirty|\+[^+]*\.d20\d\d")
+_LOCAL = LazyPattern(r"\+(?!cu\d|cpu\b|rocm|xpu)|\.dev|dirty|\+[^+]*\.d20\d\d")
 """Marks of a build that no registry has: local versions that name no platform, development versions."""
 _OTHERS = 60
 """Further hits whose words count as the log's."""

@@ -5,7 +5,6 @@ Everything here takes text from a log, never raises, and looks at a bounded piec
 
 from __future__ import annotations
 
-import ast
 import re
 from contextlib import suppress
 
@@ -77,7 +76,7 @@ def table(text: str) -> Facts:
     text = text[:TABLE]
     whole: object = None
     with suppress(*_NO_LITERAL):
-        whole = ast.literal_eval(text)
+        whole = _evaluated(text)
     if isinstance(whole, dict):
         return {_place(str(name)): value for name, value in whole.items()}
     found: Facts = {}
@@ -101,11 +100,18 @@ def call(text: str) -> Facts:
     return found
 
 
+def _evaluated(text: str) -> FactValue:
+    from ast import literal_eval
+
+    value: FactValue = literal_eval(text)
+    return value
+
+
 def literal(text: str) -> FactValue:
     """Return a Python literal, or the text itself where it is none."""
     value: FactValue = text[:VALUE]
     with suppress(*_NO_LITERAL):
-        value = ast.literal_eval(text[:TABLE])
+        value = _evaluated(text[:TABLE])
     return value
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 
+from ..patterns.lazy import LazyPattern
 from .arguments import TABLE, literal, split_items
 from .types import Facts, FactValue
 
 SAMPLE = ("0.8.5", "0.7.3", "0.6.6", "0.5.5")
 """Releases that print all arguments, newest first, for logs that do not tell theirs: a default of one of them is none given."""
 
-_PAIR = re.compile(r"\s*([a-z_]\w*)=(.*)", re.DOTALL)
-_ENUM = re.compile(r"<\w+\.\w+: (.*)>")
+_PAIR = LazyPattern(r"\s*([a-z_]\w*)=(.*)", re.DOTALL)
+_ENUM = LazyPattern(r"<\w+\.\w+: (.*)>")
 _NO_FLAGS = frozenset({"model", "model_tag", "subparser", "dispatch_function", "config", "command"})
 _OF_THE_CODE: dict[str, FactValue] = {
     "ssl_cert_reqs": 0,

@@ -7,9 +7,9 @@ but the one that wrote the log, and those whose files are the same there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...corpus.records import Record, record
 from ..patterns.lazy import LazyPattern
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ class FrameMark(NamedTuple):
 Mark = SiteMark | FrameMark
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseRange:
+@record(frozen=True, slots=True)
+class ReleaseRange(Record):
     """The releases that a log fits."""
 
     releases: tuple[str, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from ..patterns.lazy import LazyPattern
 
 SIGNS = (
     # vLLM and its processes
@@ -43,7 +43,7 @@ _OURS = (
     b"from vllm",
 )
 """What only vLLM itself, or a program that runs it, prints."""
-_SOURCE = re.compile(
+_SOURCE = LazyPattern(
     rb"(?m)^(?:import [\w.]+|from [\w.]+ import |def \w+\(|class \w+[:(]|async def |#!/|#include |package \w+|\[\[?[\w.]+\]\]?$|FROM \S+|apiVersion: |[a-z_]+ = [\"'\[])"
 )
 """How lines of programs, TOML files, Dockerfiles and manifests begin; in a log such lines are indented or prefixed."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from typing import TYPE_CHECKING
 
-from ..input.numbers import Numbers
 from ..input.read import Block
 from ..lines.tail import Tail
 from ..lines.types import Line
@@ -13,6 +13,9 @@ from .not_vllm import is_foreign, is_source, other_engine
 from .reader import IncidentReader
 from .servers import Servers
 from .types import Incident
+
+if TYPE_CHECKING:
+    from ..input.numbers import Numbers
 
 SAMPLE = 4096
 """Bytes of the first block that tell what kind of text this is."""
@@ -53,7 +56,10 @@ class Session:
         if not self._sample:
             self._sample = block.data[:SAMPLE].strip()
         if block.mended is not None or self.numbers is not None:
-            self.numbers = self.numbers or Numbers(block.number - 1)
+            if self.numbers is None:
+                from ..input.numbers import Numbers
+
+                self.numbers = Numbers(block.number - 1)
             self.numbers.note(block.data.count(b"\n"), block.mended)
         own, others = self._servers.split(block)
         self._read(own)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ...corpus.records import Busy, field, record
 from ..facts.types import Facts
 from ..lines.context import Contexts
 from ..lines.types import Line, Trace
@@ -13,11 +13,9 @@ from ..matching.types import Hit
 if TYPE_CHECKING:
     from ..serving.types import Records
 
-# Compared by identity and never matched on: what dataclass need not generate makes the command start faster.
 
-
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class StageSpan:
+@record(slots=True)
+class StageSpan(Busy):
     """A start-up stage that the log shows."""
 
     stage: str
@@ -26,8 +24,8 @@ class StageSpan:
     seconds: float | None = None
 
 
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class Incident:
+@record(slots=True)
+class Incident(Busy):
     """One server start to its end."""
 
     first: int

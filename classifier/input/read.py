@@ -11,12 +11,14 @@ import io
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, Protocol, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 from ..errors import InputError
 from .decode import Cleaner
-from .numbers import Mended
 from .signs import looks_damaged
+
+if TYPE_CHECKING:
+    from .numbers import Mended
 
 BLOCK = 1 << 20
 """Bytes read at a time; a line longer than this is handed on in pieces."""

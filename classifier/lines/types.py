@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-# Compared by identity and never matched on: what dataclass need not generate makes the command start faster.
+from ...corpus.records import Busy, field, record
 
 
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class Line:
+@record(slots=True)
+class Line(Busy):
     """One line with everything that others put in front of it peeled off."""
 
     number: int
@@ -29,8 +27,8 @@ class Line:
     """Whether vLLM's own logger wrote the line."""
 
 
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class Frame:
+@record(slots=True)
+class Frame(Busy):
     """One stack frame."""
 
     path: str
@@ -45,8 +43,8 @@ class Frame:
     code_raw: str = ""
 
 
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class Trace:
+@record(slots=True)
+class Trace(Busy):
     """One exception with its stack, as read from one process."""
 
     number: int
@@ -68,7 +66,7 @@ class Trace:
     """The exception that was raised from, or while handling, this one."""
     raised_from: Trace | None = None
     direct: bool = False
-    """Whether the link to ``raised_from`` is «direct cause»."""
+    """Whether the link to ``raised_from`` is 'direct cause'."""
     count: int = 1
     """How often the same exception was printed."""
     processes: list[str] = field(default_factory=list)

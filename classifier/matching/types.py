@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ...corpus.records import Busy, record
 from ...corpus.types import Rule
 from ..lines.types import Line, Trace
 
-# Compared by identity and never matched on: what dataclass need not generate makes the command start faster.
 
-
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class Hit:
+@record(slots=True)
+class Hit(Busy):
     """One rule that matched one line, or one exception."""
 
     rule: Rule

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, cast
 
 from ...corpus.stages import STAGE_ORDER
 from ..advice.start_command import FORMS, corrected
-from .mask import mask, mask_lines, mask_value
+from ..masking.mask import mask, mask_lines, mask_value
 from .model import Alternative, ContextLine, Corrected, Evidence, Filtered, Fix, Input, Report, Stage, Startup
 from .shown import cut, one_line, printable, shown
 
 if TYPE_CHECKING:
     from typing import Literal
 
-    from .types import Advice, Diagnosis
-    from .types import Evidence as Proof
+    from ..diagnosis import Advice, Diagnosis
+    from ..diagnosis import Evidence as Proof
 
     Kind = Literal["flag", "env", "command", "step"]
     Decided = Literal["rule", "model", "stage", "none"]
@@ -53,7 +53,7 @@ def build(found: Diagnosis) -> Report:
         input=Input(lines=found.lines, bytes=found.bytes),
         filtered=_filtered(found),
         explanation=tuple(_text(line) for line in found.explanation),
-        begins=found.incidents[-1].get("first", 1) if found.incidents else 1,
+        begins=found.incidents[-1]["first"] if found.incidents else 1,
     )
 
 

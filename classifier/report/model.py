@@ -6,10 +6,9 @@ by field; the JSON Schema and the way back from JSON are made of it where they a
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar, Literal, Self
 
-from ..records import Record, fields_of, record
+from ...corpus.records import Record, field, fields_of, record, replace
 
 SCHEMA_VERSION = "1.1"
 """Raised in its second number when fields are added, in its first when one changes or goes."""
@@ -45,7 +44,7 @@ def _names(kind: type[Node]) -> dict[str, bool]:
     """Return the fields of a class that are in the JSON, and whether each is optional there."""
     if kind not in _NAMES:
         _NAMES[kind] = {
-            field.name: "optional" in field.metadata for field in fields_of(kind) if "exclude" not in field.metadata
+            own.name: "optional" in own.metadata for own in fields_of(kind) if "exclude" not in own.metadata
         }
     return _NAMES[kind]
 
@@ -66,7 +65,7 @@ class Evidence(Node):
     process: str = ""
     count: int = 1
     """how often it was printed"""
-    mark: bool = dataclasses.field(default=False, compare=False, metadata=INNER)
+    mark: bool = field(default=False, compare=False, metadata=INNER)
     """Whether the text is our own: the line only shows how far the server got."""
 
 
@@ -85,7 +84,7 @@ class Alternative(Node):
     """Another bucket that the log may belong to."""
 
     bucket: str
-    confidence: float = dataclasses.field(metadata=SHARE)
+    confidence: float = field(metadata=SHARE)
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -94,8 +93,8 @@ class Stage(Node):
 
     stage: str
     line: int
-    time: str = dataclasses.field(default="", metadata=OPTIONAL)
-    seconds: float | None = dataclasses.field(default=None, metadata=OPTIONAL)
+    time: str = field(default="", metadata=OPTIONAL)
+    seconds: float | None = field(default=None, metadata=OPTIONAL)
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -184,7 +183,7 @@ class Report(Node):
     schema_version: str = SCHEMA_VERSION
     bucket: str
     cause: str
-    confidence: float = dataclasses.field(metadata=SHARE)
+    confidence: float = field(metadata=SHARE)
     decided_by: Literal["rule", "model", "stage", "none"]
     title: str
     summary: str = ""
@@ -195,7 +194,7 @@ class Report(Node):
     """lines around the deciding one, that one included"""
     alternatives: tuple[Alternative, ...] = ()
     startup: Startup
-    facts: dict[str, object] = dataclasses.field(default_factory=dict)
+    facts: dict[str, object] = field(default_factory=dict)
     fixes: tuple[Fix, ...] = ()
     corrected_command: str = ""
     corrected: Corrected | None = None
@@ -204,11 +203,11 @@ class Report(Node):
     refute: str = ""
     notes: tuple[str, ...] = ()
     input: Input
-    filtered: Filtered | None = dataclasses.field(default=None, metadata=OPTIONAL)
+    filtered: Filtered | None = field(default=None, metadata=OPTIONAL)
     """where the answer is left out by the question's `ignore` or `only`; absent where it counts"""
-    explanation: tuple[str, ...] = dataclasses.field(default=(), compare=False, metadata=INNER)
+    explanation: tuple[str, ...] = field(default=(), compare=False, metadata=INNER)
     """The candidates with their scores and reasons, best first."""
-    begins: int = dataclasses.field(default=1, compare=False, metadata=INNER)
+    begins: int = field(default=1, compare=False, metadata=INNER)
     """Line on which the server start begins that the answer is about."""
 
     @property
@@ -224,7 +223,7 @@ class Report(Node):
 
     def with_note(self, note: str) -> Self:
         """Return the report with one more note."""
-        return dataclasses.replace(self, notes=(*self.notes, note))
+        return replace(self, notes=(*self.notes, note))
 
     def to_json(self) -> str:
         """Return the report as JSON, on one line; ``from_json`` is the way back."""

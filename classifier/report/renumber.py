@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ..diagnosis import Diagnosis
 from ..incidents.types import StageSpan
 from ..input.numbers import Numbers
 from ..patterns.lazy import LazyPattern
-from .types import Diagnosis
 
 _TOLD = LazyPattern(r"\b(on line )(\d+)")
 

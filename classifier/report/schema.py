@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic.json_schema import JsonSchemaValue
 
 from ..errors import InputError
 from .model import Report
@@ -18,7 +18,7 @@ def adapter() -> TypeAdapter[Report]:
     return TypeAdapter(Report)
 
 
-def json_schema() -> dict[str, Any]:
+def json_schema() -> JsonSchemaValue:
     """Return the JSON Schema of what ``Report.to_json`` returns."""
     return adapter().json_schema(mode="serialization")
 

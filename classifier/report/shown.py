@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .mask import mask
+from ..masking.mask import mask
 
 TEXT = 2000
 """Characters of a log line that an answer shows."""

@@ -31,7 +31,7 @@ SILENCE = 6
 """Intervals without a line of statistics after which a busy server is silent, while the rest of its log goes on."""
 
 UNHEARD = 4
-"""Intervals after which an answered request would have shown in the statistics: a stream is «200 OK» before its first token."""
+"""Intervals after which an answered request would have shown in the statistics: a stream is '200 OK' before its first token."""
 
 FULL = 95.0
 """Per cent of the KV cache from which on it is full."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from ...corpus.records import Busy, Record, field, record
 
 UNTOLD = -1.0
 """Stands for a number that a line does not tell."""
@@ -67,8 +68,8 @@ class Draft(NamedTuple):
         return self.raw.decode("utf-8", "replace").rstrip()
 
 
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class End:
+@record(slots=True)
+class End(Busy):
     """How a log goes on after the last line of statistics."""
 
     line: int = 0
@@ -79,8 +80,8 @@ class End:
     """Lines on which a request was answered with status 200, after the last line of statistics."""
 
 
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class Records:
+@record(slots=True)
+class Records(Busy):
     """What is kept of the periodic lines of one server start."""
 
     engines: dict[str, list[Sample]] = field(default_factory=dict)
@@ -91,8 +92,8 @@ class Records:
     end: End = field(default_factory=End)
 
 
-@dataclass(slots=True, frozen=True, eq=False)
-class State:
+@record(frozen=True, slots=True)
+class State(Record):
     """Something that was wrong for a while."""
 
     kind: str
@@ -114,9 +115,16 @@ class State:
     proof: tuple[Sample | Draft, ...] = ()
     """Lines that show it best, in order."""
 
+    @property
+    def stalled(self) -> bool:
+        """Whether the engine stands still, rather than crawls."""
+        from .states import STALLED
 
-@dataclass(slots=True, frozen=True, eq=False)
-class ServingHealth:
+        return self.kind == STALLED
+
+
+@record(frozen=True, slots=True)
+class ServingHealth(Record):
     """How a server did while it answered requests."""
 
     lines: int

@@ -13,8 +13,8 @@ import os
 import struct
 from functools import cache
 
+from ..diagnosis import Evidence
 from ..lines.types import Line, Trace
-from ..report.types import Evidence
 from .features import Unit, judged, notable, units
 from .shipped import FORMAT, TextModel, read_model
 

@@ -1,7 +1,7 @@
 """Asks the text model: what it takes the log of an incident for, how sure it is, and which lines it goes by.
 
 On top of the model that is shipped there may be one that a user trained from logs of their own. It knows the user's
-buckets and «none of these». Where it is sure, its answer is taken; else the shipped model answers as if it were alone.
+buckets and 'none of these'. Where it is sure, its answer is taken; else the shipped model answers as if it were alone.
 """
 
 # Importing pathlib would cost more than reading the model.
@@ -12,12 +12,12 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
+from ...corpus.records import Draft, field, record
+from ..diagnosis import Evidence
 from ..errors import InputError
 from ..incidents.types import Incident
 from ..lines.types import Line
-from ..report.types import Evidence
 from . import ask as text_model
 from .features import judged
 from .shipped import TextModel
@@ -31,8 +31,8 @@ _KINDS = {
 }  # fmt: skip
 
 
-@dataclass(slots=True, eq=False)
-class Guess:
+@record(slots=True)
+class Guess(Draft):
     """What the model makes of an incident."""
 
     ranked: list[tuple[str, float]]
@@ -57,7 +57,7 @@ class Guess:
         """Its probability."""
         return self.ranked[0][1]
 
-    def told(self) -> str:
+    def described(self) -> str:
         """Return in one line what decided, for those who ask why."""
         terms = ", ".join(f"{spoken(term)} {weight:+.2f} (line {line})" for term, weight, line in self.reasons[:6])
         whose = "your model" if self.own else "text model"
@@ -149,7 +149,7 @@ def mixed(base: list[tuple[str, float]], own: Mapping[str, float], left: float) 
     Args:
         base: What the shipped model says.
         own: What the user's model says of its buckets.
-        left: What it leaves to «none of these», which is shared out as the shipped model says.
+        left: What it leaves to 'none of these', which is shared out as the shipped model says.
     """
     both = {bucket: left * share for bucket, share in base} or {"unknown": left}
     for bucket, share in own.items():
@@ -160,7 +160,7 @@ def mixed(base: list[tuple[str, float]], own: Mapping[str, float], left: float) 
 def spoken(term: str) -> str:
     """Return a term as people read it."""
     kind, _, text = term.partition(":")
-    return f"{_KINDS.get(kind, kind)} «{text or term}»"
+    return f"{_KINDS.get(kind, kind)} '{text or term}'"
 
 
 def _lines(reasons: list[tuple[str, float, int]], incident: Incident, errors: list[Line]) -> list[Evidence]:

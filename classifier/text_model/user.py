@@ -1,4 +1,4 @@
-"""A model of a user's own logs, as ``vllm-triage train`` writes it: its buckets, and «none of these»."""
+"""A model of a user's own logs, as ``vllm-triage train`` writes it: its buckets, and 'none of these'."""
 
 # Importing pathlib would cost more than reading the model.
 # ruff: noqa: PTH118, PTH123
@@ -39,7 +39,7 @@ class OwnModel:
 
     Args:
         about: What the file holds. ``terms`` maps the CRC-32 of a term to how rare it is and to its weight for each class;
-            the classes are «none of these», then ``buckets``.
+            the classes are 'none of these', then ``buckets``.
 
     Raises:
         ValueError: The numbers do not fit together.
@@ -67,7 +67,7 @@ class OwnModel:
             parts: For each root the terms, each with the line that it stands on; the likeliest first.
 
         Returns:
-            The probabilities of the buckets, that of «none of these», and which root decided.
+            The probabilities of the buckets, that of 'none of these', and which root decided.
         """
         best: tuple[float, int, list[float]] = (-1.0, 0, [1.0] + [0.0] * len(self.buckets))
         for rank, part in enumerate(parts[:ROOTS]):
@@ -79,7 +79,7 @@ class OwnModel:
         return dict(zip(self.buckets, shares[1:], strict=True)), shares[0], rank
 
     def logits(self, terms: Iterable[str]) -> list[float]:
-        """Return the scores of one root: «none of these», then the buckets."""
+        """Return the scores of one root: 'none of these', then the buckets."""
         scores = list(self.intercept)
         for value, weights, _ in self._vector(terms):
             scores = [score + value * weight for score, weight in zip(scores, weights, strict=True)]
@@ -93,7 +93,7 @@ class OwnModel:
         return [value / total for value in powers]
 
     def reasons(self, part: Mapping[str, int], bucket: str) -> list[tuple[str, float, int]]:
-        """Return the terms that spoke for a bucket against «none of these»: (term, weight, line), weightiest first."""
+        """Return the terms that spoke for a bucket against 'none of these': (term, weight, line), weightiest first."""
         at = self.buckets.index(bucket) + 1
         found = [
             (term, round(value * (weights[at] - weights[0]), 4), part[term])

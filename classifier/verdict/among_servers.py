@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..diagnosis import Diagnosis, Start
 from ..incidents.types import Incident
 from ..lines.types import Line
-from ..report.types import Diagnosis
 
 
 def answer_among_servers(
@@ -34,5 +34,5 @@ def answer_among_servers(
     return answer
 
 
-def _first(start: dict[str, int]) -> int:
+def _first(start: Start) -> int:
     return start["first"]

@@ -11,11 +11,11 @@ from ...corpus.types import Bucket
 from ..advice.fixes import advise, sentences
 from ..advice.gate import sift
 from ..advice.start_command import corrected_command
+from ..diagnosis import Diagnosis, Evidence
 from ..facts.release import gone_from, release_for
 from ..incidents.types import Incident
 from ..lines.types import Line
 from ..matching.types import Hit
-from ..report.types import Diagnosis, Evidence
 from .types import Candidate
 
 if TYPE_CHECKING:
@@ -94,6 +94,12 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
         refute=sentences(entry.refute, values),
         notes=[assumed] if assumed and any(fix.versions for fix in entry.fixes) else [],
     )
+
+
+def conclude(finding: str, confidence: float, decided_by: str, known: Known, incident: Incident) -> Diagnosis:
+    """Return the answer with the cause that the corpus gives for a finding that no rule makes (``corpus.findings``)."""
+    bucket, cause = known.corpus.concluded_from(finding)
+    return answer_for(bucket, cause, confidence, decided_by, known, incident, None)
 
 
 def _bound(incident: Incident) -> ReleaseRange:
@@ -199,5 +205,20 @@ def answer_of_guess(guess: Guess, known: Known, incident: Incident) -> Diagnosis
     answer.alternatives = [(name, round(chance, 3)) for name, chance in guess.ranked[1:4]]
     if written:
         answer.notes.append(f"All causes of {bucket}, and their fixes: vllm-triage explain {bucket}")
-    answer.explanation.append(guess.told())
+    answer.explanation.append(guess.described())
+    return answer
+
+
+def with_alternatives(answer: Diagnosis, candidates: list[Candidate], *more: str) -> Diagnosis:
+    """Add the buckets of the candidates, then those of ``more``, as what else it may be; return the answer."""
+    names: list[str] = []
+    for candidate in candidates:
+        if candidate.bucket not in names and candidate.bucket != answer.bucket:
+            names.append(candidate.bucket)
+    for name in more:
+        if name not in names and name != answer.bucket:
+            names.append(name)
+    left = 1 - answer.confidence
+    for index, name in enumerate(names[:5]):
+        answer.alternatives.append((name, round(max(0.01, left * 0.5 / (index + 1)), 3)))
     return answer

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from ...corpus.stages import STAGE_ORDER
+from ..diagnosis import Diagnosis, Evidence
 from ..incidents.types import Incident
 from ..lines.types import Line
-from ..report.types import Diagnosis, Evidence
 from .among_servers import answer_among_servers
 from .answer import Known, evidence_of
 from .case import READY
-from .deciders import DECIDERS, Findings
+from .deciders import DECIDERS
+from .findings import Findings
 
 
 def decide(incidents: list[Incident], tail: list[Line], known: Known) -> Diagnosis:
@@ -32,7 +33,7 @@ def _of_server(incidents: list[Incident], tail: list[Line], known: Known) -> Dia
         before = of_incident(incidents[-2], [], known)
         if before.failed:
             before.notes.append(
-                f"A restart follows on line {incident.first}; it had reached «{incident.reached or 'launch'}» when the log ends."
+                f"A restart follows on line {incident.first}; it had reached '{incident.reached or 'launch'}' when the log ends."
             )
             answer = before
     answer.incidents = [

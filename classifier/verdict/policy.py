@@ -71,6 +71,27 @@ GUESS_OVER_WEAK = 0.7
 GUESS_OVER_DEATH = 0.8
 """The same where a wrapper says no more than that the engine is dead."""
 
+STOPPED = 0.93
+"""Confidence that nothing failed, where a signal or the server's own shutdown ends the log."""
+
+CAME_UP = 0.95
+"""The same where the server came up, and nothing that went wrong is left unexplained."""
+
+STARTING = 0.85
+"""The same where the log ends on the way: what comes next is not in it."""
+
+NO_SIGN = 0.7
+"""The same where something is vLLM's and no stage of a start shows."""
+
+ERRORS_LESS = 0.04
+"""Taken off these where lines were logged as errors that no rule explains, all of them overcome."""
+
+SILENT_WITHIN = 60
+"""Lines after the last mark of distributed start-up within which a log that ends there stopped there."""
+
+OTHER_SOFTWARE = 0.6
+"""Confidence that a failure in another program's log is none of vLLM's."""
+
 NOTHING = 0.7
 """Confidence that a text in which nothing is recognised is none of the known failures."""
 

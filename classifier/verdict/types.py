@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from ...corpus.records import Busy, field, record
 from ..matching.types import Hit
 
-# Compared by identity and never matched on: what dataclass need not generate makes the command start faster.
 
-
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class Candidate:
+@record(slots=True)
+class Candidate(Busy):
     """A possible answer with what speaks for it."""
 
     bucket: str

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...classifier.errors import InputError
-from ...classifier.report.mask import mask
+from ...classifier.masking.mask import mask
 from .alert import Alert
 from .alert_logs import log_path, opened_tail
 from .interface import ChatContext, Event, Source, event_of

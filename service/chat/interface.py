@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from ...classifier.report.mask import mask
+from ...classifier.masking.mask import mask
 from ..letter import Letter
 from .readers import Readable
 from .settings import ChatSettings, Selection

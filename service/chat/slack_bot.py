@@ -11,7 +11,7 @@ from slack_bolt import App, BoltContext, BoltResponse
 from slack_bolt.authorization import AuthorizeResult
 
 from ...classifier.errors import InputError
-from ...classifier.report.mask import mask
+from ...classifier.masking.mask import mask
 from .interface import BusyError, ChatContext, Event, RetryError, UndeliverableError, event_of
 from .platforms.slack import SlackSettings
 from .readers import Readable

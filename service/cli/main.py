@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _drop_output()
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - Python's own exit code would read as «a failure was found»
+    except Exception as error:  # noqa: BLE001 - Python's own exit code would read as 'a failure was found'
         _drop_output()
         if debug:
             import traceback

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from ...classifier.report.mask import mask
+from ...classifier.masking.mask import mask
 from ...classifier.report.model import ContextLine, Evidence, Report
 from ..wire import Feedback, timestamp
 from .queries import voice

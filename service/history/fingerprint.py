@@ -4,7 +4,7 @@ What goes in, and why:
 
 - **bucket and cause**: the answer itself. A log that is answered otherwise is another failure to whoever looks after it.
 - **the deciding line, as a template**: the first words of its message, with values taken out. The cause alone
-  would put every «assertion failed» and every unrecognised error of a service into one incident, and the second kind would
+  would put every 'assertion failed' and every unrecognised error of a service into one incident, and the second kind would
   never be noticed, as it would count as the first one happening again. Values are what differs between two occurrences of
   one failure: numbers, sizes, addresses, paths, links, ids, and what is quoted or listed. Only the first words count: tails
   list what happens to be there (processes that share a GPU, names of architectures, advice that releases reword).
@@ -16,7 +16,7 @@ What stays out:
 
 - **the model**: a server whose weights do not fit has the same failure with the next model that does not fit; what is to be
   done is the same, and the report of the latest occurrence has the model's figures. Servers are told apart by the service label.
-- **vLLM's version**: «still there after the update» is what people want to see. Where a release rewords the message the
+- **vLLM's version**: 'still there after the update' is what people want to see. Where a release rewords the message the
   fingerprint changes with it; that is one incident more, once.
 - pids, times, ports, addresses, request ids, temporary folders, ranks, process names, line numbers, counts, confidence.
 

@@ -124,7 +124,7 @@ def _conditions(asked: Filter) -> Iterable[ColumnElement[bool]]:
     if asked.until is not None:
         yield incidents.c.first_seen < asked.until
     if words := asked.q.split():
-        # Every word somewhere: «harbor kv» finds the KV cache of acme/harbor-8b.
+        # Every word somewhere: 'harbor kv' finds the KV cache of acme/harbor-8b.
         yield and_(
             *(or_(*(incidents.c[name].icontains(word, autoescape=True) for name in _SEARCHED)) for word in words[:8])
         )

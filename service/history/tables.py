@@ -79,7 +79,7 @@ incidents = Table(
     # Last: SQLite reads the columns before it without touching the pages that it spills to.
     Column("report", LargeBinary, nullable=False),
     UniqueConstraint("id", name="uq_incidents_id"),
-    # One index for «the incident of this log» and for the filter by fingerprint.
+    # One index for 'the incident of this log' and for the filter by fingerprint.
     UniqueConstraint("fingerprint", "service", name="uq_incidents_fingerprint"),
     Index("ix_incidents_last_seen_number", "last_seen", "number"),
 )

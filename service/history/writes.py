@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, case
 from sqlalchemy.dialects import postgresql, sqlite
 
-from ...classifier.report.mask import mask
+from ...classifier.masking.mask import mask
 from ...classifier.report.model import Report
 from ...classifier.report.schema import read
 from ..wire import Incident, dumps

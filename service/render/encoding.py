@@ -6,7 +6,7 @@ SIGNS = {
     "✖": "X", "✔": "+", "–": "-", "›": ">", "·": "|", "×": "x", "←": "<-", "→": "->", "…": "...", "’": "'",
     "“": '"', "”": '"', "≤": "<=", "≥": ">=", "≈": "~",
 }  # fmt: skip
-"""What stands for the signs that we print. ``?`` is none of them: it is the sign of «not recognised»."""
+"""What stands for the signs that we print. ``?`` is none of them: it is the sign of 'not recognised'."""
 
 
 def encodable(text: str, encoding: str) -> str:

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
-from ...classifier.records import Record, record
+from ...corpus.records import Record, record
 from . import formats
 
 if TYPE_CHECKING:

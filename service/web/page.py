@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse
 
 STATIC = Path(__file__).parent / "static"
 EXAMPLE = Path(__file__).parents[2] / "corpus" / "logs" / "written" / "kv-cache-too-small.log"
-"""The log behind «try an example»."""
+"""The log behind 'try an example'."""
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",

@@ -112,7 +112,7 @@ def test_every_cause_has_a_fix(bucket):
 def test_every_cause_can_be_answered(bucket):
     """Each cause is one that a rule names, or one that the engine concludes."""
     named = {rule.cause for rule in bucket.rules} - {""}
-    concluded = {cause.id for cause in bucket.causes if cause.concluded}
+    concluded = {cause.id for cause in bucket.causes if cause.concluded_from}
 
     assert {cause.id for cause in bucket.causes} == named | concluded
 

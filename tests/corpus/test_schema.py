@@ -66,7 +66,7 @@ def test_a_good_file_is_read():
         ("yields", "much", "yields must be a number"),
         ("yields", 1.5, "yields must be from 0 to 1"),
         ("side", "both", "side must be one of"),
-        ("cause.0.ends_silently_in", "lunch", "ends_silently_in must be one of"),
+        ("cause.0.concluded_from", "lunch", "concluded_from must be one of"),
         ("rule.0.role", "culprit", "role must be one of"),
         ("rule.0.strength", "huge", "strength must be one of"),
         ("rule.0.scope", "all", "scope must be one of"),

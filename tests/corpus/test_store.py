@@ -10,10 +10,12 @@ import pytest
 
 from vllm_triage.classifier.api import Triage
 from vllm_triage.corpus import store
-from vllm_triage.corpus.compiler import compile_corpus, read_bucket
+from vllm_triage.corpus.compiler import compile_corpus, concluded_in, read_bucket
+from vllm_triage.corpus.findings import FINDINGS
 from vllm_triage.corpus.page import page_of
 from vllm_triage.corpus.places import CorpusError
 from vllm_triage.corpus.store import load, plugin_folders, shipped_traits
+from vllm_triage.corpus.types import Bucket, Cause
 
 HERE = Path(store.HERE)
 RULES = """
@@ -235,10 +237,10 @@ def test_a_loaded_bucket_is_the_one_of_its_file():
 
     assert [page_of(written)["title"], written.meaning] == [page_of(loaded)["title"], loaded.meaning]
     assert [
-        (cause.id, cause.summary, cause.concluded, cause.ends_silently_in, [fix.change for fix in cause.fixes])
+        (cause.id, cause.summary, cause.concluded_from, cause.also, [fix.change for fix in cause.fixes])
         for cause in written.causes
     ] == [
-        (cause.id, cause.summary, cause.concluded, cause.ends_silently_in, [fix.change for fix in cause.fixes])
+        (cause.id, cause.summary, cause.concluded_from, cause.also, [fix.change for fix in cause.fixes])
         for cause in loaded.causes
     ]
     assert [rule.id for rule in written.rules] == [rule.id for rule in loaded.rules]
@@ -256,3 +258,38 @@ def test_expressions_ship_compiled():
 
     assert rule.pattern in rule.ready
     assert rule.expression("pattern").search("nothing") is None
+
+
+def test_every_finding_without_a_rule_has_its_cause():
+    """And there is no finding that no cause answers."""
+    corpus = load()
+
+    assert set(FINDINGS) == {
+        cause.concluded_from for name in corpus.buckets() for cause in corpus.bucket(name).causes
+    } - {""}
+    for finding in FINDINGS:
+        bucket, cause = corpus.concluded_from(finding)
+        found = corpus.bucket(bucket).cause(cause)
+        assert found is not None
+        assert finding == found.concluded_from
+        assert set(found.also) <= set(corpus.buckets())
+
+
+def test_no_finding_has_two_causes():
+    """Else the order of the files would decide."""
+    bucket = read_bucket(HERE / "buckets" / "nccl_hang.toml")
+    other = Bucket("other", "t", "m", causes=(Cause("another", "t", "s", concluded_from="silence"),))
+
+    with pytest.raises(CorpusError, match="is concluded from 'silence' already"):
+        concluded_in([bucket, other])
+
+
+def test_a_file_of_ones_own_concludes_nothing_without_a_rule(folder):
+    """What the engine finds by itself has the cause that the corpus gives it."""
+    path = folder / "acme_plugin.toml"
+    path.write_text(RULES.replace('id = "bad_cache"\n', 'id = "bad_cache"\nconcluded_from = "silence"\n'), "utf-8")
+
+    corpus = load([folder])
+
+    assert ("nccl_hang", "silent_distributed_init") == corpus.concluded_from("silence")
+    assert "is answered by the corpus alone" in "".join(corpus.problems)

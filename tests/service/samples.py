@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from vllm_triage.classifier.diagnosis import Advice, Diagnosis, Evidence, Start
 from vllm_triage.classifier.incidents.types import StageSpan
 from vllm_triage.classifier.report.build import build
-from vllm_triage.classifier.report.types import Advice, Diagnosis, Evidence
 from vllm_triage.service.render.interface import Result
 
 LINE = (
@@ -54,7 +54,7 @@ def found_unknown() -> Diagnosis:
     return Diagnosis(
         "unknown", "unknown/unrecognised_failure", 0.5, "none", "A failure that is not recognised", "The log ends with an error that no rule knows.",
         evidence=[Evidence(7, "acme_platform.errors.FlangeError: `flange` b7 is not seated", "", "telling")],
-        alternatives=[("engine_bug", 0.25), ("install_mismatch", 0.1)], reached="launch", incidents=[{}], lines=8, bytes=300,
+        alternatives=[("engine_bug", 0.25), ("install_mismatch", 0.1)], reached="launch", incidents=[Start(first=1, last=8, reached="launch")], lines=8, bytes=300,
     )  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def found_healthy() -> Diagnosis:
     return Diagnosis(
         "no_failure", "no_failure/stopped_from_outside", 0.93, "stage", "The server was stopped from outside", "",
         evidence=[Evidence(60, "reached shutdown", "", "mark")], reached="shutdown", facts={"vllm_version": "0.33.0"},
-        incidents=[{"first": 1}, {"first": 30}], lines=12345, bytes=999999,
+        incidents=[Start(first=1, last=29, reached="launch"), Start(first=30, last=60, reached="shutdown")], lines=12345, bytes=999999,
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("fastapi")
 from fastapi.testclient import TestClient
 
-from tests.classifier.report.planted import SECRETS
+from tests.classifier.masking.planted import SECRETS
 from tests.service.http.conftest import BASE, LOG
 from vllm_triage.classifier import triage
 from vllm_triage.service.http import keys

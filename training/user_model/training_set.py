@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ...classifier.report.mask import mask
+from ...classifier.masking.mask import mask
 from ..examples.labelled import Case, bucket_id
 from ..examples.terms import read_units
 from ..progress import track

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ....corpus.records import Record, record
 
 
-@dataclass(frozen=True, slots=True)
-class Complaint:
+@record(frozen=True, slots=True)
+class Complaint(Record):
     """What was refused, and what would have been accepted."""
 
     name: str

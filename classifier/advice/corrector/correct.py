@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from ....corpus import options
-from ...report.types import Advice
+from ...diagnosis import Advice
 from ..quoting import quoted
 from . import values
 from .case import Case

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ....corpus import options
+from ...patterns.lazy import LazyPattern
 from .case import Case
 
 _OBJECTS = {
@@ -31,8 +32,8 @@ _SAID = {
     "speculative method": "--speculative-config.method", "runner": "--runner", "task": "--task",
 }  # fmt: skip
 """What messages call options."""
-_VARIABLE = re.compile(r"\bVLLM_[A-Z][A-Z0-9_]+\b")
-_FLAG = re.compile(r"--[a-z][a-z0-9-]*(?:[._][a-z0-9_.-]+)?")
+_VARIABLE = LazyPattern(r"\bVLLM_[A-Z][A-Z0-9_]+\b")
+_FLAG = LazyPattern(r"--[a-z][a-z0-9-]*(?:[._][a-z0-9_.-]+)?")
 
 
 def of_field(owner: str, path: list[str], case: Case) -> str:

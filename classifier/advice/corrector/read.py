@@ -3,64 +3,65 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
+from ....corpus.records import replace
+from ...patterns.lazy import LazyPattern
 from .case import Case
 from .complaint import Complaint
 from .names import of_field, of_value, of_words
 
-_ARGUMENT = re.compile(r"error: argument (?P<names>-[^:\s]+(?:/-[^:\s]+)*): (?P<rest>.*)", re.DOTALL)
-_CHOICE = re.compile(
+_ARGUMENT = LazyPattern(r"error: argument (?P<names>-[^:\s]+(?:/-[^:\s]+)*): (?P<rest>.*)", re.DOTALL)
+_CHOICE = LazyPattern(
     r"invalid choice: (?P<given>'[^']*'|\"[^\"]*\"|[^\s(]+) \((?:choose|chose) from (?P<allowed>.*)\)", re.DOTALL
 )
-_TYPED = re.compile(r"invalid (?P<kind>[\w<>.]+) value: (?P<quote>['\"])(?P<given>.*)(?P=quote)", re.DOTALL)
-_CONVERTED = re.compile(r"Value (?P<given>.*?) cannot be converted to <(?:class|function) '?(?P<kind>\w+)", re.DOTALL)
-_EXPLICIT = re.compile(r"ignored explicit argument ['\"](?P<given>.*?)['\"]")
-_MISSING = re.compile(r"expected (?:one|at least one|\d+) arguments?")
+_TYPED = LazyPattern(r"invalid (?P<kind>[\w<>.]+) value: (?P<quote>['\"])(?P<given>.*)(?P=quote)", re.DOTALL)
+_CONVERTED = LazyPattern(r"Value (?P<given>.*?) cannot be converted to <(?:class|function) '?(?P<kind>\w+)", re.DOTALL)
+_EXPLICIT = LazyPattern(r"ignored explicit argument ['\"](?P<given>.*?)['\"]")
+_MISSING = LazyPattern(r"expected (?:one|at least one|\d+) arguments?")
 
-_HEADER = re.compile(r"\d+ validation errors? for (?P<owner>\w+)")
-_FIELD = re.compile(
+_HEADER = LazyPattern(r"\d+ validation errors? for (?P<owner>\w+)")
+_FIELD = LazyPattern(
     r"^(?P<loc>[A-Za-z_][\w.,\[\]]*)\n +(?P<said>.*?) \[type=(?P<type>\w+), input_value=(?P<given>.*?), input_type=(?P<kind>\w+)\]",
     re.MULTILINE,
 )
-_BOUND = re.compile(
+_BOUND = LazyPattern(
     r"(?P<sign>greater than or equal to|less than or equal to|greater than|less than|>=|<=|>|<|at least|at most)\s*(?P<limit>-?\d+(?:\.\d+)?)"
 )
-_DEMAND = re.compile(r"(?:must|should)(?: be)?(?: (?!is|was)[^.\s]{1,20}){0,5} ?$")
+_DEMAND = LazyPattern(r"(?:must|should)(?: be)?(?: (?!is|was)[^.\s]{1,20}){0,5} ?$")
 """What stands in front of a bound that is demanded, not reported."""
-_QUOTED = re.compile(r"['\"`](?P<given>[^'\"`\n]{1,200})['\"`]")
-_LIST = re.compile(
+_QUOTED = LazyPattern(r"['\"`](?P<given>[^'\"`\n]{1,200})['\"`]")
+_LIST = LazyPattern(
     r"(?:[Vv]alid (?:options|modes|values|choices|backends?|types)|[Mm]ust be one of|should be one of|[Aa]vailable (?:parsers|backends|options)|"
     r"[Ss]upported (?:\w+ )?(?:values|methods|backends|formats|options)|chose from|choose from|[Ee]xpected one of|is not one of|[Aa]llowed values)"
     r"(?: are| is)?:? *(?P<list>[\[({]?[^\])}\n]{1,4000})"
 )
-_REFUSED = re.compile(
+_REFUSED = LazyPattern(
     r"(?:[Uu]nknown|[Ii]nvalid|[Uu]nsupported|[Uu]nrecognized) (?P<name>[a-zA-Z][\w \-]{1,40}?)(?:: ?(?P<quote>['\"`]?)| (?P<mark>['\"`]))(?P<given>[\w.@:/+-]{1,80}?)(?:(?P=quote)|(?P=mark))(?=[.,;\s]|$)"
 )
-_NOT_FOUND = re.compile(
+_NOT_FOUND = LazyPattern(
     r"(?P<name>[\w ]{3,40}?) ['\"`](?P<given>[\w.@:/+-]{1,80})['\"`] (?:is )?not (?:found|supported|available|valid)"
 )
-_CALLED = re.compile(r"invalid (?P<name>tool call parser|reasoning parser): (?P<given>[\w.-]+) \(")
-_INTERVAL = re.compile(
+_CALLED = LazyPattern(r"invalid (?P<name>tool call parser|reasoning parser): (?P<given>[\w.-]+) \(")
+_INTERVAL = LazyPattern(
     r"in (?:the (?:range|interval) )?(?P<open>[\[(])(?P<low>-?\d+(?:\.\d+)?), ?(?P<high>-?\d+(?:\.\d+)?)(?P<close>[\])])"
 )
-_GOT = re.compile(
+_GOT = LazyPattern(
     r"(?:[Gg]ot|given|but is|received):? ?['\"]?(?P<given>-?\d+(?:\.\d+)?(?!\w))|=(?P<equal>-?\d+(?:\.\d+)?)\)?(?: is|,)"
 )
-_INT = re.compile(
+_INT = LazyPattern(
     r"invalid literal for int\(\) with base 10: ['\"](?P<given>.*?)['\"]|could not convert string to float: ['\"](?P<float>.*?)['\"]"
 )
-_NEEDS = re.compile(r"(?P<name>--[a-z][a-z-]+) requires (?P<other>--[a-z][a-z-]+)")
-_TOLD = re.compile(r"\b[Ss]et (?P<name>VLLM_[A-Z0-9_]+)=(?P<given>[\w.-]{1,40})")
-_BOTH = re.compile(
+_NEEDS = LazyPattern(r"(?P<name>--[a-z][a-z-]+) requires (?P<other>--[a-z][a-z-]+)")
+_TOLD = LazyPattern(r"\b[Ss]et (?P<name>VLLM_[A-Z0-9_]+)=(?P<given>[\w.-]{1,40})")
+_BOTH = LazyPattern(
     r"--[a-z][a-z-]+ and (?P<name>--[a-z][a-z-]+) (?:cannot|can not|can't|must not) be (?:enabled|used|set|given|specified)"
 )
-_PORT = re.compile(r"port must be 0-65535")
-_ENV_CODE = re.compile(r"(?:getenv|environ(?:\.get)?)\s*[(\[]\s*['\"](?P<name>\w+)['\"]|envs\.(?P<attribute>VLLM_\w+)")
-_ENV_VALUE = re.compile(r"(?P<name>VLLM_[A-Z0-9_]+)(?: must be|=| ['\"])")
+_PORT = LazyPattern(r"port must be 0-65535")
+_ENV_CODE = LazyPattern(r"(?:getenv|environ(?:\.get)?)\s*[(\[]\s*['\"](?P<name>\w+)['\"]|envs\.(?P<attribute>VLLM_\w+)")
+_ENV_VALUE = LazyPattern(r"(?P<name>VLLM_[A-Z0-9_]+)(?: must be|=| ['\"])")
 
 
-_WORTH = re.compile(
+_WORTH = LazyPattern(
     r"error: argument|validation error|[Ii]nvalid|[Uu]nknown|[Uu]nsupported|must be|should be|one of|not (?:found|supported|available)|"
     r"could not convert|[Cc]hose from| requires --|[Ss]et VLLM_|not be "
 )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ....corpus import options
+from ...patterns.lazy import LazyPattern
 from ..quoting import quoted
 from ..values.options import refused
 from .case import Case
@@ -13,8 +13,8 @@ from .case import Case
 if TYPE_CHECKING:
     from .correct import Change
 
-_LINE = re.compile(r"error: unrecognized arguments: (?P<option>[^\n]+)")
-_UNSAFE = re.compile(r"[…<>]")
+_LINE = LazyPattern(r"error: unrecognized arguments: (?P<option>[^\n]+)")
+_UNSAFE = LazyPattern(r"[…<>]")
 
 
 def of_unrecognised(case: Case) -> list[Change]:

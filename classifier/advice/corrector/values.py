@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Iterable, Mapping
+
+from ...patterns.lazy import LazyPattern
 
 _SHORT = {
     "fp16": "float16", "half": "float16", "bf16": "bfloat16", "fp32": "float32", "f16": "float16", "f32": "float32",
     "float": "float32",
 }  # fmt: skip
 """What people write for what vLLM calls otherwise."""
-_UNIT = re.compile(
+_UNIT = LazyPattern(
     r"(?P<number>[+-]?\d[\d_,]*(?:\.\d+)?|[+-]?\.\d+)\s*(?P<unit>%|[kKmMgGtT](?:i?[bB])?|[bB]|tokens?|gpus?)?"
 )
 _SCALE = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 """vLLM's short forms: 16k is 16,000, 16K is 16,384."""
 _SMART = str.maketrans("\u201c\u201d\u201e\xab\xbb\u2018\u2019\u2032\u2033", '"""""\'\'\'"')
 """Quotation marks that a word processor or a chat puts in the place of plain ones."""
-_BARE = re.compile(r"(?P<before>[{,]\s*)(?P<key>[A-Za-z_][\w.-]*)(?P<after>\s*:)")
-_WORD = re.compile(r"(?P<before>[:,\[]\s*)(?P<word>[A-Za-z_/][\w./-]*)(?P<after>\s*(?=[,}\]]|$))")
-_PAIRS = re.compile(r"[\w.-]+=[^,={}]+(?:,[\w.-]+=[^,={}]+)*")
+_BARE = LazyPattern(r"(?P<before>[{,]\s*)(?P<key>[A-Za-z_][\w.-]*)(?P<after>\s*:)")
+_WORD = LazyPattern(r"(?P<before>[:,\[]\s*)(?P<word>[A-Za-z_/][\w./-]*)(?P<after>\s*(?=[,}\]]|$))")
+_PAIRS = LazyPattern(r"[\w.-]+=[^,={}]+(?:,[\w.-]+=[^,={}]+)*")
 TRUE, FALSE = ("true", "yes", "on", "1", "y", "t"), ("false", "no", "off", "0", "n", "f")
 
 
@@ -93,6 +94,8 @@ def boolean(given: str) -> str:
 
 def mended(given: str) -> str:
     """Return JSON for a value that was meant to be JSON: quotes, bare names, brackets, Python's words, ``key=value``."""
+    from ast import literal_eval
+
     text = given.strip().translate(_SMART)
     while len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1].strip()
@@ -102,7 +105,7 @@ def mended(given: str) -> str:
     if not text.startswith("{"):
         text = "{" + text + "}" if re.match(r"[\"']?\w+[\"']?\s*:\s*\S", text) else text
     for attempt in (text, text.replace('\\"', '"'), _closed(text), _closed(_named(text))):
-        for read in (json.loads, ast.literal_eval):
+        for read in (json.loads, literal_eval):
             try:
                 value = read(attempt)
             except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ...report.types import Advice, Diagnosis
+    from ...diagnosis import Advice, Diagnosis
     from .start import Start
 
 FORMS = ("shell", "docker", "compose", "kubernetes", "helm", "python", "diff")
@@ -52,7 +52,7 @@ def corrected(answer: Diagnosis) -> dict[str, str | int] | None:
         return None
     made, fix = found
     before, after = start.safe(), made.safe()
-    from ...report.mask import secret_words
+    from ...masking.mask import secret_words
 
     # Words are masked one by one in a start; which of them is a secret may show only in what stands before it.
     hidden = secret_words(answer.corrected_command)

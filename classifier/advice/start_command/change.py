@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...diagnosis import Advice
 from ...patterns.lazy import LazyPattern
-from ...report.types import Advice
 from . import parts as options
 from .parts import Part
 from .start import Start

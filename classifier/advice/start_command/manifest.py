@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...masking.mask import mask
 from ...patterns.lazy import LazyPattern
-from ...report.mask import mask
 from .blocks import Block, depth_of, read_block
 from .scalars import quoted, read_scalar, scalar
 from .start import Start, read_words

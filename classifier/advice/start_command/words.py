@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
+from ...masking.mask import mask
 from ...patterns.lazy import LazyPattern
-from ...report.mask import mask
 
 SECRET = "<secret>"  # noqa: S105 - what is shown in a secret's place
 """Stands where a secret stood."""

@@ -46,7 +46,7 @@ def halve_max_num_seqs(facts: Mapping[str, object]) -> Worked:
 def fit_max_num_seqs(facts: Mapping[str, object]) -> Worked:
     """Return how many requests of the full context the KV cache holds at a time.
 
-    vLLM prints the same as «Maximum concurrency for … tokens per request».
+    vLLM prints the same as 'Maximum concurrency for … tokens per request'.
     """
     held = number(facts, "max_concurrency")
     if held is not None:

@@ -47,7 +47,7 @@ class Group:
         self.block = block
         self.window = window
         self.states = states
-        """States kept per request: two with prefix caching (MambaSpec, cache mode «align»)."""
+        """States kept per request: two with prefix caching (MambaSpec, cache mode 'align')."""
 
     def blocks(self, length: int, batched_tokens: int) -> int:
         """Return the blocks that a request of ``length`` tokens holds at most (max_memory_usage_bytes of each spec)."""
@@ -87,12 +87,12 @@ class Layout:
         return max(0, int(memory // self.block_bytes)) if self.block_bytes else 0
 
     def pool_tokens(self, memory: float) -> int:
-        """Return the tokens that vLLM says the cache holds («GPU KV cache size: … tokens», up to 0.25)."""
+        """Return the tokens that vLLM says the cache holds ('GPU KV cache size: … tokens', up to 0.25)."""
         tokens = [group.block for group in self.groups if group.keeps != STATE]
         return self.pool_blocks(memory) // len(self.groups) * min(tokens) if tokens else 0
 
     def concurrency(self, memory: float, length: int, batched_tokens: int) -> float:
-        """Return how many requests of ``length`` tokens fit («Maximum concurrency … x»)."""
+        """Return how many requests of ``length`` tokens fit ('Maximum concurrency … x')."""
         need = self.request_blocks(length, batched_tokens)
         return self.pool_blocks(memory) / need if need else 0.0
 

@@ -13,13 +13,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ....corpus import options
+from ...patterns.lazy import LazyPattern
 from .worked import Worked
 
-_KEY = re.compile(r"Give it as the key (\w+) of (--[\w-]+)")
-_PART = re.compile(r"Give it as a key of (--[\w-]+)")
-_VALUE = re.compile(r"Give the value (\S+) to (--[\w-]+)")
-_WORD = re.compile(r"[A-Za-z0-9][\w.\-]{0,60}")
-_NAME = re.compile(r"--[a-zA-Z][\w.\-]*|-[a-zA-Z]{1,4}")
+_KEY = LazyPattern(r"Give it as the key (\w+) of (--[\w-]+)")
+_PART = LazyPattern(r"Give it as a key of (--[\w-]+)")
+_VALUE = LazyPattern(r"Give the value (\S+) to (--[\w-]+)")
+_WORD = LazyPattern(r"[A-Za-z0-9][\w.\-]{0,60}")
+_NAME = LazyPattern(r"--[a-zA-Z][\w.\-]*|-[a-zA-Z]{1,4}")
 _NAMED = {"tool": "--tool-call-parser", "tool call": "--tool-call-parser", "reasoning": "--reasoning-parser"}
 """Options whose messages call them by less than their name."""
 SHOWN = 10
@@ -114,13 +115,13 @@ def _refused(facts: Mapping[str, object]) -> tuple[Refused, ...]:
 
 
 def refused(text: str, version: str) -> tuple[Refused, ...]:
-    """Return what became of each option of an «unrecognized arguments» line in a release; "" where it is not told."""
+    """Return what became of each option of an 'unrecognized arguments' line in a release; "" where it is not told."""
     return _read(text[:2000], version if options.exists("--model", version) else "")
 
 
 @lru_cache(maxsize=64)
 def _read(text: str, version: str) -> tuple[Refused, ...]:
-    """Take the list of an «unrecognized arguments» line apart: names, each with the words that follow it."""
+    """Take the list of an 'unrecognized arguments' line apart: names, each with the words that follow it."""
     given: list[tuple[str, list[str]]] = []
     # argparse prints words as it got them: what quotes there are belong to the values.
     for word in text.split():

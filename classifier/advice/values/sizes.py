@@ -52,9 +52,9 @@ _NAME_MARKS = (
     ("fp8", "fp8"),
 )
 _OPAQUE = ("gguf", "compressed-tensors", "quark", "hqq", "aqlm", "torchao", "exl2", "modelopt_mixed")
-# «70B», «8x7B», «1.5B», «0.5B»; not the active parameters of «30B-A3B», nor «4bit», «b16».
+# '70B', '8x7B', '1.5B', '0.5B'; not the active parameters of '30B-A3B', nor '4bit', 'b16'.
 _ACTIVE = LazyPattern(r"(?i)-\d{1,4}E(?![a-z0-9])")
-"""«17B-16E»: what stands before the number of experts is one expert's share."""
+"""'17B-16E': what stands before the number of experts is one expert's share."""
 _COUNT = LazyPattern(r"(?i)(?<![a-z0-9.])(?:(?P<experts>\d{1,3})x)?(?P<billions>\d{1,4}(?:\.\d{1,2})?)b(?![a-z0-9])")
 
 
@@ -90,7 +90,7 @@ def bits_per_weight(facts: Mapping[str, object]) -> tuple[float, str] | None:
 def total_weights_gib(facts: Mapping[str, object]) -> Worked:
     """Return the memory that all weights take together: measured by the log, else by the model's name.
 
-    The log's figure («Model loading took … GiB») is one rank's; tensor and pipeline ranks hold about equal shares.
+    The log's figure ('Model loading took … GiB') is one rank's; tensor and pipeline ranks hold about equal shares.
     """
     measured = number(facts, "weights_gib")
     ranks = (whole(facts, "tensor_parallel_size") or 1) * (whole(facts, "pipeline_parallel_size") or 1)

@@ -12,8 +12,9 @@ import pytest
 from tests.fixtures.marked import FOLDER
 from vllm_triage.classifier.advice.start_command.change import read_change
 from vllm_triage.classifier.api import shared
+from vllm_triage.classifier.diagnosis import Advice, Diagnosis
+from vllm_triage.classifier.facts.types import FactValue
 from vllm_triage.classifier.input.read import read_blocks
-from vllm_triage.classifier.report.types import Advice, Diagnosis
 from vllm_triage.classifier.verdict.decide import decide
 from vllm_triage.corpus import options
 
@@ -35,6 +36,12 @@ def answers() -> dict[str, Diagnosis]:
     """Return the answer to every log that shows a failure."""
     found = {str(path): inner(path) for path in PATHS}
     return {name: answer for name, answer in found.items() if answer.failed}
+
+
+def arguments_of(answer: Diagnosis) -> dict[str, FactValue]:
+    """Return the arguments that the server of an answer was given."""
+    found = answer.facts.get("arguments")
+    return found if isinstance(found, dict) else {}
 
 
 def changes(answer: Diagnosis) -> list[tuple[Advice, list[tuple[str, Any]]]]:
@@ -70,7 +77,7 @@ def test_no_fix_sets_what_is_set() -> None:
     """Neither a switch nor a value that was given."""
     wrong = []
     for name, answer in answers().items():
-        arguments = answer.facts.get("arguments") or {}
+        arguments = arguments_of(answer)
         for fix, parts in changes(answer):
             given = [arguments.get(option[2:].replace("-", "_")) for option, _ in parts]
             same = [
@@ -91,7 +98,7 @@ def test_no_value_moves_against_what_its_fix_says() -> None:
                 continue
             option, value = parts[0]
             argument = option[2:].replace("-", "_")
-            now = (answer.facts.get("arguments") or {}).get(argument, answer.facts.get(argument))
+            now = arguments_of(answer).get(argument, answer.facts.get(argument))
             if isinstance(now, (int, float)) and (float(value) <= now if fix.moves == "up" else float(value) >= now):
                 wrong.append((name, fix.change, now))
     assert [] == wrong
@@ -115,7 +122,7 @@ def test_no_command_lowers_security_or_destroys_unasked(word: str) -> None:
         asked = word == "--trust-remote-code" and re.search(
             r"(?i)trust_remote_code=True|remote code", Path(name).read_text("utf-8", "replace")
         )
-        given = word[2:].replace("-", "_") in (answer.facts.get("arguments") or {})
+        given = word[2:].replace("-", "_") in arguments_of(answer)
         if word in answer.corrected_command and not asked and not given:
             wrong.append((name, answer.corrected_command))
     assert [] == wrong

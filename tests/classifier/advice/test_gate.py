@@ -9,7 +9,7 @@ import pytest
 from vllm_triage.classifier.advice.corrector import Case
 from vllm_triage.classifier.advice.gate import tried
 from vllm_triage.classifier.advice.situation import Situation
-from vllm_triage.classifier.report.types import Advice
+from vllm_triage.classifier.diagnosis import Advice
 
 
 def fix(

@@ -6,7 +6,6 @@ import pytest
 
 from tests.classifier.serving.made import HEALTHY, SICK, WORDINGS, Maker, log, preempted, stalled
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.verdict.serving import CAUSES
 
 VARIANTS = 20
 
@@ -31,7 +30,7 @@ def test_a_healthy_server_raises_no_alarm(maker):
 @pytest.mark.parametrize("maker", SICK, ids=name)
 def test_a_sick_server_is_noticed(maker):
     """At least 97 of 100, with the cause that its numbers show."""
-    expected = {"/".join(CAUSES[SICK[maker]])}
+    expected = {"/".join(shared().corpus.concluded_from(SICK[maker]))}
     if maker is preempted:
         # From 0.7.3 to 0.11.0 V1 counts no preemptions: what is left to see is the full cache.
         expected.add("performance_degradation/kv_cache_saturated")
@@ -45,7 +44,7 @@ def test_a_sick_server_is_noticed(maker):
 @pytest.mark.parametrize("maker", SICK, ids=name)
 def test_a_sick_server_is_noticed_where_the_beginning_of_its_log_is_missing(maker):
     """As `docker logs --tail` cuts it."""
-    bucket = CAUSES[SICK[maker]][0]
+    bucket = shared().corpus.concluded_from(SICK[maker])[0]
 
     found = answers(maker, start=False)
 

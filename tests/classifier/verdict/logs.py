@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vllm_triage.classifier.api import Triage
 from vllm_triage.classifier.input.read import read_blocks
-from vllm_triage.classifier.verdict.deciders import Findings
+from vllm_triage.classifier.verdict.findings import Findings
 
 START = """INFO 11-02 10:00:00 [api_server.py:1090] vLLM API server version 0.11.0
 INFO 11-02 10:00:01 [utils.py:233] non-default args: {'model': 'acme/harbor-8b'}

@@ -17,8 +17,8 @@ from tests.classifier.verdict.logs import (
     findings,
 )  # fmt: skip
 from tests.classifier.verdict.test_policy import Guessed
-from vllm_triage.classifier.verdict import deciders
 from vllm_triage.classifier.verdict.deciders import DECIDERS
+from vllm_triage.classifier.verdict.deciders.model import surer_model
 
 UNKNOWN_TO_RULES = "EngineCore ERROR\n"
 MESSAGE = """(EngineCore_DP0 pid=77) ERROR 11-02 10:00:21 [core.py:710] Traceback (most recent call last):
@@ -104,7 +104,7 @@ def test_where_a_rule_and_the_model_agree_the_rule_names_the_cause() -> None:
     """Although its strength alone would have been outvoted."""
     found = findings(START + READY + DEAD, WITH_MODEL)
     found.__dict__["guess"] = Guessed("engine_dead", 0.99)
-    assert deciders.surer_model(found) is None
+    assert surer_model(found) is None
 
 
 @pytest.mark.parametrize("kind", ["TypeError", "AttributeError", "KeyError", "IndexError", "AssertionError"])
@@ -136,4 +136,4 @@ def test_what_an_executor_passes_on_is_read(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_certain_rule_is_never_outvoted() -> None:
     found = findings(START + OOM, WITH_MODEL)
-    assert deciders.surer_model(found) is None
+    assert surer_model(found) is None

@@ -12,8 +12,10 @@ from tests.classifier.verdict.test_signals import DRIVER, TOO_LONG
 from vllm_triage.classifier.report.model import Alternative
 from vllm_triage.classifier.serving.states import FULL, STALLED
 from vllm_triage.classifier.testing import corpus_files
-from vllm_triage.classifier.verdict import deciders, policy
-from vllm_triage.classifier.verdict.serving import confidence
+from vllm_triage.classifier.verdict import policy
+from vllm_triage.classifier.verdict.deciders.at_work import confidence
+from vllm_triage.classifier.verdict.deciders.model import surer_model
+from vllm_triage.classifier.verdict.deciders.trouble import unexplained_trouble
 from vllm_triage.corpus.compiler import read_bucket
 
 
@@ -45,6 +47,12 @@ IndexError: list index out of range
 BUG = """(EngineCore_DP0 pid=77) ERROR 11-02 10:05:01 [core.py:710] Traceback (most recent call last):
 (EngineCore_DP0 pid=77) ERROR 11-02 10:05:01 [core.py:710] TypeError: unsupported operand type(s) for *: 'int' and 'NoneType'
 """
+STOP = "INFO:     Shutting down\nINFO:     Application shutdown complete.\n"
+LOGGED = "INFO 11-02 10:00:00 [importing.py:17] Triton is here, and nothing starts\n"
+ODD = "ERROR 11-02 10:00:25 [cogs.py:7] a cog that nobody knows turned late\n"
+FOREIGN = (
+    '  File "/opt/sglang/python/sglang/srt/model.py", line 5, in load\n    x()\nRuntimeError: CUDA out of memory\n'
+)
 HELD: dict[str, list[tuple[Any, str]]] = {
     "STRENGTH": [({"certain": 0.1, "strong": 0.1, "weak": 0.1, "guess": 0.1}, START + OOM)],
     "ACCEPT": [(9.0, START + OOM)],
@@ -68,6 +76,13 @@ HELD: dict[str, list[tuple[Any, str]]] = {
     "UNEXPLAINED": [(0.9, START + STRANGE)],
     "UNEXPLAINED_AFTER_READY": [(0.9, SERVED + STRANGE)],
     "BUG": [(0.2, START + BUG)],
+    "STOPPED": [(0.3, SERVED + STOP)],
+    "CAME_UP": [(0.3, SERVED)],
+    "STARTING": [(0.3, START)],
+    "NO_SIGN": [(0.3, LOGGED)],
+    "ERRORS_LESS": [(0.4, START + ODD + READY)],
+    "SILENT_WITHIN": [(-1, SILENT)],
+    "OTHER_SOFTWARE": [(0.3, FOREIGN)],
     "NOTHING": [(0.3, "root:x:0:0:root:/root:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\n")],
 }
 BY_MODEL = {"GUESS", "GUESS_OF_BUG", "GUESS_OVER_WEAK", "GUESS_OVER_DEATH", "MESSAGE"}
@@ -105,7 +120,7 @@ AT_WORK: dict[str, tuple[float, str, float, int]] = {
 @pytest.mark.parametrize("name", AT_WORK)
 def test_a_number_moves_how_sure_a_state_is(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     value, kind, seconds, lines = AT_WORK[name]
-    state: Any = SimpleNamespace(kind=kind, seconds=seconds, lines=lines)
+    state: Any = SimpleNamespace(stalled=kind == STALLED, seconds=seconds, lines=lines)
     before = confidence(state)
     monkeypatch.setattr(policy, name, value)
     assert before != confidence(state)
@@ -123,17 +138,17 @@ class Guessed:
         self.evidence: list[Any] = []
         self.terms: set[str] = set()
 
-    def told(self) -> str:
+    def described(self) -> str:
         return "guessed"
 
 
 @pytest.mark.parametrize(
     ("least", "log", "decider"),
     [
-        (policy.GUESS, START + STRANGE, deciders.unexplained_trouble),
-        (policy.GUESS_OF_BUG, START + BUG, deciders.unexplained_trouble),
-        (policy.GUESS_OVER_WEAK, START + WEAK, deciders.surer_model),
-        (policy.GUESS_OVER_DEATH, SERVED + DEAD, deciders.surer_model),
+        (policy.GUESS, START + STRANGE, unexplained_trouble),
+        (policy.GUESS_OF_BUG, START + BUG, unexplained_trouble),
+        (policy.GUESS_OVER_WEAK, START + WEAK, surer_model),
+        (policy.GUESS_OVER_DEATH, SERVED + DEAD, surer_model),
     ],
 )
 def test_the_model_answers_from_its_threshold_on(least: float, log: str, decider: Any) -> None:

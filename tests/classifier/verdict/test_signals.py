@@ -6,7 +6,7 @@ import pytest
 
 from tests.classifier.verdict.logs import ANSWERED, DEAD, READY, START, STOPPED, findings
 from vllm_triage.classifier.verdict import policy, signals
-from vllm_triage.classifier.verdict.deciders import Findings
+from vllm_triage.classifier.verdict.findings import Findings
 
 QUEUE = "INFO 11-02 10:06:00 [loggers.py:123] Engine 000: Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 2.0 tokens/s, Running: 8 reqs, Waiting: {} reqs, GPU KV cache usage: 99.9%, Prefix cache hit rate: 0.0%\n"
 TOO_LONG = "ERROR 11-02 10:06:00 [serving_chat.py:257] ValueError: This model's maximum context length is 2048 tokens. However, you requested 4000 tokens in the messages. Please reduce the length of the messages.\n"

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from tests.classifier.report.planted import SECRETS
+from tests.classifier.masking.planted import SECRETS
 from tests.service.chat.loopback import Loopback
 from tests.service.chat.slack_server import TOKEN
 from tests.service.chat.test_alertmanager import BEARER, PATH, alert, notification

@@ -12,8 +12,8 @@ from rich.cells import cell_len
 from tests.fixtures.marked import FOLDER, read_marked
 from tests.service.samples import failure, found_failure, found_unknown, healthy, unknown
 from vllm_triage.classifier.api import shared
+from vllm_triage.classifier.diagnosis import Diagnosis, Evidence
 from vllm_triage.classifier.report.build import build
-from vllm_triage.classifier.report.types import Diagnosis, Evidence
 from vllm_triage.service.render.formats.text import use_color
 from vllm_triage.service.render.interface import Options, Result, names, render
 

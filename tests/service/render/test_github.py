@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.service.samples import failure, healthy, unknown
+from vllm_triage.classifier.diagnosis import Diagnosis, Evidence
 from vllm_triage.classifier.report.build import build
-from vllm_triage.classifier.report.types import Diagnosis, Evidence
 from vllm_triage.service.render.interface import Options, Result, render
 
 COMMAND = re.compile(r"::(?P<level>error|warning|notice) (?P<where>[^:\n]*)::(?P<message>[^\r\n]*)")

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from tests.fixtures.marked import FOLDER, read_marked
 from tests.service.samples import failure, found_failure, healthy, unknown
 from vllm_triage.classifier.api import shared
+from vllm_triage.classifier.diagnosis import Diagnosis, Evidence
 from vllm_triage.classifier.report.build import build
-from vllm_triage.classifier.report.types import Diagnosis, Evidence
 from vllm_triage.service.render.interface import Options, Result, render
 
 

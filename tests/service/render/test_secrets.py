@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.classifier.report.planted import SECRETS, A
+from tests.classifier.masking.planted import SECRETS, A
 from tests.service.conftest import Ran
 from vllm_triage.classifier.advice.start_command import FORMS
 from vllm_triage.service.render.interface import names

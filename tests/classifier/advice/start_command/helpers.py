@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 from vllm_triage.classifier.advice.start_command import corrected, corrected_command
-from vllm_triage.classifier.report.types import Advice, Diagnosis
+from vllm_triage.classifier.diagnosis import Advice, Diagnosis
 
 
 def fix(change: str, kind: str = "flag", *, rank: int = 1, exact: bool = True, safety: str = "safe") -> Advice:

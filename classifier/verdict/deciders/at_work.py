@@ -7,46 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..advice.fixes import sentences
-from ..facts.types import Facts
-from ..lines.prefix import split_line
-from ..report.types import Diagnosis, Evidence
-from ..serving.assess import assess
-from ..serving.states import FULL, PREEMPTED, QUEUED, REJECTED, SLOW, STALLED
-from ..serving.types import UNTOLD, ServingHealth, State
-from . import policy
-from .answer import answer_for
+from ....corpus.types import Cause
+from ...advice.fixes import sentences
+from ...diagnosis import Diagnosis, Evidence
+from ...facts.types import Facts
+from ...lines.prefix import split_line
+from .. import policy
+from ..answer import conclude
+from ..findings import Findings
 
 if TYPE_CHECKING:
-    from .case import Case
-    from .deciders import Findings
-
-CAUSES = {
-    STALLED: ("mqllmengine_stall", "request_unanswered"),
-    PREEMPTED: ("performance_degradation", "preemption"),
-    REJECTED: ("performance_degradation", "drafts_rejected"),
-    FULL: ("performance_degradation", "kv_cache_saturated"),
-    QUEUED: ("performance_degradation", "queueing"),
-    SLOW: ("performance_degradation", "slowed_down"),
-}
-"""What each kind of state is answered with."""
-ALSO = {REJECTED: "speculative_decoding", STALLED: "nccl_hang"}
-"""Buckets that are as true of a state, in another reader's eyes."""
-FELT = frozenset({"client_connection", "performance_degradation"})
-"""Buckets that tell what is felt of an engine that stands still, or of a server that crawls."""
-EXCERPT_LINES = 200
-"""Lines of a log without a start, up to which it is an excerpt; a longer one is the end of a server's life."""
-
-
-def health_of(case: Case) -> ServingHealth | None:
-    """Return how the server of an incident did while it answered requests; None where it printed no statistics."""
-    incident = case.incident
-    if incident.serving is None:
-        return None
-    stopped = next((span.time for span in incident.stages if span.line == case.stop), "")
-    started = any(span.stage != "serving" for span in incident.stages)
-    excerpt = not started and incident.last - incident.first < EXCERPT_LINES
-    return assess(incident.serving, case.stop, stopped, excerpt)
+    from ...serving.types import State
 
 
 def at_work(found: Findings) -> Diagnosis | None:
@@ -55,12 +26,15 @@ def at_work(found: Findings) -> Diagnosis | None:
     state = health.worst if health is not None else None
     if state is None or _explained(state, found):
         return None
-    bucket, cause = CAUSES[state.kind]
-    answer = answer_for(bucket, cause, confidence(state), "stage", found.known, found.incident, None)
-    _tell(answer, cause, state, found)
+    corpus = found.known.corpus
+    bucket, cause = corpus.concluded_from(state.kind)
+    answer = conclude(state.kind, confidence(state), "stage", found.known, found.incident)
+    entry = corpus.bucket(bucket).cause(cause)
+    if entry is not None:
+        _tell(answer, entry, state, found)
     answer.evidence = [_evidence(line.line, line.text) for line in state.proof]
     current = [other for other in health.states if other.current and other is not state] if health else []
-    others = [*(CAUSES[other.kind][0] for other in current), *([ALSO[state.kind]] if state.kind in ALSO else [])]
+    others = [*(corpus.concluded_from(other.kind)[0] for other in current), *(entry.also if entry is not None else ())]
     answer.also = [name for name in dict.fromkeys(others) if name != bucket]
     left = 1 - answer.confidence
     answer.alternatives = [
@@ -73,7 +47,7 @@ def at_work(found: Findings) -> Diagnosis | None:
 def confidence(state: State) -> float:
     """Return how sure an answer is that rests on a state: by its kind, and by how long it was watched."""
     long = state.seconds >= policy.WATCHED or state.lines >= policy.WATCHED_LINES
-    if state.kind == STALLED:
+    if state.stalled:
         return policy.STALLED if long or state.lines > 2 else policy.STALLED_BRIEFLY
     return policy.DEGRADED if long else policy.DEGRADED_BRIEFLY
 
@@ -83,36 +57,36 @@ def _explained(state: State, found: Findings) -> bool:
     best, wrapper = found.best, found.wrapper
     if found.incident.foreign:
         return True
-    if wrapper is not None and wrapper.rule.bucket not in FELT:
+    traits = found.known.corpus.traits
+    if wrapper is not None and not traits(wrapper.rule.bucket).effect:
         return True  # a death, or a wait that says where it waits
     if _troubled_after(state, found):
         return True
     if best is None:
         return False
     # One request that failed, or a slowness that a rule knows, is not why an engine stands still.
-    minor = best.hit.rule.scope == "request" or best.bucket in FELT
-    return not (minor and state.kind == STALLED)
+    minor = best.hit.rule.scope == "request" or traits(best.bucket).effect
+    return not (minor and state.stalled)
 
 
 def _troubled_after(state: State, found: Findings) -> bool:
     """Tell whether something that no rule explains went wrong at the end: what a server outlived is not its end."""
     numbers = [trace.number for trace in found.raised] + [line.number for line in found.errors]
-    watched = state.kind == STALLED and state.lines > 1
+    watched = state.stalled and state.lines > 1
     return max(numbers, default=0) > state.until.line and not watched
 
 
-def _tell(answer: Diagnosis, cause: str, state: State, found: Findings) -> None:
+def _tell(answer: Diagnosis, cause: Cause, state: State, found: Findings) -> None:
     """Put the numbers of the state into the sentences of its cause."""
-    entry = found.known.bucket(answer.bucket).cause(cause)
-    if entry is None:
-        return
     values: Facts = {**found.incident.facts, **_values(state)}
-    answer.title = sentences(entry.title, values) or answer.title
-    answer.summary = sentences(entry.summary, values)
+    answer.title = sentences(cause.title, values) or answer.title
+    answer.summary = sentences(cause.summary, values)
 
 
 def _values(state: State) -> Facts:
     """Return what sentences may say of a state; what is not known, or nothing, is left out."""
+    from ...serving.types import UNTOLD
+
     numbers = state.numbers
     values: Facts = {
         name: _rounded(value)

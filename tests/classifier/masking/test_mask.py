@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.classifier.report.planted import SECRETS, A
+from tests.classifier.masking.planted import SECRETS, A
+from vllm_triage.classifier.masking import mask as masking
+from vllm_triage.classifier.masking import secret_patterns as secret_rules
+from vllm_triage.classifier.masking.mask import mask, mask_lines, mask_value
 from vllm_triage.classifier.patterns.lazy import LazyPattern
-from vllm_triage.classifier.report import mask as masking
-from vllm_triage.classifier.report import secret_patterns as secret_rules
-from vllm_triage.classifier.report.mask import mask, mask_lines, mask_value
 from vllm_triage.corpus.lint import lint_pattern
 
 # Written in halves: scanners of repositories would take whole ones for real.

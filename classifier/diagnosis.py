@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import Any
+from typing import TypedDict
 
-from ..incidents.types import StageSpan
-from ..records import Draft, record
+from ..corpus.records import Draft, field, record
+from .facts.types import Facts
+from .incidents.types import StageSpan
+
+
+class Start(TypedDict):
+    """One server start of a log."""
+
+    first: int
+    """Number of its first line."""
+    last: int
+    reached: str
+    """The furthest stage of it."""
 
 
 @record(slots=True)
@@ -62,12 +72,12 @@ class Diagnosis(Draft):
     also: list[str] = field(default_factory=list)
     reached: str = ""
     stages: list[StageSpan] = field(default_factory=list)
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
     fixes: list[Advice] = field(default_factory=list)
     withheld: list[tuple[str, str]] = field(default_factory=list)
     """Fixes that were left out, by title, each with the reason."""
     corrected_command: str = ""
-    incidents: list[dict[str, Any]] = field(default_factory=list)
+    incidents: list[Start] = field(default_factory=list)
     confirm: str = ""
     refute: str = ""
     notes: list[str] = field(default_factory=list)

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..advice.start_command import given_command
-from ..verdict.decide import decide
+from .decide import decide
 
 if TYPE_CHECKING:
+    from ..diagnosis import Diagnosis
     from ..incidents.types import Incident
     from ..lines.types import Line
     from ..question import Question
-    from ..verdict.answer import Known
-    from .types import Diagnosis
+    from .answer import Known
 
 LOOKED_BACK = 50
 """Starts of one server that are looked at for a failure that counts; a crash loop has thousands that are alike."""
@@ -41,7 +41,7 @@ def decide_as_asked(incidents: list[Incident], tail: list[Line], known: Known, q
             other.notes.append(f"{_told(found)} is left out by {filtered[0]}; this is another failure in the log.")
             found = other
     if found.failed and not found.filtered and found.confidence < question.min_confidence:
-        _withhold(found, question.min_confidence)
+        _withhold(found, question.min_confidence, known)
         found.filtered = left_out(found, question)
     if question.command:
         given_command(found, question.command)
@@ -85,10 +85,11 @@ def _told(found: Diagnosis) -> str:
     return found.cause + (f" on line {found.evidence[0].line}" if found.evidence else "")
 
 
-def _withhold(found: Diagnosis, least: float) -> None:
-    """Turn an answer that is less sure than asked for into «unknown», the guess kept as the nearest candidate."""
+def _withhold(found: Diagnosis, least: float, known: Known) -> None:
+    """Turn an answer that is less sure than asked for into 'unknown', the guess kept as the nearest candidate."""
     found.alternatives.insert(0, (found.bucket, found.confidence))
     found.notes.append(f"The best guess, {found.cause}, is below the confidence asked for ({least:g}).")
-    found.bucket, found.cause, found.decided_by, found.rule = "unknown", "unknown/below_threshold", "none", ""
+    bucket, cause = known.corpus.concluded_from("below_threshold")
+    found.bucket, found.cause, found.decided_by, found.rule = bucket, f"{bucket}/{cause}", "none", ""
     found.title, found.fixes, found.corrected_command = "No answer with the confidence asked for", [], ""
     found.summary = found.confirm = found.refute = ""

@@ -1,0 +1,1 @@
+"""What must not be shown: tokens, keys, passwords, and how they are recognised."""

@@ -1,0 +1,32 @@
+"""Who decides: an ordered list, the first that has an answer gives it.
+
+Each decider looks at the findings of one server start and returns an answer, or None to leave it to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...diagnosis import Diagnosis
+from ..findings import Findings
+from .at_work import at_work
+from .health import no_failure, silent_start
+from .model import model_alone, surer_model
+from .other_software import nothing_recognised, other_software
+from .rules import best_cause, lone_wrapper
+from .trouble import known_message, unexplained_trouble
+
+DECIDERS: tuple[Callable[[Findings], Diagnosis | None], ...] = (
+    other_software,
+    model_alone,
+    at_work,
+    surer_model,
+    best_cause,
+    lone_wrapper,
+    known_message,
+    unexplained_trouble,
+    silent_start,
+    nothing_recognised,
+    no_failure,
+)
+"""In the order in which they are asked; the last one always answers."""

@@ -1,0 +1,63 @@
+"""Decides where nothing failed: how far the log got, and whether it stops where servers wait for each other."""
+
+from __future__ import annotations
+
+from ...diagnosis import Diagnosis, Evidence
+from ...incidents.types import Incident
+from ...lines.types import Line
+from .. import policy
+from ..answer import conclude, line_evidence, with_alternatives
+from ..findings import Findings
+
+
+def silent_start(found: Findings) -> Diagnosis | None:
+    """A log that simply stops in distributed start-up."""
+    incident, tail = found.incident, found.tail
+    if not silent_end(incident, tail):
+        return None
+    answer = conclude("silence", policy.SILENT_END, "stage", found.known, incident)
+    answer.evidence = [line_evidence(tail[-1])] if tail else []
+    seen = [span for span in incident.stages if span.stage == "distributed_init"]
+    answer.explanation.append(
+        f"the log stops in distributed start-up (last mark on line {seen[-1].line if seen else '?'}), nothing follows"
+    )
+    return with_alternatives(answer, found.candidates)
+
+
+def no_failure(found: Findings) -> Diagnosis:
+    """Nothing speaks for a failure."""
+    return no_failure_of(found, bool(found.case.stop), found.case.came_up)
+
+
+def silent_end(incident: Incident, tail: list[Line]) -> bool:
+    """Tell whether a log simply stops in distributed start-up: nothing failed, nothing follows."""
+    if incident.reached != "distributed_init" or not incident.stages or str(incident.facts.get("world_size")) == "1":
+        return False
+    last = max(span.line for span in incident.stages)
+    return bool(tail) and tail[-1].number - last <= policy.SILENT_WITHIN
+
+
+def no_failure_of(found: Findings, stopped: bool, ready: bool, alternatives: bool = True) -> Diagnosis:
+    """Return that nothing failed, and how far the server got."""
+    incident = found.incident
+    errors = found.case.unexplained_errors()
+    if stopped:
+        finding, confidence = "stopped", policy.STOPPED
+    elif ready:
+        finding, confidence = "came_up", policy.CAME_UP
+    elif incident.stages:
+        finding, confidence = "starting", policy.STARTING
+    else:
+        finding, confidence = "no_sign", policy.NO_SIGN
+    if errors:
+        confidence -= policy.ERRORS_LESS
+    decided_by = "stage" if incident.stages else "none"
+    answer = conclude(finding, confidence, decided_by, found.known, incident)
+    marks = [span for span in incident.stages if span.stage in ("shutdown", "serving", "api_ready")]
+    marks = marks or incident.stages[-1:]
+    answer.evidence = [Evidence(span.line, f"reached {span.stage}", "", "mark") for span in marks[-1:]]
+    if errors:
+        answer.notes.append(
+            f"{len(errors)} error lines are worth a look, the first on line {errors[0].number}: {errors[0].text[:120]}"
+        )
+    return with_alternatives(answer, found.candidates) if alternatives else answer

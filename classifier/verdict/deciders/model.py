@@ -1,0 +1,57 @@
+"""Decides by the text model: where it is asked alone, and where the rules have little."""
+
+from __future__ import annotations
+
+from ...diagnosis import Diagnosis
+from .. import policy
+from ..answer import answer_of_guess, conclude, with_alternatives
+from ..findings import Findings
+from .health import no_failure_of, silent_end
+from .rules import of_candidate
+
+
+def model_alone(found: Findings) -> Diagnosis | None:
+    """Where rules are silent by request, the text model decides; where it has nothing to judge, the stage."""
+    known, case, incident = found.known, found.case, found.incident
+    if not known.alone:
+        return None
+    guess = found.guess
+    if guess is not None and known.answers(guess, guess.threshold):
+        return answer_of_guess(guess, known, incident)
+    if guess is None and silent_end(incident, found.tail):
+        return conclude("silence", policy.SILENT_END, "stage", known, incident)
+    ready, stopped = case.came_up, bool(case.stop)
+    if guess is None or (guess.bucket == "no_failure" and (ready or stopped or guess.probability >= guess.threshold)):
+        answer = no_failure_of(found, stopped, ready, alternatives=False)
+    else:
+        answer = conclude("unrecognised_failure", 1 - guess.probability, "none", known, incident)
+        answer.evidence = answer.tail = guess.evidence
+    if guess is not None:
+        if guess.bucket == answer.bucket == "no_failure":
+            answer.confidence, answer.decided_by = round(guess.probability, 3), "model"
+        answer.alternatives = [(name, round(share, 3)) for name, share in guess.ranked[:4] if name != answer.bucket]
+        answer.explanation.append(guess.described())
+    return answer
+
+
+def surer_model(found: Findings) -> Diagnosis | None:
+    """The text model, where it is sure and the rules have no more than a weak one, or the engine's death."""
+    best = found.best
+    if best is not None:
+        least = policy.GUESS_OVER_WEAK if best.hit.rule.strength in ("weak", "guess") else 2.0
+        bucket = best.bucket
+    else:
+        wrapper = found.wrapper
+        if wrapper is None or not found.known.corpus.traits(wrapper.rule.bucket).wrapper_rank:
+            return None
+        least, bucket = policy.GUESS_OVER_DEATH, wrapper.rule.bucket
+    if least > 1:
+        return None
+    guess = found.sure_guess(least)
+    if guess is None or guess.bucket == bucket:
+        return None
+    same = next((item for item in found.candidates if item.bucket == guess.bucket), None)
+    if same is not None and same.score >= policy.ACCEPT:
+        # Rule and model agree: the rule knows the cause as well.
+        return of_candidate(same, found)
+    return with_alternatives(answer_of_guess(guess, found.known, found.incident), found.candidates)

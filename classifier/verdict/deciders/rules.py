@@ -1,0 +1,56 @@
+"""Decides by what the rules found: the best cause, else the wrapper that says most."""
+
+from __future__ import annotations
+
+from ...diagnosis import Diagnosis
+from .. import policy
+from ..answer import answer_for, chain_of, evidence_for, evidence_of, with_alternatives
+from ..findings import Findings
+from ..types import Candidate
+
+
+def best_cause(found: Findings) -> Diagnosis | None:
+    """The best candidate of the rules."""
+    return of_candidate(found.best, found) if found.best is not None else None
+
+
+def lone_wrapper(found: Findings) -> Diagnosis | None:
+    """A wrapper that names a cause, where no cause is in the log: a death, a failed start, a wait that never ended."""
+    hit = found.wrapper
+    if hit is None:
+        return None
+    if found.known.corpus.traits(hit.rule.bucket).wrapper_rank and (found.raised or found.message):
+        return None
+    answer = answer_for(hit.rule.bucket, hit.rule.cause, policy.WRAPPER, "rule", found.known, found.incident, hit)
+    answer.evidence = [evidence_of(hit, "cause")]
+    answer.explanation.append(f"no cause in the log: the wrapper {hit.rule.id} is all there is")
+    return with_alternatives(answer, found.candidates)
+
+
+def of_candidate(best: Candidate, found: Findings) -> Diagnosis:
+    """Return the answer that a candidate gives, less sure the closer a rival of another bucket comes."""
+    rivals = [
+        other
+        for other in found.candidates
+        if other is not best and other.bucket != best.bucket and other.score > policy.ACCEPT - policy.RIVAL
+    ]
+    confidence = policy.CONFIDENCE[best.hit.rule.strength]
+    if best.hit.quoted:
+        confidence -= policy.QUOTED_LESS
+    if best.score < policy.THIN_BELOW:
+        confidence -= policy.THIN_LESS
+    if rivals:
+        gap = best.score - rivals[0].score
+        confidence -= max(0.0, policy.CLOSE_LESS * (1 - gap / policy.CLOSE)) if gap < policy.CLOSE else 0.0
+    answer = answer_for(best.bucket, best.cause, confidence, "rule", found.known, found.incident, best.hit)
+    answer.evidence = evidence_for(best, found.incident)
+    answer.chain = chain_of(best.hit)
+    total = confidence
+    for other in rivals[:6]:
+        if other.bucket in {name for name, _ in answer.alternatives}:
+            continue
+        share = max(0.01, min(confidence - 0.01, (1 - total) * 0.6 + 0.02))
+        answer.alternatives.append((other.bucket, round(share, 3)))
+        total = min(0.99, total + share)
+    answer.also = [name for name, _ in answer.alternatives]
+    return answer

@@ -1,0 +1,72 @@
+"""Decides over trouble that no rule explains: by the catalogue of messages, by the model, else that it is unknown."""
+
+from __future__ import annotations
+
+from ...diagnosis import Diagnosis, Evidence
+from ...lines.types import Line, Trace
+from .. import policy
+from ..answer import GENERIC, answer_for, answer_of_guess, conclude, line_evidence, with_alternatives
+from ..findings import Findings
+
+
+def known_message(found: Findings) -> Diagnosis | None:
+    """A message of the catalogue, whose words name a bucket although no rule speaks for them."""
+    if found.message is None:
+        return None
+    row, item = found.message
+    label = row.label
+    cause = label.cause if found.known.bucket(label.bucket).cause(label.cause) else GENERIC
+    answer = answer_for(label.bucket, cause, policy.MESSAGE, "rule", found.known, found.incident, None)
+    answer.evidence = [_trouble_evidence(item, "cause")]
+    answer.explanation.append(
+        f"the catalogue of messages: {row.package} says '{row.template}', which is {label.bucket}"
+    )
+    return with_alternatives(answer, found.candidates)
+
+
+def unexplained_trouble(found: Findings) -> Diagnosis | None:
+    """Exceptions and logged errors that no rule explains and that nothing shows to be overcome: never 'no failure'."""
+    if not found.trouble:
+        return None
+    guess = found.sure_guess(policy.GUESS_OF_BUG if found.bug is not None else policy.GUESS)
+    if guess is not None:
+        return with_alternatives(answer_of_guess(guess, found.known, found.incident), found.candidates)
+    if found.bug is not None:
+        return _bug(found, found.bug)
+    came_up = found.case.came_up
+    confidence = policy.UNEXPLAINED_AFTER_READY if came_up else policy.UNEXPLAINED
+    return with_alternatives(
+        _unknown(found, confidence),
+        found.candidates,
+        *((found.known.corpus.concluded_from("strange_exception")[0],) if found.raised else ()),
+    )
+
+
+def _bug(found: Findings, trace: Trace) -> Diagnosis:
+    """Return that the engine's own code failed: an exception of Python's in it that nobody knows."""
+    answer = conclude("strange_exception", policy.BUG, "rule", found.known, found.incident)
+    answer.evidence = [_trouble_evidence(trace, "cause")]
+    answer.explanation.append(
+        f"{trace.kind} in {trace.process or 'vLLM'}, which no rule knows: a fault of the code itself"
+    )
+    return with_alternatives(answer, found.candidates)
+
+
+def _unknown(found: Findings, confidence: float) -> Diagnosis:
+    """Return that the cause of unexplained trouble is not known, with the lines that tell most."""
+    answer = conclude("unrecognised_failure", confidence, "none", found.known, found.incident)
+    telling = [_trouble_evidence(trace, "telling") for trace in found.raised[:5]]
+    shown = {item.line for item in telling}
+    telling += [line_evidence(line) for line in found.errors if line.number not in shown][:5]
+    answer.evidence = telling[:3]
+    answer.tail = telling or [line_evidence(line) for line in found.tail[-5:]]
+    if found.guess is not None:
+        answer.explanation.append(found.guess.described())
+    return answer
+
+
+def _trouble_evidence(item: Trace | Line, role: str) -> Evidence:
+    if isinstance(item, Line):
+        return Evidence(item.number, item.raw or item.text, item.process, role)
+    text = item.raw or item.text or item.stack()[-160:]
+    return Evidence(item.number, text, item.process, role, item.count)

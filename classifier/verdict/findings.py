@@ -1,0 +1,205 @@
+"""What was found in one server start: what every decider looks at."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ..incidents.types import Incident
+from ..lines.types import Line, Trace
+from ..matching.types import Hit
+from ..patterns.lazy import LazyPattern
+from . import policy
+from .answer import Known
+from .case import LOUD, Case, depth
+from .types import Candidate
+from .weigh import weigh
+
+if TYPE_CHECKING:
+    from ...corpus.messages.row import Row
+    from ..serving.types import ServingHealth
+    from ..text_model.guess import Guess
+
+MESSAGE = 2000
+"""Characters of a message that are compared with the catalogue."""
+_BUGS = frozenset(
+    {
+        "TypeError", "AttributeError", "KeyError", "IndexError", "NameError", "UnboundLocalError", "ZeroDivisionError",
+        "AssertionError", "NotImplementedError", "RecursionError", "StopIteration",
+    }
+)  # fmt: skip
+"""Exceptions of Python itself: their words say nothing, and whoever raises them did not mean to."""
+_PASSED_ON = LazyPattern(r"Worker failed with error ['\"](?P<inner>.+?)['\"], please check the stack trace", re.DOTALL)
+"""How an executor passes on what a worker said."""
+_PROGRESS = LazyPattern(r'" 200|generation throughput: (?!0\.0 )\d[\d.]* tokens/s|Running: 0 reqs')
+"""An answer, tokens, or nothing left to do."""
+_IDLE = LazyPattern(r"throughput: |No available |Waiting |waiting |still |heartbeat")
+"""What a server that makes no progress goes on printing."""
+_EXCERPT = 200
+"""Lines of a log without a start, up to which it is an excerpt; a longer one is the end of a server's life."""
+
+
+class Findings:
+    """What was found in one server start, each part worked out when it is first asked for.
+
+    Args:
+        incident: The server start.
+        tail: The last lines of its log; empty where another start follows.
+        known: The texts of the buckets, and the text model.
+    """
+
+    def __init__(self, incident: Incident, tail: list[Line], known: Known) -> None:
+        self.incident = incident
+        self.tail = tail
+        self.known = known
+        self.case = Case(incident, known.corpus.traits)
+
+    @cached_property
+    def candidates(self) -> list[Candidate]:
+        """The possible causes, best first."""
+        return weigh(self.case)
+
+    @cached_property
+    def best(self) -> Candidate | None:
+        """The best of them, where it has enough behind it to be an answer."""
+        first = self.candidates[0] if self.candidates else None
+        return first if first is not None and first.score >= policy.ACCEPT else None
+
+    @cached_property
+    def wrappers(self) -> list[Hit]:
+        """Symptoms in the order of the log."""
+        return self.case.wrappers()
+
+    @cached_property
+    def wrapper(self) -> Hit | None:
+        """The wrapper that says most: a death before 'the engine is dead', and that before other software's words."""
+        stop = self.case.stop
+        named = [
+            hit
+            for hit in self.wrappers
+            if hit.rule.cause and not _recovered(hit, self) and not (stop and hit.line.number >= stop)
+        ]
+        return max(named, key=self._says, default=None)
+
+    def _says(self, hit: Hit) -> tuple[int, float, int]:
+        rank = self.known.corpus.traits(hit.rule.bucket).wrapper_rank
+        return -rank, policy.STRENGTH[hit.rule.strength], -hit.line.number
+
+    @cached_property
+    def raised(self) -> list[Trace]:
+        """Exceptions that no rule explains, at a level at which failures are told, and that were not overcome."""
+        return [
+            trace
+            for trace in self.case.unexplained()
+            if trace.level in LOUD and not self._overcome(trace.number, bool(trace.frames))
+        ]
+
+    @cached_property
+    def errors(self) -> list[Line]:
+        """Lines logged as errors that no rule explains, and that were not overcome."""
+        return [line for line in self.case.unexplained_errors() if not self._overcome(line.number)]
+
+    @cached_property
+    def bug(self) -> Trace | None:
+        """The first of them that is an exception of Python's own, raised in vLLM's code or in one of its processes."""
+        for trace in self.raised:
+            if trace.kind not in _BUGS:
+                continue
+            ours = any("vllm" in frame.path for frame in trace.frames[-4:])
+            if ours or (not trace.frames and (depth(trace.process) or trace.level)):
+                return trace
+        return None
+
+    @cached_property
+    def health(self) -> ServingHealth | None:
+        """How the server did while it answered requests."""
+        return _health_of(self.case)
+
+    @property
+    def trouble(self) -> bool:
+        """Whether something went wrong that no rule explains."""
+        return bool(self.raised or self.errors)
+
+    @cached_property
+    def guess(self) -> Guess | None:
+        """What the text model takes the incident for; None where it has nothing to judge or must not be asked."""
+        guesser = self.known.guesser
+        return guesser.ask(self.incident, self.incident.errors, self.tail) if guesser is not None else None
+
+    @cached_property
+    def message(self) -> tuple[Row, Trace | Line] | None:
+        """The first of the unexplained exceptions and errors whose words alone name a bucket by the catalogue of messages."""
+        troubles: list[tuple[str, Trace | Line]] = [(f"{trace.kind}: {trace.message}", trace) for trace in self.raised]
+        troubles += [(line.text, line) for line in self.errors]
+        # What an executor passes on is its worker's own message, although a rule knows the words around it.
+        passed_on = ((_PASSED_ON.search(hit.line.text), hit.line) for hit in self.wrappers)
+        troubles += [(found["inner"], line) for found, line in passed_on if found]
+        if not troubles:
+            return None
+        from ...corpus.messages.matching import decided
+
+        matcher = self.known.corpus.messages()
+        for text, item in troubles:
+            row = decided(matcher.find(text[:MESSAGE]))
+            if row is not None:
+                return row, item
+        return None
+
+    def sure_guess(self, least: float) -> Guess | None:
+        """Return the guess where it names a failure with at least this probability, and one that may be answered."""
+        guess = self.guess
+        # A model of the user's own says itself from where on it is sure.
+        return (
+            guess if guess is not None and self.known.answers(guess, guess.threshold if guess.own else least) else None
+        )
+
+    def _overcome(self, number: int, fatal: bool = False) -> bool:
+        """Tell whether what stands on a line was followed by a stop from outside, or by the next step of the start.
+
+        Args:
+            number: The line.
+            fatal: Whether an exception with its stack stands there: a later mark of a start that never came up may be
+                that of another process.
+        """
+        case = self.case
+        if case.stop and number >= case.stop:
+            return True
+        if case.ready:
+            return number < case.ready
+        marks = [line for stage, line in case.stages.items() if stage != "shutdown"]
+        return not fatal and number < max(marks, default=0)
+
+
+def _recovered(hit: Hit, found: Findings) -> bool:
+    """Tell whether a wrapper or a wait was overtaken: the server came up, or answered requests, after it."""
+    ready = found.case.ready
+    last = max(hit.last, hit.line.number)
+    if ready and last < ready:
+        return True
+    traits = found.known.corpus.traits(hit.rule.bucket)
+    if ready and traits.strangers_below and (found.case.stages.get("serving") or hit.count < traits.strangers_below):
+        return True  # probes and strangers' requests at a server that works
+    if not traits.waits:
+        return False
+    return any(line.number > last and _moves(line) for line in found.tail)
+
+
+def _moves(line: Line) -> bool:
+    """Tell whether a line shows that the server does something: an answer, tokens, or a step that its logger tells of."""
+    if _PROGRESS.search(line.text):
+        return True
+    return line.logged and line.level == "INFO" and not _IDLE.search(line.text)
+
+
+def _health_of(case: Case) -> ServingHealth | None:
+    """Return how the server of an incident did while it answered requests; None where it printed no statistics."""
+    incident = case.incident
+    if incident.serving is None:
+        return None
+    stopped = next((span.time for span in incident.stages if span.line == case.stop), "")
+    started = any(span.stage != "serving" for span in incident.stages)
+    excerpt = not started and incident.last - incident.first < _EXCERPT
+    from ..serving.assess import assess
+
+    return assess(incident.serving, case.stop, stopped, excerpt)

@@ -1,0 +1,16 @@
+"""What the engine finds without a rule: from how far a log got, how the server did at work, or what is left unexplained.
+
+A cause says by ``concluded_from`` which of them it answers; each has one cause in the corpus.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+Finding = Literal[
+    "silence", "stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down",
+    "strange_exception", "unrecognised_failure", "nothing_recognised", "below_threshold",
+    "came_up", "stopped", "starting", "no_sign",
+]  # fmt: skip
+FINDINGS: tuple[str, ...] = get_args(Finding)
+"""Failures first, then what leaves the cause open, then what is none. docs/rules.md says what each means."""

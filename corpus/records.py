@@ -1,0 +1,241 @@
+"""Dataclasses that cost little at the start of the command.
+
+``dataclasses`` imports ``inspect`` and with it a dozen modules, and compiles up to five methods for each class whenever its
+module is imported: together a quarter of the time that the command takes for a small log. ``@record`` makes a dataclass too
+(type checkers, pydantic, ``dataclasses.fields`` and ``replace`` take it for one), but its methods stand in its base, written
+once for all, and the standard library's module is only imported where somebody asks for it:
+
+* ``Record``: frozen, compared by its fields. For objects that are made by the dozen.
+* ``Draft``: may be changed, compared by identity. Likewise.
+* ``Busy``: a draft that is made by the thousand: its ``__init__`` is compiled, when the first one is made.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+__all__ = ["Busy", "Draft", "Record", "field", "fields_of", "record", "replace"]
+
+if TYPE_CHECKING:
+    import dataclasses
+    from collections.abc import Callable, Mapping
+    from dataclasses import dataclass as record
+    from dataclasses import field, replace
+    from typing import TypeVar
+
+    Kind = TypeVar("Kind", bound=type["Record"])
+
+
+class _Missing:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING = _Missing()
+"""Where a field has no default."""
+
+
+class Field:
+    """One field of a record; the arguments are those of ``dataclasses.field``."""
+
+    __slots__ = ("compare", "default", "default_factory", "init", "kw_only", "metadata", "name", "type")
+
+    def __init__(
+        self,
+        default: object = MISSING,
+        default_factory: Callable[[], object] | _Missing = MISSING,
+        init: bool = True,
+        compare: bool = True,
+        metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        self.default = default
+        self.default_factory = default_factory
+        self.init = init
+        self.compare = compare
+        self.metadata: Mapping[str, object] = metadata or {}
+        self.name = ""
+        self.type = ""
+        self.kw_only = False
+
+
+class _ForTools:
+    """What the tools for dataclasses look for in a class (``__dataclass_fields__``), made when one of them looks."""
+
+    def __get__(self, _: object, owner: type[Record]) -> dict[str, dataclasses.Field[object]]:
+        import dataclasses
+
+        same = []
+        make: Callable[..., object] = dataclasses.field
+        for own in fields_of(owner):
+            given: dict[str, object] = {} if own.default is MISSING else {"default": own.default}
+            if own.default_factory is not MISSING:
+                given["default_factory"] = own.default_factory
+            made = make(init=own.init, compare=own.compare, metadata=own.metadata, kw_only=own.kw_only, **given)
+            same.append((own.name, own.type, made))
+        twin = dataclasses.make_dataclass(owner.__name__, same)
+        found = {own.name: own for own in dataclasses.fields(twin)}
+        type.__setattr__(owner, "__dataclass_fields__", found)
+        return found
+
+
+class Record:
+    """The methods of frozen records: what ``dataclass`` would generate for each."""
+
+    __slots__ = ()
+    _fields: ClassVar[tuple[Field, ...]] = ()
+
+    def __init__(self, *args: object, **values: object) -> None:
+        if args:
+            positional = [own.name for own in self._fields if own.init and not own.kw_only]
+            if len(args) > len(positional) or values.keys() & positional[: len(args)]:
+                raise TypeError(f"{self.__class__.__name__} takes {', '.join(positional)} by place, each once")
+            values.update(zip(positional, args, strict=False))
+        put = object.__setattr__
+        for own in self._fields:
+            name = own.name
+            if own.init and name in values:
+                put(self, name, values.pop(name))
+            elif own.default is not MISSING:
+                put(self, name, own.default)
+            elif not isinstance(own.default_factory, _Missing):
+                put(self, name, own.default_factory())
+            elif own.init:
+                raise TypeError(f"{self.__class__.__name__} needs {name}")
+        if values:
+            raise TypeError(f"{self.__class__.__name__} has no {', '.join(values)}")
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        """Check the values; for subclasses."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        from dataclasses import FrozenInstanceError
+
+        raise FrozenInstanceError(f"cannot assign to field {name!r}: use replace")
+
+    def __delattr__(self, name: str) -> None:
+        from dataclasses import FrozenInstanceError
+
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        if self.__class__ is not other.__class__:
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self._compared())
+
+    def __hash__(self) -> int:
+        return hash((self.__class__, *(getattr(self, name) for name in self._compared())))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name, '?')!r}" for name in self._compared())
+        return f"{self.__class__.__name__}({shown})"
+
+    def __getstate__(self) -> dict[str, object]:
+        return {own.name: getattr(self, own.name) for own in self._fields if hasattr(self, own.name)}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def _compared(cls) -> list[str]:
+        return [own.name for own in cls._fields if own.compare]
+
+
+class Draft(Record):
+    """A record that may be changed, and is compared by identity."""
+
+    __slots__ = ()
+    __setattr__ = object.__setattr__  # type: ignore[assignment]
+    __delattr__ = object.__delattr__
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
+class Busy(Draft):
+    """A draft that is made by the thousand: the first one compiles the ``__init__`` of its class."""
+
+    __slots__ = ()
+
+    def __init__(self, *args: object, **values: object) -> None:
+        kind = self.__class__
+        made = _compiled_init(kind._fields)
+        kind.__init__ = made  # type: ignore[method-assign]
+        made(self, *args, **values)
+
+
+def fields_of(kind: type[Record]) -> tuple[Field, ...]:
+    """Return the fields of a record's class, in their order, those of its base first."""
+    return kind._fields
+
+
+if not TYPE_CHECKING:
+    field = Field
+
+    def record(*, kw_only: bool = False, frozen: bool = False, slots: bool = True) -> Callable[[Kind], Kind]:
+        """Make a dataclass of a subclass of ``Record`` (``frozen=True``), ``Draft`` or ``Busy``, always with slots."""
+
+        def make(kind: Kind) -> Kind:
+            if frozen is issubclass(kind, Draft) or not slots:
+                raise TypeError(f"{kind.__name__}: a Record is frozen, a Draft is not, and both have slots")
+            return _with_slots(kind, kw_only)
+
+        return make
+
+    def replace(item: Record, /, **changes: object) -> Record:
+        """Return a copy with other values: ``dataclasses.replace``."""
+        for own in item._fields:
+            if own.init and own.name not in changes:
+                changes[own.name] = getattr(item, own.name)
+        return item.__class__(**changes)
+
+
+def _with_slots(kind: type[Record], kw_only: bool) -> type[Record]:
+    """Return a class made anew with a slot for each field: a default in the class would be in the slot's place."""
+    space = dict(kind.__dict__)
+    own: dict[str, Field] = {}
+    for name, told in kind.__annotations__.items():
+        if str(told).startswith("ClassVar"):
+            continue
+        default = space.pop(name, MISSING)
+        if hasattr(default, "default_factory") and not isinstance(default, Field):
+            raise TypeError(f"{kind.__name__}.{name}: take field from this module")
+        made = default if isinstance(default, Field) else Field(default)
+        made.name, made.type, made.kw_only = name, told, kw_only
+        own[name] = made
+    inherited = {item.name: item for item in kind._fields}
+    for name in ("__dict__", "__weakref__"):
+        space.pop(name, None)
+    space["__slots__"] = tuple(name for name in own if name not in inherited)
+    space["_fields"] = (*{**inherited, **own}.values(),)
+    space["__dataclass_fields__"] = _ForTools()
+    space["__qualname__"] = kind.__qualname__
+    remade: type[Record] = type(kind.__name__, kind.__bases__, space)
+    return remade
+
+
+def _compiled_init(fields: tuple[Field, ...]) -> Callable[..., None]:
+    """Return an ``__init__`` that sets the fields of a draft, as ``dataclass`` writes it."""
+    takes, named, sets = ["self"], ["*"], []
+    space: dict[str, object] = {"_missing": MISSING}
+    for own in fields:
+        name = own.name
+        made_anew = not isinstance(own.default_factory, _Missing)
+        has_default = made_anew or own.default is not MISSING
+        # A list of its own for each object is made where none is given.
+        space[f"_{name}"] = MISSING if made_anew else own.default
+        space[f"_make_{name}"] = own.default_factory
+        if own.init:
+            (named if own.kw_only else takes).append(f"{name}=_{name}" if has_default else name)
+        elif not has_default:
+            continue
+        given = name if own.init else f"_{name}"
+        value = f"_make_{name}() if {given} is _missing else {given}" if made_anew else given
+        sets.append(f" self.{name} = {value}")
+    if len(named) > 1:
+        takes += named
+    exec(f"def __init__({', '.join(takes)}):\n" + "\n".join(sets), space)  # noqa: S102 - as dataclass does
+    made: Callable[..., None] = space["__init__"]  # type: ignore[assignment]
+    return made
