@@ -77,7 +77,7 @@ def alertmanager(options: Any) -> Figures:
             if binary := shutil.which("prometheus-alertmanager") or shutil.which("alertmanager"):
                 figures["binary"] = _groups(options.alerts, binary, folder, served)
             figures["groups"] = _stage(served, slack, [[_alert(number)] for number in range(options.alerts)])
-            equal = [[_alert(number) for number in range(at, at + 500)] for at in range(0, options.equal, 500)]
+            equal = [[_alert(number) for number in range(at, at + 100)] for at in range(0, options.equal, 100)]
             figures["equal"] = _stage(served, slack, equal)
             different = [[_alert(number, service=f"service-{number}")] for number in range(options.alerts)]
             figures["different"] = _stage(served, slack, different)
@@ -163,9 +163,21 @@ async def _send(port: int, bodies: list[bytes], senders: int = 32) -> tuple[Coun
     async def sender() -> None:
         connection = await Connection.open(port)
         for body in todo:
-            began = time.perf_counter()
-            statuses[await connection.post(HOOK, body, AUTH)] += 1
-            times.append(time.perf_counter() - began)
+            while True:
+                began = time.perf_counter()
+                try:
+                    status = await connection.post(HOOK, body, AUTH)
+                except (ConnectionError, asyncio.IncompleteReadError):
+                    # Refused before all of it was sent.
+                    status = 503
+                statuses[status] += 1
+                if status != 503:
+                    times.append(time.perf_counter() - began)
+                    break
+                # As Alertmanager does.
+                connection.close()
+                await asyncio.sleep(1)
+                connection = await Connection.open(port)
         connection.close()
 
     await asyncio.gather(*(sender() for _ in range(senders)))

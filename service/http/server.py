@@ -7,6 +7,8 @@ import gc
 import logging
 import os
 import socket
+import sys
+from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
@@ -40,15 +42,19 @@ def worker() -> FastAPI:
     return app
 
 
-def serve(settings: Settings) -> int:
+def serve(settings: Settings, link_key: str = "") -> int:
     """Serve until stopped; return the exit code.
+
+    Args:
+        settings: What is set.
+        link_key: The key that the printed link holds; empty for none.
 
     Raises:
         HistoryError: The database cannot be opened.
         ValueError: The settings ask for what is not installed, or for an address that cannot be had.
     """
     # Before anything that takes time: a port that is in use is told at once.
-    sockets = bind(settings.host, settings.port)
+    sockets = [bind_unix(settings.socket)] if settings.socket is not None else bind(settings.host, settings.port)
     try:
         if settings.workers > 1:
             # Once, before several workers ask for the same.
@@ -67,10 +73,15 @@ def serve(settings: Settings) -> int:
         )  # fmt: skip
         for one in sockets:
             _log.info("running on %s", _address(one), extra={"workers": settings.workers})
+        if link_key:
+            # Printed, not logged: logs are kept, and read by others. What follows the # is never sent to a server.
+            print(f"Open {_address(sockets[0])}/#key={link_key}", file=sys.stderr, flush=True)
         return _several(config, sockets) if settings.workers > 1 else _one(config, sockets)
     finally:
         for one in sockets:
             one.close()
+        if settings.socket is not None:
+            settings.socket.unlink(missing_ok=True)
 
 
 def _settle(settings: Settings) -> None:
@@ -125,6 +136,42 @@ def bind(host: str, port: int) -> list[socket.socket]:
     return made
 
 
+def bind_unix(path: Path) -> socket.socket:
+    """Return a Unix socket that its owner alone may connect to. What an earlier service has left there is taken away.
+
+    Raises:
+        ValueError: Another service listens there, or the path cannot be used.
+    """
+    family = getattr(socket, "AF_UNIX", None)
+    if family is None:
+        raise ValueError("Unix sockets are not to be had on this system")
+    made = socket.socket(family, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        if path.is_socket():
+            _take_away(path)
+        made.bind(str(path))
+        made.set_inheritable(True)
+    except OSError as error:
+        made.close()
+        raise ValueError(f"cannot listen on {path}: {error.strerror or error}") from None
+    finally:
+        os.umask(before)
+    return made
+
+
+def _take_away(path: Path) -> None:
+    """Remove a socket that nobody listens on.
+
+    Raises:
+        OSError: Somebody does.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
+        if not other.connect_ex(str(path)):
+            raise OSError(None, "another service listens there")
+    path.unlink()
+
+
 def _one(config: uvicorn.Config, sockets: list[socket.socket]) -> int:
     server = uvicorn.Server(config)
     try:
@@ -144,5 +191,7 @@ def _several(config: uvicorn.Config, sockets: list[socket.socket]) -> int:
 
 
 def _address(bound: socket.socket) -> str:
+    if isinstance(bound.getsockname(), str):
+        return f"unix:{bound.getsockname()}"
     host, port = bound.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
