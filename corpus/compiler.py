@@ -15,11 +15,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TypedDict
 
+from .build import FORMAT, regex_build
 from .effort import tell_effort
 from .literals import all_strings, required_literals
 from .places import complaint
 from .schema import CorpusError, parse_text
-from .store import FORMAT, regex_build
 from .types import EXPRESSIONS, Bucket, Cause, Fix, Rule, Traits
 
 NOT_COMPILED = ("note", "match", "reject", "overlaps")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 Finding = Literal[
-    "silence", "stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down",
+    "silence", "stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down", "stood_still",
     "strange_exception", "unrecognised_failure", "nothing_recognised", "below_threshold",
     "came_up", "stopped", "starting", "no_sign",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
+from .build import FORMAT, regex_build
 from .types import Bucket, Cause, Fix, Rule, Traits
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ except ImportError:  # another Python than CPython
     from pickle import loads
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FORMAT = 13
-"""Number of the compiled layout; raise it with every change of it."""
 
 
 class Corpus:
@@ -193,14 +192,6 @@ def _read_bucket(folder: str, name: str, traits: Traits) -> Bucket:
         cause.fixes = tuple(make_fix(*fix) for fix in fixes)
         bucket.causes += (cause,)
     return bucket
-
-
-def regex_build() -> str:
-    """Return what a compiled expression of the ``regex`` module depends on."""
-    import regex
-    from regex import _regex
-
-    return f"{regex.__version__};{getattr(_regex, 'MAGIC', 0)};{getattr(_regex, 'CODE_SIZE', 0)};{sys.byteorder}"
 
 
 def _stamp() -> str:

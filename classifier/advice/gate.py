@@ -94,7 +94,10 @@ def _same(fix: Advice, correction: Advice) -> bool:
     """Tell whether a fix says less well what a correction says, or the same."""
     if not correction.source.startswith("the error's"):
         return fix.change == correction.change and fix.kind == correction.kind
-    return (fix.option == correction.option and not fix.exact) or fix.change in (
+    blank = not fix.exact and (
+        fix.option == correction.option or (correction.kind == "env" and _UNSET.match(fix.change))
+    )
+    return bool(blank) or fix.change in (
         correction.change,
         f"vllm serve …   # {correction.change}",
     )

@@ -12,7 +12,7 @@ from ..lines.tracebacks import TraceReader
 from ..lines.types import Line
 from ..matching.scan import Found, Scanner
 
-SWEEP = 64
+SWEEP = 16
 """Lines after which tracebacks that nobody continues are looked for."""
 WINDOW_BEFORE, WINDOW_AFTER, WINDOWS = 1024, 3072, 8
 """Bytes read around a literal in the rest of a line that is too long to be read whole, and how many such windows."""

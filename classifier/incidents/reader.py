@@ -62,6 +62,19 @@ class IncidentReader:
         """What finds literals at present, which a copy of the reader may share."""
         return self._effort.scanner
 
+    @property
+    def signs(self) -> tuple[int, ...]:
+        """How many starts, hits, errors, marks and exceptions were found: for whoever looks at a log that goes on."""
+        incident, traces = self.incident, self.traces
+        return (
+            len(self.incidents),
+            len(incident.hits),
+            len(incident.errors),
+            len(incident.stages),
+            len(traces.traces),
+            bool(traces.open),
+        )
+
     def read(self, data: bytes, number: int, earlier: bytes) -> None:
         """Read a block.
 

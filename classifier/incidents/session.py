@@ -51,6 +51,14 @@ class Session:
         """The server start that is being read."""
         return self._reader.incident
 
+    @property
+    def signs(self) -> tuple[int, ...]:
+        """How much was found so far: it changes with whatever may change the answer, but for statistics and counts."""
+        own = self._reader.signs
+        for other in self._others.values():
+            own += other.signs
+        return own
+
     def feed(self, block: Block) -> None:
         """Read one block, with the lines of each server on their own where it shows several."""
         if not self._sample:

@@ -12,6 +12,7 @@ from ..matching.types import Hit
 
 if TYPE_CHECKING:
     from ..serving.types import Records
+    from ..standstill.types import Standstill
 
 
 @record(slots=True)
@@ -58,3 +59,5 @@ class Incident(Busy):
     """What rules have not seen of it because that would have taken too long, in sentences."""
     tail: list[Line] = field(default_factory=list)
     """The server's last lines, where it is not the first one of its log."""
+    standstill: Standstill | None = None
+    """What stood still until its log ended, for one that was followed while it was written."""

@@ -39,6 +39,8 @@ _OUTSIDE: Read = ("", None)
 
 MESSAGE_LINES = 12
 """Lines of a message that runs over several lines."""
+OVER = MESSAGE_LINES + 2
+"""Lines after which a message that nobody continues is over."""
 FRAMES = 200
 """Frames kept of one stack."""
 GIVE_UP = 400
@@ -75,7 +77,7 @@ class TraceReader:
     def sweep(self, number: int) -> None:
         """Close streams that have been silent for long before line ``number``."""
         for stream in self._streams.values():
-            if stream.state and number - stream.seen > GIVE_UP:
+            if stream.state and number - stream.seen > (GIVE_UP if stream.state == "stack" else OVER):
                 if stream.state == "stack":
                     self._finish(stream, None)
                 self._leave(stream)
@@ -357,7 +359,7 @@ class TraceReader:
         if text[:1] in ("|", "+"):
             # The rules between an exception group's members are numbered.
             text = MARGIN.sub("", text).strip("+-0123456789. ")
-        if not text or stream.more <= 0 or line.number - stream.closed > MESSAGE_LINES + 2:
+        if not text or stream.more <= 0 or line.number - stream.closed > OVER:
             self._leave(stream)
             return "", None
         if line.level and not line.logged:

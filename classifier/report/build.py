@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from ...corpus.stages import STAGE_ORDER
 from ..advice.start_command import FORMS, corrected
 from ..masking.mask import mask, mask_lines, mask_value
-from .model import Alternative, ContextLine, Corrected, Evidence, Filtered, Fix, Input, Report, Stage, Startup
+from .model import Alternative, ContextLine, Corrected, Evidence, Filtered, Fix, Input, Report, Stage, Startup, Withheld
 from .shown import cut, one_line, printable, shown
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def build(found: Diagnosis) -> Report:
         startup=Startup(reached=found.reached, stages=_stages(found)),
         facts=facts,
         fixes=tuple(_fix(advice, secrets) for advice in found.fixes),
+        withheld=tuple(Withheld(title=_text(title), reason=_text(reason)) for title, reason in found.withheld),
         corrected_command=_command(found.corrected_command),
         corrected=_corrected(found, clean),
         incidents=len(found.incidents),

@@ -140,6 +140,14 @@ class Fix(Node):
 
 
 @record(frozen=True, slots=True, kw_only=True)
+class Withheld(Node):
+    """A fix that is known for the cause and cannot help here."""
+
+    title: str
+    reason: str
+
+
+@record(frozen=True, slots=True, kw_only=True)
 class Corrected(Node):
     """The start command with the first fix that can be pasted, in several forms."""
 
@@ -196,6 +204,8 @@ class Report(Node):
     startup: Startup
     facts: dict[str, object] = field(default_factory=dict)
     fixes: tuple[Fix, ...] = ()
+    withheld: tuple[Withheld, ...] = ()
+    """fixes of the cause that were left out, each with the reason"""
     corrected_command: str = ""
     corrected: Corrected | None = None
     incidents: int = 1

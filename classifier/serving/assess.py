@@ -7,8 +7,8 @@ from typing import TypeAlias, TypeVar
 
 from . import states
 from .clock import Clock
+from .marks import STATISTICS
 from .middle import median
-from .recorder import STATISTICS
 from .states import View
 from .types import UNTOLD, Draft, End, Records, Sample, ServingHealth, State
 

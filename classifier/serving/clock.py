@@ -48,3 +48,11 @@ class Clock:
             self._turned += turn
         self._now = max(self._now, seconds + self._turned)
         return seconds + self._turned
+
+
+def span(seconds: float) -> str:
+    """Return a time as people say it: ``40 s``, ``12 min``, ``3 h 20 min``."""
+    minutes = round(seconds / 60)
+    if seconds < 120:
+        return f"{round(seconds)} s"
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ..lines.tail import Tail
 from ..patterns.lazy import LazyPattern
 from .clock import Clock
-from .recorder import LONGEST, STATISTICS
+from .marks import LONGEST, STATISTICS
 from .series import Series
 from .types import UNTOLD, Draft, End, Records, Sample
 from .wording import read_draft, read_statistics

@@ -11,17 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..lines.tail import Tail
+from .marks import DRAFTS, LONGEST, STATISTICS
 
 if TYPE_CHECKING:
     from .notes import Notes
     from .types import Records
 
-STATISTICS = b"Avg prompt throughput: "
-"""Stands in every line of an engine's statistics."""
-DRAFTS = b" metrics: "
-"""Stands in every line about speculative decoding."""
-LONGEST = 600
-"""Bytes of a line that are read from those words on."""
 WHOLE = 2 << 20
 """Bytes of a start that are looked through whole."""
 WHOLE_OF_LOG = 16 << 20

@@ -10,13 +10,7 @@ from itertools import pairwise
 
 from . import limits
 from .middle import median, upper_quartile
-from .types import UNTOLD, Draft, End, Sample, State
-
-STALLED, PREEMPTED, REJECTED, FULL, QUEUED, SLOW = KINDS = (
-    "stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down",
-)  # fmt: skip
-"""From what matters most: an engine that stands still answers nobody, a slow one answers late."""
-
+from .types import FULL, PREEMPTED, QUEUED, REJECTED, SLOW, STALLED, UNTOLD, Draft, End, Sample, State
 
 LATELY = 48
 """Last lines by which it is told how often they are printed."""

@@ -6,6 +6,10 @@ from typing import NamedTuple
 
 from ...corpus.records import Busy, Record, field, record
 
+STALLED, PREEMPTED, REJECTED, FULL, QUEUED, SLOW = KINDS = (
+    "stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down",
+)  # fmt: skip
+"""What can be wrong with a server at work, from what matters most: an engine that stands still answers nobody, a slow one answers late."""
 UNTOLD = -1.0
 """Stands for a number that a line does not tell."""
 
@@ -97,7 +101,7 @@ class State(Record):
     """Something that was wrong for a while."""
 
     kind: str
-    """One of ``states.KINDS``."""
+    """One of ``KINDS``."""
     since: Sample | Draft
     """The line from which on it holds."""
     until: Sample | Draft
@@ -118,8 +122,6 @@ class State(Record):
     @property
     def stalled(self) -> bool:
         """Whether the engine stands still, rather than crawls."""
-        from .states import STALLED
-
         return self.kind == STALLED
 
 
@@ -148,8 +150,6 @@ class ServingHealth(Record):
     @property
     def worst(self) -> State | None:
         """The state that matters most of those that hold at the end; None for a healthy server."""
-        from .states import KINDS
-
         current = [state for state in self.states if state.current]
         return min(current, key=lambda state: KINDS.index(state.kind), default=None)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..advice.start_command import given_command
 from .decide import decide
 
 if TYPE_CHECKING:
@@ -31,6 +30,11 @@ def decide_as_asked(incidents: list[Incident], tail: list[Line], known: Known, q
         known: What decisions draw on.
         question: What counts, and what is known besides.
     """
+    note = ""
+    if question.command:
+        from ..advice.start_command.given import know_command
+
+        note = know_command(incidents, question.command)
     found = decide(incidents, tail, known)
     if found.failed and (filtered := left_out(found, question)):
         other = _other_failure(incidents, tail, known, question)
@@ -43,8 +47,8 @@ def decide_as_asked(incidents: list[Incident], tail: list[Line], known: Known, q
     if found.failed and not found.filtered and found.confidence < question.min_confidence:
         _withhold(found, question.min_confidence, known)
         found.filtered = left_out(found, question)
-    if question.command:
-        given_command(found, question.command)
+    if note:
+        found.notes.append(note)
     return found
 
 
@@ -92,4 +96,5 @@ def _withhold(found: Diagnosis, least: float, known: Known) -> None:
     bucket, cause = known.corpus.concluded_from("below_threshold")
     found.bucket, found.cause, found.decided_by, found.rule = bucket, f"{bucket}/{cause}", "none", ""
     found.title, found.fixes, found.corrected_command = "No answer with the confidence asked for", [], ""
+    found.withheld = []
     found.summary = found.confirm = found.refute = ""

@@ -121,3 +121,6 @@ DEGRADED = 0.85
 
 DEGRADED_BRIEFLY = 0.72
 """The same where there are but a few lines, or an excerpt: whoever chose them found them slow, and had perhaps a burst."""
+
+STOOD_STILL = 0.92
+"""Confidence where a server was seen to stand still for longer than its patience, with more than silence to show for it."""

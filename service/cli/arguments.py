@@ -10,6 +10,7 @@ from ...classifier.question import ENGINES
 from ..render.interface import names
 
 COMMANDS = {
+    "run": ("run", "start a server through this command, and explain its failure below its output"),
     "explain": ("explain", "say what a bucket or a cause is, and how it is fixed"),
     "rules": ("rules", "list the rules"),
     "plan": ("plan", "work out whether a model fits some GPUs, and with which options"),
@@ -26,7 +27,9 @@ argparse._ = str  # type: ignore[attr-defined]
 
 EXAMPLES = """\
 examples:
+  vllm-triage run -- vllm serve MODEL
   vllm serve MODEL 2>&1 | vllm-triage -
+  docker logs -f CONTAINER 2>&1 | vllm-triage - --follow
   vllm-triage server.log --format json
   kubectl logs POD --previous | vllm-triage -
 """
@@ -64,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     add("--command", default="", metavar="TEXT", help=start)
     release = "the vLLM release to advise for (default: the log's; where it tells none, the newest known)"
     add("--vllm-version", default="", metavar="X.Y.Z", help=release)
+    add_live(made)
     shape = "form of the corrected start command in the text (default: shell)"
     add("--as", dest="form", choices=FORMS, default="shell", help=shape)
     add("--exit-zero", action="store_true", help="exit with 0 when a failure was found, too")
@@ -86,6 +90,22 @@ def add_engine(made: argparse.ArgumentParser) -> None:
     made.add_argument("--engine", choices=ENGINES, default="auto", help=decides)
     folder = "a text model of your own, as vllm-triage train makes it (default: VLLM_TRIAGE_MODEL)"
     made.add_argument("--model", default="", metavar="FOLDER", help=folder)
+
+
+def add_live(made: argparse.ArgumentParser) -> None:
+    """Add the options of logs that are still being written."""
+    add = made.add_argument
+    add("--follow", action="store_true", help="read on while the log is written; tell a cause as soon as it is certain")
+    add("--tee", action="store_true", help="with --follow: show the log as well")
+    add("--quiet", action="store_true", help="on a terminal: do not show the log that is piped in, only how far it is")
+    add("--no-keep", action="store_true", help="on a terminal: do not keep the log that is piped in")
+    add_patience(made)
+
+
+def add_patience(made: argparse.ArgumentParser) -> None:
+    """Add ``--patience``, which every way to read a log that is still being written has."""
+    text = "how long a stage may be silent (weights=900, in seconds), or a factor for all of them (x2); repeatable"
+    made.add_argument("--patience", action="append", default=[], metavar="WHAT", help=text)
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:

@@ -94,7 +94,7 @@ def _told(error: Exception) -> str:
     return f"internal error, please report it: {type(error).__name__}: {shown(str(error))} (--debug shows where)"
 
 
-def _triage(words: list[str]) -> int:
+def _triage(words: list[str]) -> int:  # noqa: PLR0911 - each way out has its own words
     from .arguments import parser
 
     made = parser()
@@ -108,6 +108,12 @@ def _triage(words: list[str]) -> int:
         print(f"vllm-triage {version()}")
         return EXIT_CLEAN
     files = options.files or ["-"]
+    from .live import wants_live
+
+    if wants_live(options, files):
+        from .live import watch
+
+        return watch(options, files[0])
     if sys.stdin is None or sys.stdin.isatty():
         if not options.files:
             made.print_help()

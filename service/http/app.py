@@ -18,7 +18,7 @@ from starlette.middleware.cors import CORSMiddleware
 from ...classifier.api import Triage
 from ...classifier.report.schema import adapter
 from ...classifier.version import version
-from ...corpus.store import regex_build
+from ...corpus.build import regex_build
 from ..reading import BodyMemory
 from . import openapi, problems
 from .chats import open_chat

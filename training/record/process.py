@@ -79,16 +79,7 @@ class Server:
 
     def members(self) -> list[Member]:
         """Return the session's living processes by age, and note which shared memory they use."""
-        found = [
-            Member(int(entry.name), command)
-            for entry in PROC.iterdir()
-            if entry.name.isdigit() and (command := _command_in(entry, self.pid))
-        ]
-        for member in found:
-            with suppress(OSError):
-                mapped = re.findall(rf"{SHARED}\S+", (PROC / str(member.pid) / "maps").read_text())
-                self._shared.update(mapped)
-        return sorted(found, key=lambda member: member.pid)
+        return sorted(members_of(self.pid, self._shared), key=lambda member: member.pid)
 
     def signal(self, name: str, pattern: str, which: int = 0) -> str:
         """Send a signal to the process whose command line matches; return that command line ('' if there is none)."""
@@ -169,6 +160,20 @@ class Server:
             now = round((time.monotonic() - self._started) * 1000)
             self.output += chunk
             self.times += [now] * chunk.count(b"\n")
+
+
+def members_of(session: int, shared: set[str]) -> list[Member]:
+    """Return the living processes of a session, and add to ``shared`` which shared memory they use."""
+    found = [
+        Member(int(entry.name), command)
+        for entry in PROC.iterdir()
+        if entry.name.isdigit() and (command := _command_in(entry, session))
+    ]
+    for member in found:
+        with suppress(OSError):
+            mapped = re.findall(rf"{SHARED}\S+", (PROC / str(member.pid) / "maps").read_text())
+            shared.update(mapped)
+    return found
 
 
 def _command_in(entry: Path, session: int) -> str:

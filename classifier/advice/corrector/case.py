@@ -25,9 +25,10 @@ class Case:
         arguments: As given, by name with underscores.
         facts: Of the server start.
         release: The one whose options count.
+        variables: Set in the start command, by name.
     """
 
-    __slots__ = ("arguments", "captures", "code", "facts", "release", "text")
+    __slots__ = ("arguments", "captures", "code", "facts", "release", "text", "variables")
 
     def __init__(
         self,
@@ -44,6 +45,7 @@ class Case:
         given = facts.get("arguments")
         self.arguments: dict[str, object] = dict(given) if isinstance(given, dict) else {}
         self.release = release
+        self.variables = _variables(str(facts.get("command") or ""))
 
     @classmethod
     def of(cls, hit: Hit | None, incident: Incident, release: str) -> Case:
@@ -79,3 +81,13 @@ def _continued(lines: list[str]) -> list[str]:
             break
         found.append(text)
     return found
+
+
+def _variables(command: str) -> dict[str, str]:
+    """Return the variables that a start command sets."""
+    if "=" not in command:
+        return {}
+    from ..start_command.source import read_text
+
+    start = read_text(command)
+    return {name: word.value for name, word in start.variables()} if start is not None else {}

@@ -16,8 +16,9 @@ class Complaint(Record):
     allowed: tuple[str, ...] = ()
     """All that is accepted, where it is a list."""
     kind: str = ""
-    """What is accepted otherwise: ``int``, ``float``, ``bool``, ``json``, ``switch``, ``value`` (one is missing), ``none``
-    (it may not stand there), ``needs`` (it wants the option in ``given`` beside it), ``set`` (the
+    """What is accepted otherwise: ``int``, ``float``, ``bool``, ``json``, ``switch``, ``type`` (of another type), ``value`` (one is missing), ``none``
+    (it may not stand there), ``path`` (the file in ``given`` is not there), ``added`` (a key that is missing), ``bound`` (it takes the
+    value in ``allowed``, another setting's), ``needs`` (it wants the option in ``given`` beside it), ``set`` (the
     message tells to set it to ``given``)."""
     low: float | None = None
     high: float | None = None

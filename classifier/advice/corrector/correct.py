@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from typing import NamedTuple
+from collections.abc import Mapping
 
 from ....corpus import options
 from ...diagnosis import Advice
+from ...patterns.lazy import LazyPattern
 from ..quoting import quoted
+from ..values.options import joined
 from . import values
 from .case import Case
+from .change import Change
 from .complaint import Complaint
 from .read import read
 from .unrecognised import of_unrecognised
@@ -19,6 +22,8 @@ _GIB = frozenset(
     {"--swap-space", "--cpu-offload-gb", "--mm-processor-cache-gb", "--kv-offloading-size", "VLLM_CPU_KVCACHE_SPACE"}
 )
 _SHARE = frozenset({"--gpu-memory-utilization", "--device-memory-utilization"})
+_SECONDS = LazyPattern(r"_S(?:ECONDS)?$|^VLLM_(?:HTTP_TIMEOUT_KEEP_ALIVE|LOG_STATS_INTERVAL)$")
+"""Variables that hold seconds; others of the kind hold milliseconds."""
 _NEVER = frozenset({"--trust-remote-code", "--allow-deprecated-quantization", "--api-key", "--hf-token"})
 """What is not changed on an error's word: it decides who may run code, or ask."""
 _WHOLE = frozenset({"--speculative-config", "--kv-transfer-config"})
@@ -26,20 +31,6 @@ _WHOLE = frozenset({"--speculative-config", "--kv-transfer-config"})
 _TOGETHER = {"--tool-call-parser": ("--enable-auto-tool-choice",)}
 """What is refused without the other."""
 _VERIFY = "The server's next start gets past this message."
-
-
-class Change(NamedTuple):
-    """One correction."""
-
-    title: str
-    put: str
-    """What to write; "" where something is only left out."""
-    dropped: str
-    """What is left out; "" where nothing is."""
-    why: str
-    option: str
-    value: str = ""
-    env: bool = False
 
 
 def correct(case: Case) -> list[Advice]:
@@ -57,7 +48,7 @@ def correct(case: Case) -> list[Advice]:
 def _written(changes: list[Change]) -> Advice:
     """Write several changes as one fix."""
     env = all(change.env for change in changes)
-    put = " ".join(change.put for change in changes if change.put)
+    put = joined(change.put for change in changes if change.put)
     dropped = " ".join(change.dropped for change in changes if change.dropped)
     if env and not put:
         put, dropped = f"unset {' '.join(change.option for change in changes)}", ""
@@ -99,7 +90,7 @@ def _value(complaint: Complaint, case: Case) -> tuple[str, str]:
     if complaint.low is not None or complaint.high is not None:
         return _in_range(complaint, case)
     if complaint.kind in ("int", "float"):
-        unit = "share" if name in _SHARE else "gib" if name in _GIB else ""
+        unit = "share" if name in _SHARE else "gib" if name in _GIB else "seconds" if _SECONDS.search(name) else ""
         return values.number(given, complaint.kind == "int", unit), f"{name} takes a plain number."
     if complaint.kind == "bool":
         return values.boolean(given), f"{name} takes true or false."
@@ -166,7 +157,8 @@ def _fits(name: str, text: str, case: Case) -> bool:
 
 def _set(complaint: Complaint, value: str, why: str, case: Case) -> Change | None:
     name = complaint.name
-    if value == complaint.given:
+    # Quotation marks that people paste are mended before a log is read: JSON may look right that was refused.
+    if value == complaint.given and complaint.kind != "json":
         return None
     shown = f": {complaint.given!r} is not accepted" if complaint.given and len(complaint.given) < 60 else ""
     if complaint.variable:
@@ -199,7 +191,8 @@ def _switch(complaint: Complaint) -> Change | None:
 
 def _conflict(complaint: Complaint, case: Case) -> Change:
     del case
-    return Change(f"Leave {complaint.name} out", "", complaint.name, "The two may not stand together.", complaint.name)
+    why = "The message says that it is not supported here." if complaint.given else "The two may not stand together."
+    return Change(f"Leave {complaint.name} out", "", complaint.name, why, complaint.name)
 
 
 def _told(complaint: Complaint, case: Case) -> Change | None:
@@ -260,8 +253,24 @@ def _key(complaint: Complaint, case: Case) -> Change | None:
         title = f"Write the key {near[0]} in {base}: {path!r} is none"
     else:
         title = f"Leave the key {path} out of {base}"
+    knows = f"{base} knows: {', '.join(option.keys[:20])}."
+    if not rest:
+        return Change(f"Leave {base} out: it has no key {path}", "", _now(base, given), knows, base)
     whole = json.dumps(rest, ensure_ascii=False)
-    return Change(title, f"{base} {quoted(whole)}", "", f"{base} knows: {', '.join(option.keys[:20])}.", base, whole)
+    return Change(title, f"{base} {quoted(whole)}", _now(base, given), knows, base, whole)
+
+
+def _now(base: str, table: Mapping[str, object]) -> str:
+    """Return an option as it stands now: a new JSON value takes its place, their keys are not mixed."""
+    return f"{base} {quoted(json.dumps(table, ensure_ascii=False))}"
+
+
+def _value_now(argument: str, path: str, case: Case) -> str:
+    """Return what an option, or a key of its JSON value, was given; "" where nothing tells."""
+    value = case.arguments.get(argument)
+    for key in path.split(".") if path else ():
+        value = value.get(key) if isinstance(value, dict) else None
+    return "" if value is None else str(value)
 
 
 def _left_out(complaint: Complaint, case: Case) -> Change | None:
@@ -270,7 +279,7 @@ def _left_out(complaint: Complaint, case: Case) -> Change | None:
     ranged = complaint.low is not None or complaint.high is not None
     accepted = complaint.allowed or (() if complaint.variable else _choices(complaint, case))
     argument = base[2:].replace("-", "_")
-    quoted_it = bool(complaint.given) and str(case.arguments.get(argument)) == complaint.given
+    quoted_it = bool(complaint.given) and complaint.given == _value_now(argument, path, case)
     if base == "--model" or not (accepted or complaint.kind or ranged or quoted_it):
         return None
     why = _bounds(complaint) if ranged else f"Accepted: {', '.join(accepted)}." if accepted else ""
@@ -295,5 +304,43 @@ def _left_out(complaint: Complaint, case: Case) -> Change | None:
     return Change(f"Leave {complaint.name} out{refused}", "", dropped, f"{why}{usual}".strip(), base)
 
 
-_OTHERS = {"none": _conflict, "needs": _needed, "key": _key, "set": _told}
+def _absent(complaint: Complaint, case: Case) -> Change:
+    """Leave out a setting whose file is not there: vLLM then takes what it has itself."""
+    del case
+    name, path = complaint.name, complaint.given
+    why = (
+        f"{path} is not there for the server: a path of another machine, or one that is not mounted into the container."
+    )
+    title = f"Correct the path of {name}, or leave it out"
+    return Change(title, "", "" if complaint.variable else f"{name} {quoted(path)}", why, name, env=complaint.variable)
+
+
+def _added(complaint: Complaint, case: Case) -> Change | None:
+    """Add the key that another key of a JSON value needs, with the accepted value that stands for all of them."""
+    base, _, key = complaint.name.partition(".")
+    table = case.arguments.get(base[2:].replace("-", "_"))
+    both = [item for item in complaint.allowed if item.endswith(("both", "auto"))]
+    if not isinstance(table, dict) or len(both) != 1:
+        return None
+    whole = json.dumps(values.with_key(table, [key], both[0]), ensure_ascii=False)
+    return Change(
+        f"Give {base} the key {key} as well", f"{base} {quoted(whole)}", _now(base, table),
+        f"{key} is one of {', '.join(complaint.allowed)}.", base, whole,
+    )  # fmt: skip
+
+
+def _bound(complaint: Complaint, case: Case) -> Change | None:
+    """Set a setting to the value of the other one that it must not be above, or below."""
+    return _set(complaint, complaint.allowed[0], "The other setting that the message names has this value.", case)
+
+
+_OTHERS = {
+    "none": _conflict,
+    "path": _absent,
+    "bound": _bound,
+    "added": _added,
+    "needs": _needed,
+    "key": _key,
+    "set": _told,
+}
 """How complaints are answered that no value answers."""

@@ -45,7 +45,7 @@ def of_field(owner: str, path: list[str], case: Case) -> str:
         case: For the release, and what was given.
     """
     if not path:
-        return ""
+        return _OBJECTS.get(owner, "") if options.exists(_OBJECTS.get(owner, ""), case.release) else ""
     if owner in _OBJECTS and options.exists(_OBJECTS[owner], case.release):
         return f"{_OBJECTS[owner]}.{'.'.join(path)}"
     flag = _FIELDS.get(path[0], "--" + path[0].replace("_", "-"))
@@ -74,9 +74,12 @@ def of_words(text: str, case: Case) -> str:
 
 
 def of_value(given: str, case: Case) -> str:
-    """Return the one argument that was given this value; "" where none or several were."""
+    """Return the one argument, or variable of the command, that was given this value; "" where none or several were."""
     if len(given) < 2:
         return ""
+    # vLLM reads some variables in capitals.
+    if len(named := [name for name, value in case.variables.items() if given in (value, value.upper())]) == 1:
+        return named[0]
     found = [
         name for name, value in case.arguments.items() if str(value) == given and name not in ("model", "model_tag")
     ]

@@ -8,6 +8,7 @@ from ....corpus.records import replace
 from ...patterns.lazy import LazyPattern
 from .case import Case
 from .complaint import Complaint
+from .given import of_attribute, of_divisor, of_feature, of_json, of_missing_key, of_path, of_quoted, of_relation
 from .names import of_field, of_value, of_words
 
 _ARGUMENT = LazyPattern(r"error: argument (?P<names>-[^:\s]+(?:/-[^:\s]+)*): (?P<rest>.*)", re.DOTALL)
@@ -21,7 +22,7 @@ _MISSING = LazyPattern(r"expected (?:one|at least one|\d+) arguments?")
 
 _HEADER = LazyPattern(r"\d+ validation errors? for (?P<owner>\w+)")
 _FIELD = LazyPattern(
-    r"^(?P<loc>[A-Za-z_][\w.,\[\]]*)\n +(?P<said>.*?) \[type=(?P<type>\w+), input_value=(?P<given>.*?), input_type=(?P<kind>\w+)\]",
+    r"^(?:(?P<loc>[A-Za-z_][\w.,\[\]]*)\n)? +(?P<said>.*?) \[type=(?P<type>\w+), input_value=(?P<given>.*?), input_type=(?P<kind>\w+)\]",
     re.MULTILINE,
 )
 _BOUND = LazyPattern(
@@ -56,14 +57,18 @@ _TOLD = LazyPattern(r"\b[Ss]et (?P<name>VLLM_[A-Z0-9_]+)=(?P<given>[\w.-]{1,40})
 _BOTH = LazyPattern(
     r"--[a-z][a-z-]+ and (?P<name>--[a-z][a-z-]+) (?:cannot|can not|can't|must not) be (?:enabled|used|set|given|specified)"
 )
+_LEVEL = LazyPattern(r"Unknown level: '(?P<given>[^']{1,80})'")
+_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+_BAD_VARIABLE = LazyPattern(r"(?P<name>VLLM_[A-Z0-9_]+) '(?P<given>[^']{0,120})' (?:appears to be|must be)")
 _PORT = LazyPattern(r"port must be 0-65535")
 _ENV_CODE = LazyPattern(r"(?:getenv|environ(?:\.get)?)\s*[(\[]\s*['\"](?P<name>\w+)['\"]|envs\.(?P<attribute>VLLM_\w+)")
 _ENV_VALUE = LazyPattern(r"(?P<name>VLLM_[A-Z0-9_]+)(?: must be|=| ['\"])")
 
 
 _WORTH = LazyPattern(
-    r"error: argument|validation error|[Ii]nvalid|[Uu]nknown|[Uu]nsupported|must be|should be|one of|not (?:found|supported|available)|"
-    r"could not convert|[Cc]hose from| requires --|[Ss]et VLLM_|not be "
+    r"error: argument|validation error|[Ii]nvalid|[Uu]nknown|[Uu]nsupported|must be|should be|one of|has no attribute|KeyError|specify|not (?:found|supported|available)|"
+    r"[Nn]o such|exist|not be found|Not a directory|[Cc]an't|Repo id|local directory|"
+    r"could not convert|[Cc]hose from|Unknown level|appears to be| requires --|[Ss]et VLLM_|not be "
 )
 """Without any of these nothing is found; the table of options need not be read."""
 
@@ -73,12 +78,16 @@ def read(case: Case) -> list[Complaint]:
     text = case.text
     if not _WORTH.search(text) and not case.captures.get("option"):
         return []
-    found = _of_fields(case)
+    found = of_json(case) or _of_fields(case)
     if not found and (argument := _ARGUMENT.search(text)):
         found = _of_argument(argument["names"], argument["rest"], case)
     if not found:
-        found = _of_words(text, case) or _of_rule(case)
+        found = next(filter(None, (reader(case) for reader in _READERS)), [])
     return list(dict.fromkeys(found))
+
+
+def _of_text(case: Case) -> list[Complaint]:
+    return _of_words(case.text, case)
 
 
 def _of_rule(case: Case) -> list[Complaint]:
@@ -132,7 +141,11 @@ def _of_fields(case: Case) -> list[Complaint]:
     owner = header["owner"]
     found: list[Complaint] = []
     for field in _FIELD.finditer(case.text, header.end()):
-        path = [part for part in field["loc"].split(".") if "[" not in part and part not in ("callable", "function")]
+        path = [
+            part
+            for part in (field["loc"] or "").split(".")
+            if part and "[" not in part and part not in ("callable", "function")
+        ]
         name = of_field(owner, path, case)
         if argument := _ARGUMENT.search(case.text[: header.end()]):
             head = next((word for word in argument["names"].split("/") if word.startswith("--")), "")
@@ -150,16 +163,16 @@ def _of_field(name: str, said: str, kind: str, given: str, case: Case) -> list[C
     if kind == "value_error":
         return _of_words(said.removeprefix("Value error, "), case, name)
     if kind in ("literal_error", "enum"):
-        return [Complaint(name, value, tuple(re.findall(r"'([^']*)'", said)))]
+        listed = re.findall(r"'([^']*)'", said) or re.findall(r"(?<![\w.])-?\d+(?![\w.])", said)
+        return [Complaint(name, value, tuple(listed))]
     if kind in ("dict_type", "model_type", "dataclass_type", "json_invalid", "json_type"):
         return [Complaint(name, _whole(name, value, case), kind="json")]
     plain = "key" if kind in ("unexpected_keyword_argument", "extra_forbidden") else kind.partition("_")[0]
-    if plain in ("key", "int", "float", "bool"):
-        return [Complaint(name, value, kind=plain)]
+    if plain in ("key", "int", "float", "bool", "list", "tuple", "set", "string"):
+        return [Complaint(name, value, kind=plain if plain in ("key", "int", "float", "bool") else "type")]
     low, high, open_low, open_high = _range(said)
-    if low is not None or high is not None:
-        return [Complaint(name, value, (), "", low, high, open_low, open_high)]
-    return []
+    bounded = low is not None or high is not None
+    return [Complaint(name, value, (), "", low, high, open_low, open_high)] if bounded else []
 
 
 def _whole(name: str, value: str, case: Case) -> str:
@@ -191,8 +204,19 @@ def _instructed(text: str, case: Case) -> list[Complaint]:
         return [Complaint(found["name"], found["other"], kind="needs")]
     if found := _TOLD.search(text):
         return [Complaint(found["name"], found["given"], kind="set")]
+    if found := _BAD_VARIABLE.search(text):
+        # Kubernetes sets it for a service of that name: what is not in the command cannot be taken out of it.
+        linked = "://" in found["given"] and found["name"] not in case.variables
+        return [] if linked else [Complaint(found["name"], found["given"], kind="int")]
+    if found := _LEVEL.search(text):
+        return [Complaint("VLLM_LOGGING_LEVEL", found["given"], _LEVELS)]
     if found := _BOTH.search(text):
         return [Complaint(found["name"], kind="none")]
+    return _of_number(text, case)
+
+
+def _of_number(text: str, case: Case) -> list[Complaint]:
+    """Read what Python says of a text that is no number, and asyncio of a port that is none."""
     if found := _INT.search(text):
         return _of_variable(found["given"] if found["given"] is not None else found["float"], case)
     return [Complaint("--port", str(case.arguments.get("port") or ""), (), "", 1, 65535)] if _PORT.search(text) else []
@@ -221,6 +245,8 @@ def _of_variable(given: str, case: Case) -> list[Complaint]:
     names = [found["name"] or found["attribute"] for found in _ENV_CODE.finditer(case.code)]
     if named := _ENV_VALUE.search(case.text):
         names.append(named["name"])
+    if not names and (of_command := of_value(given, case)) and not of_command.startswith("-"):
+        names.append(of_command)
     if names:
         return [Complaint(names[-1], given, kind="float" if "float" in case.text else "int")]
     return []
@@ -258,3 +284,7 @@ def _words(text: str) -> tuple[str, ...]:
     quoted = re.findall(r"'([^']{1,80})'", text) or re.findall(r"\"([^\"]{1,80})\"", text)
     bare = [word.strip(" .`'\"") for word in re.split(r"[\s,|{}\[\]()]+|\bor\b|\band\b", text)]
     return tuple(dict.fromkeys(quoted or [word for word in bare if re.fullmatch(r"[\w.+:-]{1,80}", word)]))
+
+
+_READERS = (of_relation, of_divisor, of_missing_key, _of_text, of_quoted, of_attribute, of_path, _of_rule, of_feature)
+"""What reads errors in vLLM's own words: the first that finds something counts."""

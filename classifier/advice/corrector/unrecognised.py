@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ....corpus import options
 from ...patterns.lazy import LazyPattern
 from ..quoting import quoted
+from ..start_command.known import flag
 from ..values.options import refused
 from .case import Case
-
-if TYPE_CHECKING:
-    from .correct import Change
+from .change import Change
+from .values import boolean
 
 _LINE = LazyPattern(r"error: unrecognized arguments: (?P<option>[^\n]+)")
 _UNSAFE = LazyPattern(r"[…<>]")
+_DASH = LazyPattern(r"[\u2010-\u2015\u2212]+[a-z]")
+_VALUE = LazyPattern(r"-?[\d.,]+[kKmMgG%]?|[Tt]rue|[Ff]alse|yes|no|on|off|none|None|auto")
 
 
 def of_unrecognised(case: Case) -> list[Change]:
     """Return a change for each option that a release refused; nothing where one of them cannot be settled."""
-    from .correct import Change
-
     found = _LINE.search(case.text)
-    if found is None:
+    if found is None or _in_file(case, found["option"]):
         return []
     words = found["option"].split()
-    if not words or not words[0].startswith("-"):
-        return []  # a word without an option: what was meant by it is not told
+    if not words[0].startswith("-"):
+        return _stray(words, case)
+    if (wrong := _dashes(words, case)) is not None:
+        return [wrong]
     changes: list[Change] = []
     for item in refused(found["option"], case.release):
         dropped = " ".join([item.name, *map(quoted, item.value.split())])
@@ -43,7 +43,66 @@ def of_unrecognised(case: Case) -> list[Change]:
     return changes
 
 
+def _dashes(words: list[str], case: Case) -> Change | None:
+    """Return the change for a long option behind one hyphen, or behind a dash that a document or chat put there."""
+    name, equals, value = words[0].partition("=")
+    whole = "--" + name.lstrip("-")
+    if not options.exists(whole, case.release) or len(name) < 6:
+        return None
+    values = [value] if equals else words[1:]
+    if any(word.startswith("-") and not word[1:2].isdigit() for word in values):
+        return None
+    put = " ".join([whole, *map(quoted, values)])
+    if name[:2] != "--":
+        why = "Long options begin with two hyphens."
+        return Change(f"Write {whole} with two hyphens", put, " ".join([name, *map(quoted, values)]), why, whole)
+    # Dashes are mended to hyphens before a log is read; in the command they stand as they were typed.
+    typed = next((word for word in str(case.facts.get("command") or "").split() if _DASH.match(word.strip("'\""))), "")
+    if not typed:
+        return None
+    dropped = " ".join([typed.strip("'\""), *map(quoted, values)])
+    why = "A program for texts made a dash of two hyphens: vLLM takes the word for no option."
+    return Change(f"Type the two hyphens of {whole} anew", put, f"the words {dropped}", why, whole)
+
+
+def _stray(words: list[str], case: Case) -> list[Change]:
+    """Return the change that leaves out words that no option takes: of the command, or plain values that name no model."""
+    command = str(case.facts.get("command") or "").split()
+    known = bool(command) and all(word in command for word in words)
+    plain = all(_VALUE.fullmatch(word) for word in words)
+    if not plain or (command and not known):
+        return []
+    if known and len(words) == 1 and (switch := _of_switch(command, words[0], case)) is not None:
+        return [switch]
+    told = " ".join(map(quoted, words))
+    why = "No option takes it: the one before it takes one value, or is a switch, which takes none."
+    return [Change(f"Leave the word {told} out", "", f"the words {told}", why, "")]
+
+
+def _of_switch(command: list[str], word: str, case: Case) -> Change | None:
+    """Return the change for ``--switch true`` and ``--switch false``, as older releases took some switches."""
+    name = command[max(0, command.index(word) - 1)]
+    option = options.describe(name, case.release) if name.startswith("--") else None
+    meant = boolean(word)
+    if option is None or option.kind != "switch" or not meant:
+        return None
+    if not flag(name).boolean:  # the word stands for itself
+        if meant == "true" or not option.negated:
+            return None
+        why = f"{name} is a switch: it takes no value."
+        return Change(f"Write --no-{name[2:]} for {name} {word}", f"--no-{name[2:]}", f"the words {word}", why, name)
+    put = name if meant == "true" else f"--no-{name[2:]}" if option.negated else ""
+    title = f"Write {put} for {name} {word}" if put else f"Leave {name} {word} out"
+    return Change(title, put, f"{name} {word}", f"{name} is a switch in this release: it takes no value.", name)
+
+
 def _came_later(name: str, release: str) -> bool:
     """Tell whether an option exists in releases after this one."""
     first = options.lifetime(name).partition(",")[0].removeprefix(">=")
     return bool(first) and (options.version_key(first) or ()) > (options.version_key(release) or ())
+
+
+def _in_file(case: Case, option: str) -> bool:
+    """Tell whether the option stands in the file of ``--config``, not in the command: there it must be corrected."""
+    command = str(case.facts.get("command") or "")
+    return "config" in case.arguments and bool(command) and option.split(maxsplit=1)[0] not in command

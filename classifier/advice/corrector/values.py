@@ -14,7 +14,8 @@ _SHORT = {
 }  # fmt: skip
 """What people write for what vLLM calls otherwise."""
 _UNIT = LazyPattern(
-    r"(?P<number>[+-]?\d[\d_,]*(?:\.\d+)?|[+-]?\.\d+)\s*(?P<unit>%|[kKmMgGtT](?:i?[bB])?|[bB]|tokens?|gpus?)?"
+    r"(?P<number>[+-]?\d[\d_,]*(?:\.\d+)?|[+-]?\.\d+)\s*"
+    r"(?:(?P<unit>%|s(?:ec(?:onds?)?)?|min|[kKmMgGtT](?:i?[bB])?|[bB])|(?P<counted>tokens?|gpus?))?"
 )
 _SCALE = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 """vLLM's short forms: 16k is 16,000, 16K is 16,384."""
@@ -37,6 +38,8 @@ def choice(given: str, allowed: Iterable[str]) -> str:
         return plain[wanted]
     if (meant := _SHORT.get(wanted)) and meant in accepted:
         return meant
+    if len(wanted) > 3 and sum(item.startswith(wanted) for item in plain) > 1:
+        return ""
     near = get_close_matches(wanted, plain, n=1, cutoff=0.7)
     if near:
         # A name that differs in its number is another thing (int7, fp4): only its letters may be misspelt.
@@ -56,10 +59,10 @@ def number(given: str, whole: bool, unit: str = "") -> str:
     Args:
         given: As it was written.
         whole: Whether only whole numbers are accepted.
-        unit: ``share`` for a part of one, ``gib`` for a size in GiB; else a plain number is wanted.
+        unit: ``share`` for a part of one, ``gib`` for a size in GiB, ``seconds`` for a time; else a plain number is wanted.
     """
     found = _UNIT.fullmatch(given.strip().strip("'\"").replace("_", ""))
-    if found is None:
+    if found is None or (unit and found["counted"]):
         return ""
     text = found["number"]
     text = text.replace(",", "") if re.fullmatch(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?", text) else text.replace(",", ".")
@@ -68,11 +71,13 @@ def number(given: str, whole: bool, unit: str = "") -> str:
         if mark not in ("", "%"):
             return ""
         value = value / 100 if value > 1 else value
-    elif mark == "%":
+    elif unit == "seconds":
+        value *= 60 if mark in ("m", "min") else 1
+    elif mark == "%" or mark[:1] == "s" or mark == "min":
         return ""
     elif unit == "gib":
         value = value * {"m": 1 / 1024, "k": 1 / 1024**2, "t": 1024}.get(mark[:1].lower(), 1) if mark else value
-    elif mark and mark[0] in _SCALE and len(mark) < 4:
+    elif mark and mark[0] in _SCALE:
         value *= _SCALE[mark[0]]
     if whole and value != int(value):
         return ""

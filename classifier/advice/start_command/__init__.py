@@ -72,20 +72,6 @@ def corrected_form(answer: Diagnosis, form: str) -> str:
     return str((corrected(answer) or {}).get(form, "")).rstrip("\n")
 
 
-def given_command(answer: Diagnosis, command: str) -> None:
-    """Take the start command from the user, not from the log; a note says so where it is none."""
-    from .source import read_text
-
-    if read_text(command) is None:
-        answer.notes.append(
-            "--command was left out: it starts no vLLM. Give a `vllm serve` or `docker run` command, or a manifest."
-        )
-        return
-    answer.facts["command"] = command
-    if answer.failed:
-        answer.corrected_command = corrected_command(answer.facts, answer.fixes)
-
-
 def _form(form: str, before: Start, after: Start, facts: Mapping[str, object]) -> str:
     if form == "diff":
         from .difference import difference

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from ...diagnosis import Advice
@@ -14,6 +15,7 @@ from .words import Word, is_assignment, split
 _REMARK = LazyPattern(r"(?:\s{2,}[#(]|\s#\s).*$")
 _OUT = LazyPattern(r"(?:# instead of|(?:^|# )[Ll]eave out) (?P<words>-[^#]*)$")
 _INSTEAD = LazyPattern(r"# instead of ")
+_STRAY = LazyPattern(r"(?:# instead of|^leave out) the words (?P<words>[^#]+)$")
 _UNSET = LazyPattern(r"unset (?P<names>[A-Za-z_]\w*(?: [A-Za-z_]\w*)*)(?:\s+#.*)?$")
 # What texts write where a person's own value belongs.
 _PLACEHOLDER = LazyPattern(
@@ -27,21 +29,36 @@ def applied(start: Start, fix: Advice) -> Start | None:
     """Return the command with a fix applied; None where the fix cannot be pasted, or changes nothing."""
     if fix.safety == "destructive":
         return None
-    made = start
-    if unset := _UNSET.match(fix.change):
-        for name in unset["names"].split():
-            made = made.without_variable(name)
-        return made if _said(made) != _said(start) else None
-    dropped = _dropped(fix.change)
-    if not dropped and (not fix.exact or fix.kind not in ("flag", "env")):
+    made = _without_variables(start, fix.change) or _changed(start, fix)
+    return made if made is not None and _said(made) != _said(start) else None
+
+
+def _without_variables(start: Start, change: str) -> Start | None:
+    """Return the command without the variables that a fix unsets; None where it unsets none."""
+    unset = _UNSET.match(change)
+    for name in unset["names"].split() if unset else ():
+        start = start.without_variable(name)
+    return start if unset else None
+
+
+def _changed(start: Start, fix: Advice) -> Start | None:
+    """Return the command with what a fix takes out gone, and what it sets set."""
+    stray = _STRAY.search(fix.change)
+    dropped = [] if stray else _dropped(fix.change)
+    taken = bool(stray or dropped)
+    there = {part.name for part in start.arguments()}
+    if (not taken and (not fix.exact or fix.kind not in ("flag", "env"))) or (
+        # What is to be left out may stand in a file.
+        dropped and "--config" in there and not there.intersection(dropped)
+    ):
         return None
-    change = read_change(fix.change) if fix.exact else None
-    if change is None and (not dropped or _INSTEAD.search(fix.change)):
+    change = read_change(fix.change) if fix.exact and not fix.change.startswith("leave out ") else None
+    if change is None and (not taken or _INSTEAD.search(fix.change)):
         return None
+    made = start.without_words(shlex.split(stray["words"])) if stray else start
     for name in dropped:
         made = made.without_option(name)
-    made = apply(made, *change) if change is not None else made
-    return made if _said(made) != _said(start) else None
+    return apply(made, *change) if change is not None else made
 
 
 def best(start: Start, fixes: Sequence[Advice]) -> tuple[Start, Advice] | None:

@@ -132,7 +132,8 @@ def without(parts: Sequence[Part], name: str) -> list[Part]:
     made: list[Part] = []
     base, _, path = name.partition(".")
     for part in parts:
-        if part.name == name or part.name.startswith(f"{name}."):
+        level = name == "--optimization-level" and _LEVEL.match(part.name)
+        if level or part.name == name or part.name.startswith(f"{name}."):
             continue
         table = _object(part.values[0].value) if path and part.name == base and len(part.values) == 1 else None
         if table is None or not _has(table, path.split(".")):

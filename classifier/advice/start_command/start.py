@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,7 @@ class Start:
         """Return the whole command."""
         if self.inner is not None:
             text = join(self.inner.words())
-            return [*self.before, Word(text), *self.after]
+            return [*self.before, Word(text, shlex.quote(text)), *self.after]
         return [*self.before, *(word for part in self.parts for word in part.words), *self.after]
 
     def arguments(self) -> list[Part]:
@@ -113,6 +114,24 @@ class Start:
             made.inner = self.inner.without_option(name)
         else:
             made.parts = options.without(self.parts, name)
+        return made
+
+    def without_words(self, words: Sequence[str]) -> Start:
+        """Return the command without words that belong to no option; as it is where one of them is not there."""
+        made = self._copy()
+        if self.inner is not None:
+            made.inner = self.inner.without_words(words)
+            return made
+        left = list(self.parts)
+        model = self.model()
+        for word in words:
+            found = [
+                part for part in left if not part.name and part.words[0].value == word and part.words[0] is not model
+            ]
+            if not found:
+                return self._copy()
+            left.remove(found[-1])
+        made.parts = left
         return made
 
     def with_variable(self, name: str, value: Word) -> Start:

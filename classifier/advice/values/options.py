@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ....corpus import options
 from ...patterns.lazy import LazyPattern
+from ..start_command.known import flag
 from .worked import Worked
 
 _KEY = LazyPattern(r"Give it as the key (\w+) of (--[\w-]+)")
@@ -47,7 +48,7 @@ def meant_options(facts: Mapping[str, object]) -> Worked:
     found = [item for item in _refused(facts) if item.fate == "meant"]
     if not found:
         return _nothing(facts)
-    text = _joined(item.other for item in found)
+    text = joined(item.other for item in found)
     instead = " ".join(filter(None, (word for item in found for word in (item.name, item.value))))
     return Worked(f"{text}   # instead of {_given(found)}", _told(found), {"option": instead})
 
@@ -200,6 +201,8 @@ def _written(name: str, value: str, release: str) -> str:
         return f"{name} <{'|'.join(map(str, option.choices))}>"
     if not value or (option.kind == "json" and not value.startswith("{")):
         return f"{name} …"
+    if flag(name).many:
+        return " ".join([name, *map(shlex.quote, value.split())])
     return f"{name} {shlex.quote(value)}"
 
 
@@ -214,7 +217,7 @@ def _literal(value: str) -> object:
     return read
 
 
-def _joined(parts: Iterable[str]) -> str:
+def joined(parts: Iterable[str]) -> str:
     """Return options to paste; keys of one JSON option are given as one object."""
     plain: list[str] = []
     objects: dict[str, dict[str, object]] = {}

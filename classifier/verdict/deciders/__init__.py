@@ -14,6 +14,7 @@ from .health import no_failure, silent_start
 from .model import model_alone, surer_model
 from .other_software import nothing_recognised, other_software
 from .rules import best_cause, lone_wrapper
+from .standstill import watched_standstill
 from .trouble import known_message, unexplained_trouble
 
 DECIDERS: tuple[Callable[[Findings], Diagnosis | None], ...] = (
@@ -22,6 +23,7 @@ DECIDERS: tuple[Callable[[Findings], Diagnosis | None], ...] = (
     at_work,
     surer_model,
     best_cause,
+    watched_standstill,
     lone_wrapper,
     known_message,
     unexplained_trouble,

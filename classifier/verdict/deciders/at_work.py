@@ -12,6 +12,7 @@ from ...advice.fixes import sentences
 from ...diagnosis import Diagnosis, Evidence
 from ...facts.types import Facts
 from ...lines.prefix import split_line
+from ...serving.clock import span
 from .. import policy
 from ..answer import conclude
 from ..findings import Findings
@@ -102,14 +103,6 @@ def _values(state: State) -> Facts:
     if state.seconds:
         values["lasted"] = values["stalled_for"] = span(state.seconds)
     return values
-
-
-def span(seconds: float) -> str:
-    """Return a time as people say it: ``40 s``, ``12 min``, ``3 h 20 min``."""
-    minutes = round(seconds / 60)
-    if seconds < 120:
-        return f"{round(seconds)} s"
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def _rounded(value: float) -> float:

@@ -245,7 +245,9 @@ class _Page:
 
     def _more(self) -> list[Text]:
         report = self._report
-        lines = []
+        lines = [Text(), Text("  left out, for they cannot help here", "dim")] if report.withheld else []
+        for item in report.withheld:
+            lines += self._hang(Text(f"{item.title}: {item.reason}", "dim"), Text("    "), 6)
         if report.confirm or report.refute:
             lines.append(Text())
         if report.confirm:

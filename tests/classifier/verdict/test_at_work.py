@@ -6,7 +6,7 @@ import pytest
 
 from tests.classifier.serving.made import cache_full, log, queue_grows, stalled
 from vllm_triage.classifier.api import Triage, shared
-from vllm_triage.classifier.verdict.deciders.at_work import span
+from vllm_triage.classifier.serving.clock import span
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.25 GiB of which 1.00 GiB is free.\n"
 TOO_LONG = "ERROR 05-01 10:00:00 [serving_chat.py:200] ValueError: This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (8488 in the messages, 512 in the completion). Please reduce the length of the messages or completion.\n"

@@ -48,7 +48,7 @@ def test_a_case_is_decided_by_its_decider(name: str) -> None:
 def test_the_order_is_part_of_the_method() -> None:
     """Rules before wrappers, wrappers before the unexplained, and health last."""
     assert [
-        "other_software", "model_alone", "at_work", "surer_model", "best_cause", "lone_wrapper", "known_message",
+        "other_software", "model_alone", "at_work", "surer_model", "best_cause", "watched_standstill", "lone_wrapper", "known_message",
         "unexplained_trouble", "silent_start", "nothing_recognised", "no_failure",
     ] == [decider.__name__ for decider in DECIDERS]  # fmt: skip
 

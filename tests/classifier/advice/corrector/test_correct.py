@@ -161,3 +161,102 @@ def test_variables_are_read_from_the_line_of_code_that_asks_for_them(text: str, 
 def test_nothing_that_lowers_security_is_switched_on(text: str) -> None:
     """Nor is anything done about words that name no option."""
     assert "" == change(text)
+
+
+def with_command(text: str, command: str, code: str = "", **arguments: Any) -> str:
+    """Return the correction of an error whose start command is known."""
+    found = correct(Case(text, {"arguments": arguments, "command": command}, RELEASE, code=code))
+    return found[0].change if found else ""
+
+
+@pytest.mark.parametrize(
+    ("text", "command", "expected"),
+    [
+        ("ValueError: invalid literal for int() with base 10: '1GB'",
+         "VLLM_CPU_KVCACHE_SPACE=1GB vllm serve a/b", "VLLM_CPU_KVCACHE_SPACE=1"),
+        ("ValueError: could not convert string to float: '10s'",
+         "VLLM_LOG_STATS_INTERVAL=10s vllm serve a/b", "VLLM_LOG_STATS_INTERVAL=10"),
+        ("ValueError: invalid literal for int() with base 10: '10m'",
+         "VLLM_ENGINE_READY_TIMEOUT_S=10m vllm serve a/b", "VLLM_ENGINE_READY_TIMEOUT_S=600"),
+        ("ValueError: invalid literal for int() with base 10: 'x7'", "VLLM_A=x7 VLLM_B=x7 vllm serve a/b", ""),
+        ("ValueError: Unknown level: 'LOUD'", "VLLM_LOGGING_LEVEL=loud vllm serve a/b", "unset VLLM_LOGGING_LEVEL"),
+        ("ValueError: VLLM_PORT 'tcp://10.0.0.7:80' appears to be a URI.", "VLLM_PORT=tcp://10.0.0.7:80 vllm serve a/b",
+         "unset VLLM_PORT"),
+        ("ValueError: VLLM_PORT 'tcp://10.0.0.7:80' appears to be a URI.", "vllm serve a/b", ""),
+    ],
+)  # fmt: skip
+def test_a_variable_is_known_by_the_value_that_the_command_gives_it(text: str, command: str, expected: str) -> None:
+    """Two variables of the same value settle nothing; what Kubernetes sets is not in the command."""
+    assert expected == with_command(text, command)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "expected"),
+    [
+        ("FileNotFoundError: No such file or directory: '/etc/a.json'", {"log_config_file": "/etc/a.json"},
+         "leave out --log-config-file /etc/a.json"),
+        ("FileNotFoundError: No such file or directory: '/etc/a.jsonl'", {"log_config_file": "/etc/a.json"}, ""),
+        ("FileNotFoundError: No such file or directory: '/a/key'", {"ssl_keyfile": "/a/key"}, ""),
+        ("OSError: /m/x does not exist", {"model": "/m/x"}, ""),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_not_there_is_left_out_where_vllm_has_something_itself(
+    text: str, arguments: dict[str, str], expected: str
+) -> None:
+    """The model is not left out, nor what keeps the server closed."""
+    assert expected == change(text, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "expected"),
+    [
+        ("max_cpu_loras (1) must be >= max_loras (4).", {"max_cpu_loras": 1, "max_loras": 4}, "--max-cpu-loras 4"),
+        ("max_cpu_loras (1) must be >= max_loras (4).", {"max_loras": 4}, "--max-loras 1"),
+        ("tp_size=1 must be divisible by dcp_size=2.", {"decode_context_parallel_size": 2}, "--decode-context-parallel-size 1"),
+        ("tp_size=6 must be divisible by dcp_size=4.", {"decode_context_parallel_size": 4}, "--decode-context-parallel-size 2"),
+        ("tp_size=1 must be divisible by dcp_size=2.", {}, ""),
+        ("Sleep mode is not supported on current platform.", {"enable_sleep_mode": True}, "leave out --enable-sleep-mode"),
+        ("Sleep mode is not supported on current platform.", {"enable_sleep_mode": False}, ""),
+        ("module 'harbor.sched' has no attribute 'Sheduler'", {"scheduler_cls": "harbor.sched.Sheduler"},
+         "leave out --scheduler-cls harbor.sched.Sheduler"),
+        ("KeyError: 'PIECEWIZE'", {"compilation_config": {"cudagraph_mode": "PIECEWIZE"}},
+         "leave out --compilation-config.cudagraph_mode PIECEWIZE"),
+        ("Model architectures ['HarborForCausalLM'] are not supported for now.",
+         {"hf_overrides": {"architectures": ["HarborForCausalLM"]}}, "leave out --hf-overrides.architectures HarborForCausalLM"),
+        ("""vllm serve: error: Invalid JSON format for --lora-modules: {"name": "a", "path": "/b\"""", {},
+         """--lora-modules '{"name": "a", "path": "/b"}'"""),
+    ],
+)  # fmt: skip
+def test_what_was_given_tells_which_setting_a_message_means(
+    text: str, arguments: dict[str, Any], expected: str
+) -> None:
+    """Two settings that do not go together, features, classes and values within JSON."""
+    assert expected == change(text, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("text", "command", "expected"),
+    [
+        ("-max-model-len 1024", "", "--max-model-len 1024   # instead of -max-model-len 1024"),
+        ("--max-model-len 1024", "vllm serve a/b \u2013max-model-len 1024",
+         "--max-model-len 1024   # instead of the words \u2013max-model-len 1024"),
+        ("--max-model-len 1024", "vllm serve a/b", ""),
+        ("2048", "vllm serve a/b --max-model-len 1024 2048", "leave out the words 2048"),
+        ("true", "", "leave out the words true"),
+        ("False", "vllm serve a/b --enable-prefix-caching False",
+         "--no-enable-prefix-caching   # instead of the words False"),
+        ("true", "vllm serve a/b --disable-log-stats true", "leave out the words true"),
+        ("2048", "vllm serve a/b", ""),
+        ("a/c", "vllm serve a/b a/c", ""),
+    ],
+)  # fmt: skip
+def test_dashes_and_stray_words(text: str, command: str, expected: str) -> None:
+    """Long options with one hyphen, or with a dash that a program for texts made; words that no option takes."""
+    assert expected == with_command(f"vllm: error: unrecognized arguments: {text}", command)
+
+
+def test_an_option_in_a_file_is_not_corrected_in_the_command() -> None:
+    """What ``--config`` names holds it."""
+    text = "vllm: error: unrecognized arguments: --max-modle-len 1024"
+    assert with_command(text, "vllm serve a/b --config x.yaml", config="x.yaml") == ""
+    assert with_command(text, "vllm serve a/b --max-modle-len 1024 --config x.yaml", config="x.yaml")

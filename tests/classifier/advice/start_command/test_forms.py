@@ -7,12 +7,11 @@ import json
 import re
 import shlex
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.classifier.advice.start_command.helpers import TEXTS, VALUES, answer, commands, fix, forms, load_yaml
-from vllm_triage.classifier.advice.start_command import FORMS, corrected, corrected_form, given_command
+from vllm_triage.classifier.advice.start_command import FORMS, corrected, corrected_form
 from vllm_triage.classifier.advice.start_command.difference import hunk
 from vllm_triage.classifier.advice.start_command.scalars import quoted, read_flow, read_scalar, scalar
 from vllm_triage.classifier.report.build import build
@@ -193,19 +192,3 @@ def test_without_a_command_there_is_nothing_to_correct():
     """No command line, no arguments, no configuration: no form."""
     made = answer(None, CHANGE)
     assert (made.corrected_command, corrected(made), corrected_form(made, "docker")) == ("", None, "")
-
-
-def test_a_given_command_goes_before_the_logs():
-    """What the user says was run is corrected."""
-    made = answer("vllm serve a/b", CHANGE)
-    given_command(made, "vllm serve c/d --port 1")
-    assert made.corrected_command == "vllm serve c/d --port 1 --max-model-len 4096"
-
-
-@pytest.mark.parametrize("text", ["ls -l", "vllm serve 'a", "", "command: [nginx]"])
-def test_a_given_command_that_starts_no_vllm_is_said_to_be_none(text):
-    """The log's own command stays, and a note says why."""
-    made = answer("vllm serve a/b", CHANGE)
-    given_command(made, text)
-    assert made.corrected_command == "vllm serve a/b --max-model-len 4096"
-    assert made.notes[0].startswith("--command was left out")

@@ -1,0 +1,232 @@
+"""Measures logs while they are written: ``python benchmarks/live.py lines|latency|speed|memory [SIZE]``.
+
+lines    for each recorded failure: lines between the first that proves the cause and the one after which it was told; and
+         what was told of recorded healthy logs
+latency  seconds between writing a cause's line and the moment when the verdict is on standard output (p50, p99)
+speed    ``vllm-triage run`` against ``cat``, for a stream of 50 MB/s (or as fast as it goes, with ``speed free``)
+memory   resident memory of the reading process over SIZE GB of a server's log (default 1), and the MB/s reached
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORDED = ROOT / "corpus" / "logs" / "recorded"
+COMMAND = [sys.executable, "-m", "vllm_triage.service"]
+RATE = 50e6
+TRIALS = 3
+SIZE = 250e6
+
+
+def rows() -> list[dict]:
+    """Return what is known of the recorded logs."""
+    with (RECORDED / "index.jsonl").open(encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def lines() -> None:
+    """Replay every recorded log line by line, 10 ms apart, on a clock of its own."""
+    from vllm_triage.classifier.api import Triage
+    from vllm_triage.classifier.question import Question
+    from vllm_triage.service.live.arrivals import Arrival
+    from vllm_triage.service.live.watch import Told, Watch
+
+    triage = Triage()
+
+    class Notes(Told):
+        def __init__(self) -> None:
+            self.causes: list[tuple[int, str, str]] = []
+
+        def cause(self, announcement) -> None:
+            self.causes.append((watch.lines, announcement.kind, announcement.report.bucket))
+
+    late, untold, wrong, alarms, retracted = [], [], [], [], 0
+    for row in rows():
+        data = (RECORDED / row["file"]).read_bytes()
+        notes = Notes()
+        watch = Watch(triage, Question(), notes)
+
+        def arrivals(data: bytes = data) -> Iterator[Arrival]:
+            now = 1000.0
+            for line in data.splitlines(keepends=True):
+                now += 0.01
+                yield Arrival(now, line)
+                # Time goes by, so that looks which wait for it are taken.
+                yield Arrival(now + 0.005)
+            for _ in range(10):
+                now += 0.5
+                yield Arrival(now)
+
+        watch.read(arrivals())
+        watch.finish()
+        right = {row["bucket"], *row["also"]}
+        if row["bucket"] == "no_failure":
+            if notes.causes:
+                alarms.append((row["file"], notes.causes))
+            continue
+        first = next((number for number, kind, bucket in notes.causes if kind != "withdrawn" and bucket in right), None)
+        retracted += any(kind != "cause" for _, kind, _ in notes.causes)
+        if notes.causes and notes.causes[0][2] not in right:
+            wrong.append((row["file"], notes.causes))
+        if first is None or not row["evidence_lines"]:
+            untold.append(row["file"])
+        else:
+            late.append(max(0, first - min(row["evidence_lines"])))
+    late.sort()
+    print(
+        f"{len(late)} told before the end: median {late[len(late) // 2]} lines after the first proof, "
+        f"p90 {late[len(late) * 9 // 10]}, most {late[-1]}"
+    )
+    print(f"{len(untold)} told at the end alone: {' '.join(untold[:60])}")
+    print(f"{len(wrong)} told something else first: {wrong[:20]}")
+    print(f"{len(alarms)} of the healthy ones told of: {alarms[:20]}; corrections and retractions: {retracted}")
+
+
+def latency() -> None:
+    """Write failing logs into a pipe, the proving line last, and wait for the verdict."""
+    taken = []
+    chosen = [row for row in rows() if row["bucket"] != "no_failure" and row["evidence_lines"]][::8]
+    for row in chosen:
+        data = (RECORDED / row["file"]).read_bytes().splitlines(keepends=True)
+        process = subprocess.Popen(
+            [*COMMAND, "-", "--follow", "-f", "jsonl"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=ROOT,
+        )
+        cut = min(row["evidence_lines"]) - 1
+        process.stdin.write(b"".join(data[:cut]))
+        process.stdin.flush()
+        time.sleep(1.5)
+        written = time.time()
+        process.stdin.write(b"".join(data[cut : cut + 1]))
+        process.stdin.flush()
+        told = None
+        import select
+
+        until = time.time() + 1.0
+        buffer = b""
+        while told is None and time.time() < until:
+            if select.select([process.stdout], [], [], 0.05)[0]:
+                buffer += os.read(process.stdout.fileno(), 1 << 20)
+                for line in buffer.split(b"\n")[:-1]:
+                    event = json.loads(line)
+                    if event["event"] in ("cause", "corrected") and event["time"] >= written:
+                        told = event["time"]
+        process.kill()
+        process.communicate()
+        if told is not None:
+            taken.append(told - written)
+    taken.sort()
+    print(
+        f"{len(taken)} of {len(chosen)} told at once; p50 {1000 * statistics.median(taken):.0f} ms, "
+        f"p99 {1000 * taken[min(len(taken) - 1, int(len(taken) * 0.99))]:.0f} ms, most {1000 * taken[-1]:.0f} ms"
+    )
+
+
+WRITER = """
+import os, sys, time
+data = open(sys.argv[1], 'rb').read(); rate = float(sys.argv[2]); size = int(float(sys.argv[3]))
+begun = time.monotonic(); sent = 0; at = 0
+while sent < size:
+    piece = data[at:at + 65536]; at = (at + 65536) % (len(data) - 65536)
+    view = memoryview(piece)
+    while view: view = view[os.write(1, view):]
+    sent += len(piece)
+    if rate:
+        ahead = sent / rate - (time.monotonic() - begun)
+        if ahead > 0: time.sleep(ahead)
+"""
+
+
+def serving_log(path: Path) -> None:
+    """Write some 30 MB of a server at work: its start, then requests and statistics."""
+    start = (RECORDED / "0.32.0" / "healthy-load.log").read_text().splitlines(keepends=True)
+    up = next(index for index, line in enumerate(start) if "Application startup complete" in line) + 1
+    with path.open("w") as file:
+        file.writelines(start[:up])
+        for second in range(40_000):
+            stamp = f"11-21 {10 + second // 3600 % 12:02}:{second // 60 % 60:02}:{second % 60:02}"
+            if second % 10 == 0:
+                file.write(
+                    f"(APIServer pid=9) INFO {stamp} [loggers.py:127] Engine 000: Avg prompt throughput: {second % 97}.0 "
+                    f"tokens/s, Avg generation throughput: {400 + second % 89}.0 tokens/s, Running: {3 + second % 5} reqs, "
+                    f"Waiting: 0 reqs, GPU KV cache usage: {second % 60}.0%, Prefix cache hit rate: 0.0%\n"
+                )
+            for request in range(10):
+                file.write(
+                    f'(APIServer pid=9) INFO:     10.0.0.{request}:{40000 + second % 999} - "POST /v1/chat/completions HTTP/1.1" 200 OK\n'
+                )
+
+
+def speed(free: bool) -> None:
+    """Compare wall times of cat and of vllm-triage run, for SIZE bytes."""
+    log = Path("/tmp/live-serving.log")
+    serving_log(log)
+    writer = [sys.executable, "-c", WRITER, str(log), "0" if free else str(RATE), str(SIZE)]
+    for _ in range(TRIALS):
+        walls = []
+        for command in (["bash", "-c", '"$@" | cat', "x", *writer], [*COMMAND, "run", "--", *writer]):
+            begun = time.monotonic()
+            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT) as process:
+                size = 0
+                while data := os.read(process.stdout.fileno(), 1 << 16):
+                    size += len(data)
+                copied = time.monotonic() - begun
+            walls.append((copied, time.monotonic() - begun, size))
+        (bare, _, one), (copied, whole, other) = walls
+        assert one == other
+        print(
+            f"cat {bare:.2f} s, run {copied:.2f} s to the last byte ({100 * (copied / bare - 1):+.1f} %), {whole:.2f} s in all"
+        )
+
+
+def memory(size: float) -> None:
+    """Stream SIZE GB as fast as they are read, and look at the reading process all the while."""
+    log = Path("/tmp/live-serving.log")
+    serving_log(log)
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, str(log), "0", str(size * 1e9)], stdout=subprocess.PIPE)
+    process = subprocess.Popen([*COMMAND, "-", "--follow"], stdin=writer.stdout, stdout=subprocess.PIPE, cwd=ROOT)
+    writer.stdout.close()
+    begun, seen = time.monotonic(), []
+    while process.poll() is None:
+        time.sleep(0.5)
+        try:
+            children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+            pids = [str(process.pid), *children]
+            seen.append([int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096 / 1e6 for pid in pids])
+        except OSError:
+            continue
+    took = time.monotonic() - begun
+    told = [pair for pair in seen if len(pair) == 2]
+    tenth = max(1, len(told) // 10)
+    for name, index in (("passing", 0), ("reading", 1)):
+        values = [pair[index] for pair in told]
+        settled = values[tenth:]
+        print(
+            f"{name}: {values[0]:.0f} MB at first, {statistics.median(settled):.0f} MB median, "
+            f"{min(settled):.0f} to {max(settled):.0f} MB after the first tenth"
+        )
+    print(f"{size:g} GB in {took:.1f} s: {1000 * size / took:.0f} MB/s")
+    print(process.stdout.read().decode()[-400:])
+
+
+if __name__ == "__main__":
+    what, *words = sys.argv[1:] or ["lines"]
+    if what == "lines":
+        lines()
+    elif what == "latency":
+        latency()
+    elif what == "speed":
+        speed(words == ["free"])
+    else:
+        memory(float(words[0]) if words else 1.0)

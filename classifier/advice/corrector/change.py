@@ -1,0 +1,19 @@
+"""One correction of what an error names."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Change(NamedTuple):
+    """One correction."""
+
+    title: str
+    put: str
+    """What to write; "" where something is only left out."""
+    dropped: str
+    """What is left out; "" where nothing is."""
+    why: str
+    option: str
+    value: str = ""
+    env: bool = False

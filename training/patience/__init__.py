@@ -1,0 +1,1 @@
+"""Learns from recorded healthy starts how long the stages of a start take."""

@@ -1,0 +1,215 @@
+"""Runs start commands as a shell does, waits for the server, asks one request, and ends it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import shlex
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from ..record.environment import Environment, RecordError
+from ..record.faults import READY
+from ..record.process import Member, Server, members_of
+
+_ADDRESS = re.compile(
+    rb"Starting vLLM (?:API )?server(?: \d+)? on (?P<scheme>https?)://(?P<host>[^\s:]+):(?P<port>\d+)"
+)
+_USAGE = re.compile(rb"^vllm[ \w]*: error: |^\w+\.py: error: |^error: ", re.MULTILINE)
+_WHEN_IMPORTED = re.compile(
+    r"\b(?:VLLM_CONFIGURE_LOGGING|VLLM_LOGGING_\w+|VLLM_USE_MODELSCOPE|VLLM_PLUGINS|VLLM_TARGET_DEVICE|LD_\w+|PYTHON\w*|OMP_\w+)="
+)
+"""Variables that are read when vLLM is imported: a start with one of them is a plain one."""
+LIMIT = 150
+"""Seconds that a start may take."""
+PATIENCE = 60
+"""Seconds that a request may take."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """What came of a start command."""
+
+    log: bytes
+    ready: bool
+    answer: str
+    """Status and body of the request; "" where none could be asked."""
+    refused: bool
+    """Whether the release's parser refused the command."""
+    seconds: float
+
+    @property
+    def works(self) -> bool:
+        """Whether the server came up and answered the request."""
+        return self.ready and self.answer.startswith("200 ")
+
+
+class _Forked(Server):
+    """A server whose processes are in the session of a fork of the preloaded process."""
+
+    def __init__(self, command: list[str], environment: dict[str, str], folder: Path, told: Path) -> None:
+        self._told = told
+        super().__init__(command, environment, folder)
+
+    def members(self) -> list[Member]:
+        try:
+            session = int(self._told.read_text())
+        except (OSError, ValueError):
+            return super().members()
+        return sorted([*super().members(), *members_of(session, self._shared)], key=lambda member: member.pid)
+
+
+class Starter:
+    """Starts servers of one release, one at a time.
+
+    Args:
+        work: Folder with the release's environment and the models.
+        environment: Of the release.
+        plain: Start each by itself, not by a fork of a process that has vLLM imported.
+    """
+
+    def __init__(self, work: Path, environment: Environment, plain: bool = False) -> None:
+        self._work = work / "prove"
+        self._home = work / "home"
+        self._environment = environment
+        self._plain = plain
+        self._preloaded: subprocess.Popen[bytes] | None = None
+        self._socket = self._work / f"{environment.release.version}.sock"
+        self._bin = self._work / "bin"
+
+    def __enter__(self) -> Self:
+        for folder in (self._work / "run", self._bin, self._home):
+            folder.mkdir(parents=True, exist_ok=True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._preloaded is not None:
+            self._preloaded.kill()
+            self._preloaded.wait()
+            if self._preloaded.stdout is not None:
+                self._preloaded.stdout.close()
+
+    def start(self, command: str, request: str, files: dict[str, str] | None = None, ask: bool = True) -> Started:
+        """Run a command line in a shell until the server is up or has failed.
+
+        Args:
+            command: As a person pastes it.
+            request: The path that is asked: ``/v1/completions``, ``/v1/chat/completions``, ``/pooling``.
+            files: Written into the folder it runs in, by name.
+            ask: Whether a request is asked once the server is up.
+        """
+        folder = self._work / "run"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        for name, text in (files or {}).items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+        began = time.monotonic()
+        server = self._server(command, folder)
+        answer = ""
+        try:
+            ready = server.wait_for(READY, LIMIT)
+            if ready and ask:
+                answer = _asked(bytes(server.output), request)
+        finally:
+            server.stop("kill")
+        log = bytes(server.output)
+        return Started(log, ready, answer, bool(_USAGE.search(log)), round(time.monotonic() - began, 1))
+
+    def _server(self, command: str, folder: Path) -> Server:
+        variables = {
+            "PATH": os.environ.get("PATH", ""),
+            "LANG": "C.UTF-8",
+            "HOME": str(self._home),
+            "TMPDIR": str(self._work),
+            "HF_HUB_OFFLINE": "1",
+            "VLLM_NO_USAGE_STATS": "1",
+            **self._environment.variables(),
+        }
+        if "VLLM_CPU_KVCACHE_SPACE" not in command:
+            variables["VLLM_CPU_KVCACHE_SPACE"] = "1"
+        shell = ["bash", "-c", command]
+        if self._plain or _WHEN_IMPORTED.search(command):
+            variables["PATH"] = f"{self._environment.venv / 'bin'}:{variables['PATH']}"
+            return Server(shell, variables, folder)
+        self._preload(variables)
+        told = self._work / "session"
+        told.unlink(missing_ok=True)
+        variables |= {"PATH": f"{self._bin}:{variables['PATH']}", "PROVE_SESSION": str(told)}
+        return _Forked(shell, variables, folder, told)
+
+    def _preload(self, variables: dict[str, str]) -> None:
+        if self._preloaded is not None and self._preloaded.poll() is None:
+            return
+        here = Path(__file__).parent
+        self._socket.unlink(missing_ok=True)
+        stub = self._bin / "vllm"
+        client = [sys.executable, str(here / "preloaded_client.py"), str(self._socket)]
+        stub.write_text(f'#!/bin/sh\nexec {shlex.join(client)} "$@"\n')
+        stub.chmod(0o755)
+        python = str(self._environment.venv / "bin/python")
+        self._preloaded = subprocess.Popen(  # noqa: S603 - the release's own Python
+            [python, str(here / "preloaded.py"), str(self._socket)],
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        said = self._preloaded.stdout
+        while said is not None and (line := said.readline()):
+            if line == b"ready\n":
+                return
+        raise RecordError(f"{python} could not import vLLM; is the environment whole?")
+
+
+def _asked(log: bytes, path: str) -> str:
+    """Ask one request where the log says that the server listens, and return status and body."""
+    found = _ADDRESS.search(log)
+    if found is None:
+        return ""
+    context = ssl._create_unverified_context()  # noqa: S323, SLF001 - a server of our own, on this machine
+    secure = found["scheme"] == b"https"
+    host, port = "127.0.0.1", int(found["port"])
+    connection = (
+        http.client.HTTPSConnection(host, port, timeout=PATIENCE, context=context)
+        if secure
+        else http.client.HTTPConnection(host, port, timeout=PATIENCE)
+    )
+    try:
+        connection.request("GET", "/v1/models")
+        models = json.loads(connection.getresponse().read())
+        body: dict[str, object] = {"model": models["data"][-1]["id"], "max_tokens": 4}
+        if path.endswith("chat/completions"):
+            body["messages"] = [{"role": "user", "content": "hello"}]
+        else:
+            body["prompt"] = "the quick brown fox"
+        connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        return f"{answer.status} {answer.read(300).decode(errors='replace')}"
+    except (OSError, http.client.HTTPException, ValueError, KeyError, IndexError) as error:
+        return f"{error!r}"
+    finally:
+        connection.close()
+
+
+def free_port(first: int = 8500) -> int:
+    """Return the first port from ``first`` on that nobody listens on."""
+    for port in range(first, first + 100):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise RecordError(f"no free port from {first} to {first + 99}")
