@@ -27,7 +27,7 @@ log = logging.getLogger("vllm_triage.chat")
 
 BODY = 32 << 20
 """Bytes of a request: annotations may carry logs."""
-WAITING = 512
+WAITING = 2048
 """Notifications that wait to be written down."""
 
 

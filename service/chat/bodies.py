@@ -17,7 +17,7 @@ async def read_body(request: Request, limit: int) -> bytes:
     Raises:
         HTTPException: 413 where it is longer than ``limit``, 408 where it does not come in time, 503 where there is no room.
     """
-    within = Within(size=limit, pause=SECONDS, seconds=SECONDS, kept=limit, copies=2)
+    within = Within(size=limit, pause=SECONDS, seconds=SECONDS, kept=limit)
     try:
         return b"".join([piece async for piece in pieces(request, within)])
     except BodyError as error:

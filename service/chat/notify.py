@@ -16,7 +16,7 @@ from .courier import AT_ONCE, Courier
 from .deduplicate import Claim, Once
 from .interface import BusyError, Event, Outgoing, RetryError, UndeliverableError, new_id
 from .lanes import Lane
-from .letters import pack_event
+from .letters import pack_event, unpack_event
 from .settings import NotifySettings
 from .work_queue import Background
 
@@ -35,6 +35,20 @@ class _Pending:
     event: Event
     new: int = 0
     repeated: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """The latest event of an incident; packed, for there may be thousands."""
+
+    id: str
+    recurrence: int
+    received: int
+    body: bytes
+
+    @classmethod
+    def of(cls, event: Event) -> _Counted:
+        return cls(event.id, event.recurrence, event.received, pack_event(event))
 
 
 class Notifier:
@@ -68,7 +82,7 @@ class Notifier:
         # One count at a time: a later one must not be overwritten by an earlier one.
         self._counts = threading.Lock()
         self._pending: dict[str, _Pending] = {}
-        self._latest: OrderedDict[str, Event] = OrderedDict()
+        self._latest: OrderedDict[str, _Counted] = OrderedDict()
         self._updates: set[tuple[int, str]] = set()
         self.figures: Counter[tuple[str, str]] = Counter()
         """(target, outcome) to number: ``sent``, ``digest``, ``gathered``, ``updated``, ``retried``, ``dead``, ``refused``."""
@@ -150,9 +164,9 @@ class Notifier:
         def end() -> None:
             self._once.forget(key)
             with self._lock:
-                event = self._latest.pop(key, None)
-            if event is not None:
-                self._update(replace(event, resolved=True))
+                latest = self._latest.pop(key, None)
+            if latest is not None:
+                self._update(replace(unpack_event(latest.body), resolved=True))
 
         self._counting.submit(end, urgent=True)
 
@@ -192,8 +206,9 @@ class Notifier:
             event = replace(event, id=told.id)
         elif before:
             event = replace(event, id=before.id)
+        counted = _Counted.of(event)
         with self._lock:
-            self._latest[key] = event
+            self._latest[key] = counted
             self._latest.move_to_end(key)
             while len(self._latest) > _REMEMBERED:
                 self._latest.popitem(last=False)
@@ -241,7 +256,7 @@ class Notifier:
             latest = self._latest.get(event.key)
         # What was counted while the message was on its way.
         if latest and latest.id == event.id and latest.recurrence != event.recurrence:
-            self._update(latest)
+            self._update(unpack_event(latest.body))
 
     def _dead(self, target: Outgoing, event: Event, reason: str, attempts: int) -> None:
         self._counted(target.name, "dead")
@@ -263,8 +278,9 @@ class Notifier:
     def _show(self, number: int, target: Outgoing, event: Event) -> None:
         with self._lock:
             self._updates.discard((number, event.key))
-            if not event.resolved:
-                event = self._latest.get(event.key, event)
+            latest = None if event.resolved else self._latest.get(event.key)
+        if latest is not None:
+            event = unpack_event(latest.body)
         try:
             target.again(event)
         except (RetryError, UndeliverableError) as error:

@@ -150,7 +150,7 @@ def _sqlite(url: URL, power_safe: bool) -> Engine:
         run(f"PRAGMA synchronous={'FULL' if power_safe else 'NORMAL'}")
         run("PRAGMA foreign_keys=ON")
         run("PRAGMA journal_size_limit=67108864")
-        run("PRAGMA cache_size=-16000")
+        run("PRAGMA cache_size=-4000")
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:

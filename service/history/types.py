@@ -33,6 +33,8 @@ class Filter:
     bucket: str = ""
     cause: str = ""
     fingerprint: str = ""
+    feedback: str = ""
+    """``right`` or ``wrong``, as a person said last; ``none``: nobody said anything."""
     since: datetime | None = None
     """Seen at or after this."""
     until: datetime | None = None

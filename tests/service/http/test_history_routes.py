@@ -169,6 +169,23 @@ def test_feedback_is_the_keys_own_voice(service, tmp_path):
     assert "dashboard" == client.post("/v1/feedback", json={"incident": incident, "verdict": "right"}).json()["source"]
 
 
+def test_incidents_are_found_by_what_people_said(kept):
+    """Right, wrong, or nothing yet."""
+    ids = [
+        kept.post("/v1/triage", content=LOG, params={"service": name}).json()["incident"]["id"]
+        for name in ("a", "b", "c")
+    ]
+    for incident, verdict in zip(ids, ("right", "wrong"), strict=False):
+        kept.post("/v1/feedback", json={"incident": incident, "verdict": verdict})
+
+    def listed(feedback: str) -> list[str]:
+        return [item["id"] for item in kept.get("/v1/incidents", params={"feedback": feedback}).json()["items"]]
+
+    assert [[ids[0]], [ids[1]], [ids[2]]] == [listed("right"), listed("wrong"), listed("none")]
+    assert set(ids) == set(listed(""))
+    assert 422 == kept.get("/v1/incidents", params={"feedback": "perhaps"}).status_code
+
+
 def test_without_a_history_there_are_answers_and_no_incidents(client):
     """A problem says why."""
     assert post(client)["incident"] is None
