@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..patterns.lazy import LazyPattern
-from ..serving.recorder import STATISTICS
+from ..serving.marks import STATISTICS
 from ..serving.types import UNTOLD, Sample
 from ..serving.wording import read_statistics
 

@@ -3,6 +3,7 @@
 import sys
 import textwrap
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -56,7 +57,7 @@ def starter(request, tmp_path):
     for name, text in (("python", python), ("vllm", python.replace('"$@"', f'{package / "main.py"} "$@"'))):
         (home / name).write_text(text)
         (home / name).chmod(0o755)
-    environment = SimpleNamespace(venv=home.parent, variables=dict, release=SimpleNamespace(version="1.0"))
+    environment: Any = SimpleNamespace(venv=home.parent, variables=dict, release=SimpleNamespace(version="1.0"))
     with Starter(tmp_path, environment, plain=request.param) as made:
         yield made
 

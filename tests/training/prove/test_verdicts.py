@@ -19,7 +19,8 @@ class Stand:
     """Starts nothing: a command works where it holds no word of ``bad``."""
 
     def __init__(self, *bad: str, log: str = "") -> None:
-        self.bad, self.log, self.started = bad, log, []
+        self.bad, self.log = bad, log
+        self.started: list[str] = []
 
     def start(self, command, request, files=None):
         self.started.append(command)

@@ -127,13 +127,13 @@ def test_a_number_of_layers_that_cannot_be_is_refused(layers: int, accepted: boo
     if accepted:
         assert shaped(num_hidden_layers=layers).layers == layers
     else:
-        with pytest.raises(ConfigError, match="^the model config says 4097 layers$"):
+        with pytest.raises(ConfigError, match=r"^the model config says 4097 layers$"):
             shaped(num_hidden_layers=layers)
 
 
 def test_what_is_missing_is_named() -> None:
     """By the key that is most common."""
-    with pytest.raises(ConfigError, match="^the model config has no hidden_size$"):
+    with pytest.raises(ConfigError, match=r"^the model config has no hidden_size$"):
         shaped("hidden_size")
 
 

@@ -55,8 +55,10 @@ def test_the_share_that_is_free_must_hold_the_weights() -> None:
     facts = {"gpu_memory_free_gib": 12, "gpu_memory_total_gib": 20, "weights_gib": 11.6}
     assert said("fit_gpu_memory_utilization", **facts) == (
         "",
-        "free 12 GiB of 20 GiB, so at most 0.60; minus 0.02 margin → 0.58, which is 11.6 GiB, less than the weights "
-        "(11.6 GiB): free the GPU first",
+        (
+            "free 12 GiB of 20 GiB, so at most 0.60; minus 0.02 margin → 0.58, which is 11.6 GiB, less than the weights "
+            "(11.6 GiB): free the GPU first"
+        ),
     )
     assert inputs("fit_gpu_memory_utilization", **facts) == facts
     assert said("fit_gpu_memory_utilization", **facts | {"weights_gib": 11.59})[0] == "0.58"
@@ -82,8 +84,8 @@ def test_a_total_that_cannot_be_is_asked_for() -> None:
         ({"gpu_memory_utilization": 0.8, "kv_cache_needed_gib": 4, "kv_cache_available_gib": 2, "gpu_memory_total_gib": 40},
          ("0.86", "0.8 + (4 - 2) GiB missing ÷ 40 GiB, plus 0.01 margin → 0.86")),
         ({"gpu_memory_utilization": 0.9, "kv_cache_needed_gib": 9, "kv_cache_available_gib": 2, "gpu_memory_total_gib": 40},
-         ("0.97", "0.9 + (9 - 2) GiB missing ÷ 40 GiB, plus 0.01 margin → 1.09; the driver keeps the rest, so at most 0.97 "
-          "(not enough alone) → 0.97")),
+         ("0.97", ("0.9 + (9 - 2) GiB missing ÷ 40 GiB, plus 0.01 margin → 1.09; the driver keeps the rest, so at most 0.97 "
+          "(not enough alone) → 0.97"))),
         ({"gpu_memory_utilization": 0.9, "kv_cache_needed_gib": 2, "kv_cache_available_gib": 2, "gpu_memory_total_gib": 40},
          ("0.93", "0.9 + 0.03 → 0.93")),
         ({"gpu_memory_utilization": 0.9, "gpu_memory_free_gib": 37.6, "gpu_memory_total_gib": 40},
