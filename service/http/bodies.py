@@ -93,6 +93,7 @@ async def arriving(
     try:
         async for piece in pieces(request, within):
             yield piece
+            del piece
     except BodyError as error:
         raise problem_of(error, within.size) from None
 
@@ -121,6 +122,7 @@ async def raw(request: Request, settings: Settings, patience: float = 0) -> Asyn
         yield first
     async for piece in coming:
         yield piece
+        del piece
 
 
 async def whole(request: Request, settings: Settings) -> bytes:

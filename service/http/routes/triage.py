@@ -71,6 +71,7 @@ async def log_of(request: Request, state: State, asked: Asked, patience: float =
     if kind in RAW:
         async for piece in raw(request, state.settings, patience):
             yield piece
+            del piece
     elif kind == JSON:
         log = parse(Log, await whole(request, state.settings))
         asked.add(log)

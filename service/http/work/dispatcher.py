@@ -78,6 +78,7 @@ class Desk:
             head = bytearray()
             async for piece in pieces:
                 head += piece
+                del piece
                 if len(head) > self._small:
                     break
             else:
