@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...corpus.records import Busy, Record, field, record
-from .marks import UNTOLD as UNTOLD
+from .marks import UNTOLD
 
 STALLED, PREEMPTED, REJECTED, FULL, QUEUED, SLOW = KINDS = (
     "stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down",
