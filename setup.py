@@ -30,8 +30,8 @@ def packages() -> list[str]:
     found = [name for folder in FOLDERS for name in (folder, *(f"{folder}.{sub}" for sub in find_packages(folder)))]
     homes = {initial.parent for name in found for initial in (ROOT / name.replace(".", "/")).glob("__init__.py")}
     for module in sorted(module for folder in FOLDERS for module in (ROOT / folder).rglob("*.py")):
-        if module.parent not in homes:
-            # setuptools would leave the module out of the wheel without a word.
+        if module.parent not in homes and not workshop(module.relative_to(ROOT).parts):
+            # setuptools would leave the module out of the wheel without a word. (What stays behind may hold plain files.)
             sys.exit(f"{module.relative_to(ROOT)}: its folder needs an __init__.py")
     return [FRONT, *(f"{FRONT}.{name}" for name in found if not workshop(name.split(".")))]
 

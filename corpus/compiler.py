@@ -7,6 +7,7 @@ a TOML file is newer (store.py).
 from __future__ import annotations
 
 import json
+import marshal
 import os
 import pickle
 import sys
@@ -163,6 +164,9 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
         "releases": _releases(source),
         **_expressions(rules),
     }
+    table = source / "vllm" / "options.json"
+    if table.exists():  # a corpus of rules alone has none
+        _write(target / "options.marshal", marshal.dumps(json.loads(table.read_bytes())))
     _write(target / "messages.pickle", pickle.dumps(_messages(source), 4))
     # Pickle loads three times as fast as JSON; the file is our own package's, nothing that a user gives is unpickled.
     _write(target / "index.pickle", pickle.dumps(index, 4))

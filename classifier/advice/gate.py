@@ -266,7 +266,7 @@ def _moved(fix: Advice, part: Part, situation: Situation) -> tuple[Advice | None
 def _further(name: str, now: float, way: str) -> str:
     """Return the next sensible value on the way from the one in force; "" where there is none."""
     if name in ("--gpu-memory-utilization", "--device-memory-utilization"):
-        value = now + 0.03 if way == "up" else now - 0.05
+        value = round(now + 0.03 if way == "up" else now - 0.05, 2)
         return f"{value:.2f}" if 0.1 <= value <= 0.97 else ""
     if now != int(now) or now < 1:
         return ""

@@ -58,7 +58,7 @@ def _exported(data: bytes) -> bool:
             if sign in first and any(cell.strip(b'" \r@') in _CELLS for cell in first.split(sign)):
                 return True
     # Without its head: rows of quoted cells, a time stamp as a cell, records laid out.
-    return b"Z," in first[:40] or b'",' in first[:40] or head.count(b'"\n"') >= 2 or head.count(b'",\n  ') >= 3
+    return b"z," in first[:40] or b'",' in first[:40] or head.count(b'"\n"') >= 2 or head.count(b'",\n  ') >= 3
 
 
 def _cut_frame(data: bytes) -> bool:

@@ -9,9 +9,7 @@ from ..patterns.lazy import LazyPattern
 from .formatter import read_header
 from .types import Line
 
-LEVELS = {
-    "WARN": "WARNING", "FATAL": "CRITICAL", "ERR": "ERROR", "EXCEPTION": "ERROR", "NOTICE": "INFO", "TRACE": "DEBUG",
-}  # fmt: skip
+LEVELS = {"WARN": "WARNING", "FATAL": "CRITICAL", "ERR": "ERROR"}
 WRAPPERS = 8
 """How many wrappers may stand around one another."""
 NAMED = ("EngineCore", "APIServer", "ApiServer", "Worker_", "VllmWorker ", "DPSupervisor", "DPCoordinator")

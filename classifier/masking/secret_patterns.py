@@ -23,7 +23,7 @@ NAMES = (
 )
 _QUOTE = r"\\{0,3}['\"]"
 _NAMED = (
-    rf"(?i:--(?:[\w-]{{0,60}}?(?:{NAMES})s?|token)(?:{_QUOTE})?(?:[ \t]*[=:][ \t]*|,?[ \t]+)"
+    rf"(?i:--(?:[\w-]{{0,60}}?(?:{NAMES})s?|token)(?:{_QUOTE})?(?:[ \t]*[=:][ \t]*|,?[ \t]+(?![=:]<))"
     rf"|(?:{NAMES})s?(?:[ \t]provided)?(?:{_QUOTE})?[ \t]*[=:][ \t]*)[bru]?"
 )
 """A name with what parts it from its value. A space parts only after an option: "password is wrong" is a sentence."""

@@ -17,10 +17,12 @@ from .model import (
     Filtered,
     Fix,
     Input,
+    Memory,
     Report,
     Stage,
     Startup,
     Story,
+    Way,
     Withheld,
 )
 from .shown import cut, one_line, printable, shown
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from ..diagnosis import Advice, Diagnosis
     from ..diagnosis import Evidence as Proof
+    from ..facts.types import Facts
 
     Kind = Literal["flag", "env", "command", "step"]
     Decided = Literal["rule", "model", "stage", "none"]
@@ -59,6 +62,7 @@ def build(found: Diagnosis) -> Report:
         alternatives=tuple(Alternative(bucket=name, confidence=share) for name, share in found.alternatives),
         startup=Startup(reached=found.reached, stages=_stages(found)),
         facts=facts,
+        memory=_memory(found.facts),
         fixes=tuple(_fix(advice, secrets) for advice in found.fixes),
         withheld=tuple(Withheld(title=_text(title), reason=_text(reason)) for title, reason in found.withheld),
         corrected_command=_command(found.corrected_command),
@@ -71,6 +75,31 @@ def build(found: Diagnosis) -> Report:
         input=Input(lines=found.lines, bytes=found.bytes),
         filtered=_filtered(found),
         explanation=tuple(_text(line) for line in found.explanation),
+    )
+
+
+def _memory(facts: Facts) -> Memory | None:
+    if "weights_gib" not in facts or "kv_cache_available_gib" not in facts:
+        return None
+    from ..advice.ledger import ledger, told
+
+    book = ledger(facts)
+    if book is None:
+        return None
+    return Memory(
+        line=told(book, facts),
+        total_gib=book.total_gib,
+        share=book.share,
+        budget_gib=book.budget_gib,
+        weights_gib=book.weights_gib,
+        kv_cache_gib=book.kv_cache_gib,
+        activations_gib=book.activations_gib,
+        others_gib=book.others_gib,
+        rest_gib=book.rest_gib,
+        graphs_gib=book.graphs_gib,
+        kv_cache_needed_gib=book.kv_cache_needed_gib,
+        missing=book.missing,
+        ways=tuple(Way(change=way.change, context=way.context, yields=way.yields) for way in book.ways),
     )
 
 

@@ -166,6 +166,43 @@ class Corrected(Node):
 
 
 @record(frozen=True, slots=True, kw_only=True)
+class Way(Node):
+    """A change by which one request of some context fits, by the ledger's arithmetic."""
+
+    change: str
+    """options to paste"""
+    context: int
+    """tokens that one request may have then"""
+    yields: str
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Memory(Node):
+    """Where the memory of one GPU goes, in GiB, by the log's own numbers: ``total × share = all the others``."""
+
+    line: str
+    """the sum as one line for people"""
+    share: float
+    weights_gib: float
+    kv_cache_gib: float
+    total_gib: float | None = field(default=None, metadata=OPTIONAL)
+    budget_gib: float | None = field(default=None, metadata=OPTIONAL)
+    """share of the total"""
+    activations_gib: float | None = field(default=None, metadata=OPTIONAL)
+    others_gib: float | None = field(default=None, metadata=OPTIONAL)
+    rest_gib: float | None = field(default=None, metadata=OPTIONAL)
+    """activations and others together, worked out, where the log does not tell them apart"""
+    graphs_gib: float | None = field(default=None, metadata=OPTIONAL)
+    """CUDA graphs: within the budget from 0.20 on, before beside it"""
+    kv_cache_needed_gib: float | None = field(default=None, metadata=OPTIONAL)
+    """for one request of the full context"""
+    missing: tuple[str, ...] = ()
+    """facts that the log does not tell"""
+    ways: tuple[Way, ...] = ()
+    """what makes a request fit that does not, the longest context first"""
+
+
+@record(frozen=True, slots=True, kw_only=True)
 class Input(Node):
     """How much was read."""
 
@@ -232,6 +269,8 @@ class Report(Node):
     alternatives: tuple[Alternative, ...] = ()
     startup: Startup
     facts: dict[str, object] = field(default_factory=dict)
+    memory: Memory | None = field(default=None, metadata=OPTIONAL)
+    """where the memory of one GPU goes; absent where the log does not tell enough, or its figures contradict each other"""
     fixes: tuple[Fix, ...] = ()
     withheld: tuple[Withheld, ...] = ()
     """fixes of the cause that were left out, each with the reason"""

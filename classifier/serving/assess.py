@@ -7,10 +7,10 @@ from typing import TypeAlias, TypeVar
 
 from . import states
 from .clock import Clock
-from .marks import STATISTICS
+from .marks import STATISTICS, UNTOLD
 from .middle import median
 from .states import View
-from .types import UNTOLD, Draft, End, Records, Sample, ServingHealth, State
+from .types import Draft, End, Records, Sample, ServingHealth, State
 
 Row = TypeVar("Row", Sample, Draft)
 Engines: TypeAlias = dict[str, list[Sample]]

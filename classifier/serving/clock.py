@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..patterns.lazy import LazyPattern
-from .types import UNTOLD
+from .marks import UNTOLD
 
 STAMP = LazyPattern(rb"(?:(\d\d)-(\d\d)[ T])?([0-2]\d):([0-5]\d):([0-5]\d)(?![\d:])")
 """vLLM's own stamp (month, day, time), or the time alone."""

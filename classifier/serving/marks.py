@@ -8,3 +8,5 @@ DRAFTS = b" metrics: "
 """Stands in every line about speculative decoding."""
 LONGEST = 600
 """Bytes of a line that are read from those words on."""
+UNTOLD = -1.0
+"""Stands for a number that a line does not tell."""

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from ..lines.tail import Tail
 from ..patterns.lazy import LazyPattern
 from .clock import Clock
-from .marks import LONGEST, STATISTICS
+from .marks import LONGEST, STATISTICS, UNTOLD
 from .series import Series
-from .types import UNTOLD, Draft, End, Records, Sample
+from .types import Draft, End, Records, Sample
 from .wording import read_draft, read_statistics
 
 FRONT = 400

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from . import limits
+from .marks import UNTOLD
 from .middle import median, upper_quartile
-from .types import FULL, PREEMPTED, QUEUED, REJECTED, SLOW, STALLED, UNTOLD, Draft, End, Sample, State
+from .types import FULL, PREEMPTED, QUEUED, REJECTED, SLOW, STALLED, Draft, End, Sample, State
 
 LATELY = 48
 """Last lines by which it is told how often they are printed."""

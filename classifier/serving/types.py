@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...corpus.records import Busy, Record, field, record
+from .marks import UNTOLD
 
 STALLED, PREEMPTED, REJECTED, FULL, QUEUED, SLOW = KINDS = (
     "stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down",
 )  # fmt: skip
 """What can be wrong with a server at work, from what matters most: an engine that stands still answers nobody, a slow one answers late."""
-UNTOLD = -1.0
-"""Stands for a number that a line does not tell."""
 
 
 class Sample(NamedTuple):

@@ -23,7 +23,8 @@ from __future__ import annotations
 import math
 
 from ..patterns.lazy import LazyPattern
-from .types import UNTOLD, Draft, Sample
+from .marks import UNTOLD
+from .types import Draft, Sample
 
 _NUMBERS = LazyPattern(
     rb"Avg prompt throughput: (?P<prompt>[\d.]{1,12}|nan|inf) tokens/s, "

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..patterns.lazy import LazyPattern
-from ..serving.marks import STATISTICS
-from ..serving.types import UNTOLD, Sample
+from ..serving.marks import STATISTICS, UNTOLD
+from ..serving.types import Sample
 from ..serving.wording import read_statistics
 
 BAR = LazyPattern(

@@ -16,6 +16,7 @@ from ..facts.release import gone_from, release_for
 from ..incidents.types import Incident
 from ..lines.types import Line
 from ..matching.types import Hit
+from . import policy
 from .types import Candidate
 
 if TYPE_CHECKING:
@@ -184,6 +185,8 @@ def answer_of_guess(guess: Guess, known: Known, incident: Incident) -> Diagnosis
     from ..advice.cause_of_guess import likely_cause
 
     bucket, share = guess.bucket, guess.probability
+    if not (guess.own or known.alone) and share > 0.5:
+        share = 0.5 + policy.GUESS_TRUST * (share - 0.5)
     titles = known.guesser.titles if known.guesser is not None else {}
     written = bucket in known.corpus.buckets()
     cause = likely_cause(bucket, guess.terms, known.corpus) if written else ""

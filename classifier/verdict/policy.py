@@ -50,6 +50,9 @@ CLOSE, CLOSE_LESS = 0.8, 0.12
 WRAPPER = 0.87
 """Confidence where a wrapper (a death, a failed start) is all that the log shows."""
 
+DEATH = 0.6
+"""The same where that wrapper only says that the engine is dead: of four such first looks one was right."""
+
 SILENT_END = 0.66
 """Confidence where a log simply stops in distributed start-up."""
 
@@ -91,6 +94,11 @@ SILENT_WITHIN = 60
 
 OTHER_SOFTWARE = 0.6
 """Confidence that a failure in another program's log is none of vLLM's."""
+
+GUESS_TRUST = 0.5
+"""Share of a guess's probability above an even chance that is kept where the rules are silent: the model is calibrated on texts
+like those that it learnt from, and such logs are others. Of 14 first looks 9 were right, at a mean probability of 0.88.
+"""
 
 NOTHING = 0.7
 """Confidence that a text in which nothing is recognised is none of the known failures."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...classifier.serving.clock import span
-from ...classifier.serving.types import UNTOLD
+from ...classifier.serving.marks import UNTOLD
 from ...classifier.standstill.types import LABELS
 from .shape import MEMORY, Ended, Event, Shape
 from .watch import Told

@@ -237,9 +237,9 @@ def test_fixes_without_a_cause_harm_nothing(bucket: str) -> None:
 
 
 def test_terms_are_spoken_as_people_read_them() -> None:
-    assert spoken("w:rank") == "word «rank»"
-    assert spoken("k:ValueError") == "exception «ValueError»"
-    assert spoken("zz:x") == "zz «x»"
+    assert spoken("w:rank") == "word 'rank'"
+    assert spoken("k:ValueError") == "exception 'ValueError'"
+    assert spoken("zz:x") == "zz 'x'"
     assert GENERIC == "unspecified"
 
 

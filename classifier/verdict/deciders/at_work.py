@@ -13,6 +13,7 @@ from ...diagnosis import Diagnosis, Evidence
 from ...facts.types import Facts
 from ...lines.prefix import split_line
 from ...serving.clock import span
+from ...serving.marks import UNTOLD
 from .. import policy
 from ..answer import conclude
 from ..findings import Findings
@@ -86,8 +87,6 @@ def _tell(answer: Diagnosis, cause: Cause, state: State, found: Findings) -> Non
 
 def _values(state: State) -> Facts:
     """Return what sentences may say of a state; what is not known, or nothing, is left out."""
-    from ...serving.types import UNTOLD
-
     numbers = state.numbers
     values: Facts = {
         name: _rounded(value)

@@ -19,9 +19,11 @@ def lone_wrapper(found: Findings) -> Diagnosis | None:
     hit = found.wrapper
     if hit is None:
         return None
-    if found.known.corpus.traits(hit.rule.bucket).wrapper_rank and (found.raised or found.message):
+    death = found.known.corpus.traits(hit.rule.bucket).wrapper_rank
+    if death and (found.raised or found.message):
         return None
-    answer = answer_for(hit.rule.bucket, hit.rule.cause, policy.WRAPPER, "rule", found.known, found.incident, hit)
+    confidence = policy.DEATH if death else policy.WRAPPER
+    answer = answer_for(hit.rule.bucket, hit.rule.cause, confidence, "rule", found.known, found.incident, hit)
     answer.evidence = [evidence_of(hit, "cause")]
     answer.explanation.append(f"no cause in the log: the wrapper {hit.rule.id} is all there is")
     return with_alternatives(answer, found.candidates)

@@ -33,6 +33,8 @@ PLANS = (
     (BRIEF, BARE, BARE), (BARE, BARE, BARE), (BARE, BARE), (BARE,),
 )  # fmt: skip
 """What is shown of the best fixes without -v: the first plan that fits on the screen."""
+MEMORY = ("kv_cache_oom", "gpu_memory_budget", "model_load_oom", "runtime_oom")
+"""Buckets whose answers show where the memory goes."""
 CHAIN, SYMPTOM = "chain", "symptom"
 """Lines that are cut to one row: what was raised from the cause, and what only wraps it."""
 STYLES = {"last": "bold red", "done": "green", "open": "dim"}
@@ -128,6 +130,10 @@ class _Page:
             lines += self._wrap(why, 2)
         if report.summary:
             lines += [Text(), *self._wrap(report.summary, 2)]
+        book, verbose = report.memory, self._options.verbose
+        # A sum with holes is for those who ask.
+        if book is not None and (verbose or (report.failed and report.bucket in MEMORY and book.total_gib)):
+            lines += [Text(), *self._hang(Text(book.line), Text("  memory     ", "dim"), 13)]
         return lines
 
     def _proof(self) -> list[Text]:
@@ -248,6 +254,10 @@ class _Page:
         lines = [Text(), Text("  left out, for they cannot help here", "dim")] if report.withheld else []
         for item in report.withheld:
             lines += self._hang(Text(f"{item.title}: {item.reason}", "dim"), Text("    "), 6)
+        ways = report.memory.ways if report.memory is not None else ()
+        lines += [Text(), Text("  one request fits with", "dim")] if ways else []
+        for way in ways:
+            lines += self._hang(Text(f"{way.change}   {way.context} tokens: {way.yields}"), Text("    "), 6)
         if report.confirm or report.refute:
             lines.append(Text())
         if report.confirm:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vllm_triage.classifier.serving.clock import Clock
-from vllm_triage.classifier.serving.types import UNTOLD
+from vllm_triage.classifier.serving.marks import UNTOLD
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from vllm_triage.classifier.serving.assess import assess
-from vllm_triage.classifier.serving.types import UNTOLD, Draft, End, Records, Sample, State
+from vllm_triage.classifier.serving.marks import UNTOLD
+from vllm_triage.classifier.serving.types import Draft, End, Records, Sample, State
 
 
 def sample(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from vllm_triage.classifier.lines.tail import Tail
+from vllm_triage.classifier.serving.marks import UNTOLD
 from vllm_triage.classifier.serving.recorder import Recorder
-from vllm_triage.classifier.serving.types import UNTOLD, Records
+from vllm_triage.classifier.serving.types import Records
 
 V0 = "INFO 08-08 16:36:33 metrics.py:406] "
 V1 = "INFO 05-19 16:23:48 [loggers.py:123] "

@@ -71,7 +71,8 @@ HELD: dict[str, list[tuple[Any, str]]] = {
     "THIN_LESS": [(0.4, example("client_connection/unauthorized-client"))],
     "CLOSE": [(90.0, START + CACHE + PORT)],
     "CLOSE_LESS": [(0.0, example("compile_failure/compile-innermost"))],
-    "WRAPPER": [(0.3, START + READY + DEAD)],
+    "WRAPPER": [(0.3, example("worker_died/v1-worker-died"))],
+    "DEATH": [(0.3, START + READY + DEAD)],
     "SILENT_END": [(0.3, SILENT)],
     "UNEXPLAINED": [(0.9, START + STRANGE)],
     "UNEXPLAINED_AFTER_READY": [(0.9, SERVED + STRANGE)],
@@ -85,7 +86,7 @@ HELD: dict[str, list[tuple[Any, str]]] = {
     "OTHER_SOFTWARE": [(0.3, FOREIGN)],
     "NOTHING": [(0.3, "root:x:0:0:root:/root:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\n")],
 }
-BY_MODEL = {"GUESS", "GUESS_OF_BUG", "GUESS_OVER_WEAK", "GUESS_OVER_DEATH", "MESSAGE"}
+BY_MODEL = {"GUESS", "GUESS_OF_BUG", "GUESS_OVER_WEAK", "GUESS_OVER_DEATH", "GUESS_TRUST", "MESSAGE"}
 """Held by the tests below: they need a guess, or a row of the catalogue, that does not change when either is made anew."""
 
 
@@ -133,7 +134,8 @@ def test_a_number_moves_how_sure_a_state_is(name: str, monkeypatch: pytest.Monke
 class Guessed:
     """A guess of the text model with a probability of our choosing."""
 
-    own, threshold = False, 0.7
+    threshold = 0.7
+    own = False
 
     def __init__(self, bucket: str, probability: float) -> None:
         self.bucket, self.probability = bucket, probability
@@ -164,6 +166,21 @@ def test_the_model_answers_from_its_threshold_on(least: float, log: str, decider
         answer = decider(found)
         answers.append(answer is not None and answer.decided_by == "model")
     assert [False, True] == answers
+
+
+def test_a_guess_beside_silent_rules_is_less_sure_than_the_model_says() -> None:
+    """The model alone, or one of the user's own, says what it means; an even chance stays one."""
+    found = findings(START + STRANGE, WITH_MODEL)
+    told = []
+    for probability in (0.5, 0.9):
+        found.__dict__["guess"] = Guessed("kv_transfer", probability)
+        told.append(unexplained_trouble(found).confidence)  # type: ignore[union-attr]
+    own = Guessed("kv_transfer", 0.9)
+    own.own = True
+    found.__dict__["guess"] = own
+
+    assert [0.5, round(0.5 + policy.GUESS_TRUST * 0.4, 3)] == told
+    assert 0.9 == unexplained_trouble(found).confidence  # type: ignore[union-attr]
 
 
 def test_what_the_catalogue_names_has_the_confidence_of_the_policy(monkeypatch: pytest.MonkeyPatch) -> None:

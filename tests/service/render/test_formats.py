@@ -14,10 +14,13 @@ from tests.service.samples import failure, found_failure, found_unknown, healthy
 from vllm_triage.classifier.api import shared
 from vllm_triage.classifier.diagnosis import Diagnosis, Evidence
 from vllm_triage.classifier.report.build import build
+from vllm_triage.classifier.report.model import Memory, Way, Withheld
+from vllm_triage.corpus.records import replace
 from vllm_triage.service.render.formats.text import use_color
 from vllm_triage.service.render.interface import Options, Result, names, render
 
 SECRET = "sk-live-0123456789abcdef"
+PLAIN = Options(color="never", width=100)
 VERBOSE = Options(verbose=True, explain=True, color="never", width=100)
 
 
@@ -143,3 +146,29 @@ def test_colours(choice, environment, expected, monkeypatch):
         monkeypatch.setenv(name, value)
 
     assert use_color(choice) is expected
+
+
+def test_text_shows_where_the_memory_goes_and_what_would_fit():
+    """A sum that closes stands in answers about memory; with holes it is for -v; the ways that fit are for -v."""
+    way = Way(change="--max-model-len 4096", context=4096, yields="2.00 GiB hold that many tokens")
+    whole = Memory(
+        line="23.6 GiB × 0.9 = 21.2 = all", share=0.9, weights_gib=14, kv_cache_gib=5, total_gib=23.6, ways=(way,)
+    )
+    report = replace(failure().report, bucket="kv_cache_oom", memory=whole)
+    shown = render("text", [Result("x.log", report)], PLAIN)
+    verbose = render("text", [Result("x.log", report)], VERBOSE)
+    holes = render("text", [Result("x.log", replace(report, memory=replace(whole, total_gib=None)))], PLAIN)
+
+    assert "  memory     23.6 GiB × 0.9" in shown
+    assert "one request fits with" not in shown
+    assert "--max-model-len 4096   4096 tokens: 2.00 GiB hold" in verbose
+    assert "  memory  " not in holes
+
+
+def test_text_tells_with_v_which_fixes_were_left_out():
+    """Each with its reason."""
+    report = replace(failure().report, withheld=(Withheld(title="Use more GPUs", reason="the server has one"),))
+    verbose = render("text", [Result("x.log", report)], VERBOSE)
+
+    assert "Use more GPUs: the server has one" in verbose
+    assert "Use more GPUs" not in render("text", [Result("x.log", report)], PLAIN)
