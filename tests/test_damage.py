@@ -22,7 +22,7 @@ def test_the_verdict_stays(way: str) -> None:
 
 @pytest.mark.slow
 def test_no_damage_makes_a_failure_healthy() -> None:
-    """Whatever was lost: nothing unexplained is «no failure»."""
+    """Whatever was lost: nothing unexplained is 'no failure'."""
     moved = [(item.form.name, *miss) for counts in sample().values() for item in counts for miss in item.moved]
 
     assert [] == [miss for miss in moved if miss[3].startswith("no_failure") and not miss[2].startswith("no_failure")]

@@ -41,7 +41,7 @@ class Told:
         """The server printed how it does."""
 
     def standstill(self, state: Standstill, cause: str) -> None:
-        """A stage takes longer than its patience, or (verdict «moving») goes on after that; ``cause`` where it stalled."""
+        """A stage takes longer than its patience, or (verdict 'moving') goes on after that; ``cause`` where it stalled."""
 
 
 class Watch:

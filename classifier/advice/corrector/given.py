@@ -129,7 +129,7 @@ def of_relation(case: Case) -> list[Complaint]:
 
 
 def of_feature(case: Case) -> list[Complaint]:
-    """Return the one switch whose feature the message calls unsupported: ``enable_sleep_mode`` for «sleep mode»."""
+    """Return the one switch whose feature the message calls unsupported: ``enable_sleep_mode`` for 'sleep mode'."""
     if not _UNSUPPORTED.search(case.text):
         return []
     plain = re.sub(r"[\s_-]+", " ", case.text.lower())
