@@ -77,6 +77,8 @@ def failures(seed: random.Random) -> Iterator[tuple[str, str]]:
         "an abort",
         f"terminate called after throwing an instance of '{name}::error'\n  what():  {words}\nAborted (core dumped)\n",
     )
+    yield "a panic in Rust", f"thread 'main' panicked at src/{name}.rs:12:5:\n{words}\n"
+    yield "a panic in Go", f"panic: runtime error: {words}\n\ngoroutine 1 [running]:\n"
     yield "an exit code", f"vllm exited with code {seed.choice((1, 2, 3, 7, 42))}\n"
 
 

@@ -68,7 +68,8 @@ def _cut_frame(data: bytes) -> bool:
         if at < 0:
             return False
         end = data.find(b"\n", at)
-        if end >= 0 and b'", line ' not in data[at:end]:
+        path, quote, rest = data[at + 6 : max(end, at + 6)].rstrip().partition(b'"')
+        if end >= 0 and path and (not quote or (rest.startswith(b",") and b", line ".startswith(rest))):
             return True
         at = data.find(b'File "', at + 6)
     return False

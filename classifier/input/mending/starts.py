@@ -56,7 +56,7 @@ BEGINS = LazyPattern(
     rf"\s*(?:{OWNER}|{RECORD}|File \\{{0,2}}\"|{HEAD}|{LINK}|{RANK}|{ACCESS}|{OTHERS}"
     r"|(?:INFO|WARNING|ERROR|DEBUG|CRITICAL)[ :]|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d[ ,.]"
     r"|[\w.-]{1,60} +\| |[$#] \w|```|> |\{\"|</?[a-z]{1,10}[ >]|[\u2500-\u257f+|]"
-    r"|[A-Z][\w (),=+-]{0,60}: +\d{1,3}%[| ]|>>> |\[\w{1,60}\.py:\d{1,5}\] |[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d "
+    r"|[A-Z][\w (),=+-]{0,60}: +\d{1,3}%[| ]|>>> |usage: |\[\w{1,60}\.py:\d{1,5}\] |[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d "
     r"|/[\w./+-]{1,200}\.py:\d{1,6}:(?: |$))"
 )
 """A line that is the first of its own, whatever stands above it."""

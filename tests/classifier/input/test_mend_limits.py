@@ -271,7 +271,8 @@ def test_lines_of_their_own(text: str) -> None:
 
 def cut(width: int, count: int = 1, rest: str = "goes on here") -> list[str]:
     """Return lines that are cut at a width, and go on in the next."""
-    return [part for _ in range(count) for part in (f"{RECORD} ".ljust(width, "x"), rest)]
+    # Each ends in another sign: the same words again and again would say nothing of where lines are cut.
+    return [part for at in range(count) for part in (f"{RECORD} ".ljust(width - 1, "x") + "xyz"[at], rest)]
 
 
 @pytest.mark.parametrize(
@@ -282,7 +283,7 @@ def test_widths_at_which_lines_are_cut(width: int, count: int, joined: bool) -> 
     """One line is enough at a terminal's usual width, three at any other up to 250."""
     lines = cut(width, count)
     found = done(unwrap, *lines)
-    assert (found == ["".join(lines[:2])] * count) is joined
+    assert (found == ["".join(lines[at : at + 2]) for at in range(0, len(lines), 2)]) is joined
 
 
 def test_a_word_that_begins_large_was_not_cut() -> None:
