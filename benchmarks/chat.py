@@ -118,7 +118,7 @@ def storm(options: Any, slack: FakeSlack, port: int) -> None:
         ]
         body = json.dumps({"version": "4", "status": "firing", "alerts": alerts})
         status = request(port, "/v1/hooks/alertmanager", body.encode(), {"Authorization": f"Bearer {ALERTS}"})[0]
-        if status != 200:
+        if status != 202:
             raise SystemExit(f"status {status}")
     taken = time.perf_counter() - began
     wanted = f"*{options.alerts:,} ×*"

@@ -11,12 +11,21 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from vllm_triage.classifier.api import Triage
+from vllm_triage.classifier.question import Question
+from vllm_triage.classifier.standstill.types import Standstill
+from vllm_triage.service.live.announce import Announcement
+from vllm_triage.service.live.arrivals import Arrival
+from vllm_triage.service.live.watch import Told, Watch
+from vllm_triage.training.record.publish import long_times
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = ROOT / "corpus" / "logs" / "recorded"
@@ -32,50 +41,62 @@ def rows() -> list[dict]:
         return [json.loads(line) for line in file]
 
 
+class Heard(Told):
+    """What a watch told of one log."""
+
+    def __init__(self) -> None:
+        self.causes: list[tuple[int, str, str]] = []
+        self.stalls: list[tuple[str, str]] = []
+        self.watch: Watch | None = None
+
+    def cause(self, announcement: Announcement) -> None:
+        """Note after which line it was told."""
+        self.causes.append((self.watch.lines, announcement.kind, announcement.report.bucket))
+
+    def standstill(self, state: Standstill, _cause: str) -> None:
+        """Note the verdict."""
+        self.stalls.append((state.verdict, state.stage))
+
+
+def arrivals(data: bytes, came: list[float]) -> Iterator[Arrival]:
+    """Yield a log line by line, each when it came, and the time in between."""
+    now = 0.0
+    for number, line in enumerate(data.split(b"\n")):
+        due = came[number] if number < len(came) else now
+        while now + 0.5 < due:
+            now += 0.5
+            yield Arrival(1000 + now)
+        now = due
+        yield Arrival(1000 + now, line + b"\n")
+    for step in range(10):
+        yield Arrival(1000 + now + step / 2)
+
+
+def replayed(triage: Triage, path: Path) -> Heard:
+    """Replay a recorded log."""
+    times = path.with_suffix(".times")
+    came = [at / 1000 for at in long_times(times.read_text())] if times.exists() else []
+    heard = Heard()
+    heard.watch = Watch(triage, Question(), heard)
+    heard.watch.read(arrivals(path.read_bytes(), came))
+    return heard
+
+
 def lines() -> None:
-    """Replay every recorded log line by line, 10 ms apart, on a clock of its own."""
-    from vllm_triage.classifier.api import Triage
-    from vllm_triage.classifier.question import Question
-    from vllm_triage.service.live.arrivals import Arrival
-    from vllm_triage.service.live.watch import Told, Watch
-
+    """Replay every recorded log line by line, each when it came, on a clock of its own."""
     triage = Triage()
-
-    class Notes(Told):
-        def __init__(self) -> None:
-            self.causes: list[tuple[int, str, str]] = []
-
-        def cause(self, announcement) -> None:
-            self.causes.append((watch.lines, announcement.kind, announcement.report.bucket))
-
     late, untold, wrong, alarms, retracted = [], [], [], [], 0
     for row in rows():
-        data = (RECORDED / row["file"]).read_bytes()
-        notes = Notes()
-        watch = Watch(triage, Question(), notes)
-
-        def arrivals(data: bytes = data) -> Iterator[Arrival]:
-            now = 1000.0
-            for line in data.splitlines(keepends=True):
-                now += 0.01
-                yield Arrival(now, line)
-                # Time goes by, so that looks which wait for it are taken.
-                yield Arrival(now + 0.005)
-            for _ in range(10):
-                now += 0.5
-                yield Arrival(now)
-
-        watch.read(arrivals())
-        watch.finish()
+        heard = replayed(triage, RECORDED / row["file"])
         right = {row["bucket"], *row["also"]}
         if row["bucket"] == "no_failure":
-            if notes.causes:
-                alarms.append((row["file"], notes.causes))
+            if heard.causes or heard.stalls:
+                alarms.append((row["file"], heard.causes, heard.stalls))
             continue
-        first = next((number for number, kind, bucket in notes.causes if kind != "withdrawn" and bucket in right), None)
-        retracted += any(kind != "cause" for _, kind, _ in notes.causes)
-        if notes.causes and notes.causes[0][2] not in right:
-            wrong.append((row["file"], notes.causes))
+        first = next((number for number, kind, bucket in heard.causes if kind != "withdrawn" and bucket in right), None)
+        retracted += any(kind != "cause" for _, kind, _ in heard.causes)
+        if heard.causes and heard.causes[0][2] not in right:
+            wrong.append((row["file"], heard.causes))
         if first is None or not row["evidence_lines"]:
             untold.append(row["file"])
         else:
@@ -83,54 +104,51 @@ def lines() -> None:
     late.sort()
     print(
         f"{len(late)} told before the end: median {late[len(late) // 2]} lines after the first proof, "
-        f"p90 {late[len(late) * 9 // 10]}, most {late[-1]}"
+        f"p90 {late[len(late) * 9 // 10]}, most {late[-1]}; {retracted} corrected or withdrawn"
     )
-    print(f"{len(untold)} told at the end alone: {' '.join(untold[:60])}")
-    print(f"{len(wrong)} told something else first: {wrong[:20]}")
-    print(f"{len(alarms)} of the healthy ones told of: {alarms[:20]}; corrections and retractions: {retracted}")
+    print(f"{len(untold)} told at the end alone: {' '.join(untold)}")
+    print(f"{len(wrong)} told something else first: {wrong}")
+    print(f"{len(alarms)} healthy ones told of: {alarms}")
+
+
+def told_after(process: subprocess.Popen, seconds: float, kinds: tuple[str, ...]) -> float | None:
+    """Return when the first event of some kinds came; None where none came in time."""
+    until, buffer = time.time() + seconds, b""
+    while time.time() < until:
+        if select.select([process.stdout], [], [], 0.05)[0]:
+            buffer += os.read(process.stdout.fileno(), 1 << 20)
+            for line in buffer.split(b"\n")[:-1]:
+                event = json.loads(line)
+                if event["event"] in kinds:
+                    return event["time"]
+    return None
 
 
 def latency() -> None:
     """Write failing logs into a pipe, the proving line last, and wait for the verdict."""
     taken = []
-    chosen = [row for row in rows() if row["bucket"] != "no_failure" and row["evidence_lines"]][::8]
+    chosen = [row for row in rows() if row["bucket"] != "no_failure" and min(row["evidence_lines"] or [0]) > 5][::8]
     for row in chosen:
         data = (RECORDED / row["file"]).read_bytes().splitlines(keepends=True)
-        process = subprocess.Popen(
-            [*COMMAND, "-", "--follow", "-f", "jsonl"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=ROOT,
-        )
+        process = subprocess.Popen([*COMMAND, "-", "--follow", "-f", "jsonl"], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT)  # fmt: skip
         cut = min(row["evidence_lines"]) - 1
         process.stdin.write(b"".join(data[:cut]))
         process.stdin.flush()
-        time.sleep(1.5)
+        told_after(process, 20.0, ("stage",))
+        time.sleep(1.0)
         written = time.time()
-        process.stdin.write(b"".join(data[cut : cut + 1]))
+        process.stdin.write(data[cut])
         process.stdin.flush()
-        told = None
-        import select
-
-        until = time.time() + 1.0
-        buffer = b""
-        while told is None and time.time() < until:
-            if select.select([process.stdout], [], [], 0.05)[0]:
-                buffer += os.read(process.stdout.fileno(), 1 << 20)
-                for line in buffer.split(b"\n")[:-1]:
-                    event = json.loads(line)
-                    if event["event"] in ("cause", "corrected") and event["time"] >= written:
-                        told = event["time"]
+        told = told_after(process, 1.5, ("cause", "corrected"))
         process.kill()
         process.communicate()
-        if told is not None:
+        if told is not None and told >= written:
             taken.append(told - written)
     taken.sort()
-    print(
-        f"{len(taken)} of {len(chosen)} told at once; p50 {1000 * statistics.median(taken):.0f} ms, "
-        f"p99 {1000 * taken[min(len(taken) - 1, int(len(taken) * 0.99))]:.0f} ms, most {1000 * taken[-1]:.0f} ms"
-    )
+    last = taken[min(len(taken) - 1, int(len(taken) * 0.99))]
+    print(f"{len(taken)} of {len(chosen)} told by that line alone; p50 {1000 * statistics.median(taken):.0f} ms, "
+          f"p99 {1000 * last:.0f} ms, most {1000 * taken[-1]:.0f} ms")  # fmt: skip
 
 
 WRITER = """

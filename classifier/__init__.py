@@ -7,15 +7,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .api import Triage, triage
     from .errors import InputError, RuleError, TriageError
+    from .in_process.explained import explained
+    from .in_process.handler import TriageHandler
     from .question import Question
     from .report.model import Report
 
     __version__: str
 
-__all__ = ["InputError", "Question", "Report", "RuleError", "Triage", "TriageError", "__version__", "triage"]
+__all__ = [
+    "InputError", "Question", "Report", "RuleError", "Triage", "TriageError", "TriageHandler", "__version__", "explained",
+    "triage",
+]  # fmt: skip
 
 _HOMES = {
     "triage": "api",
+    "explained": "in_process.explained",
+    "TriageHandler": "in_process.handler",
     "Triage": "api",
     "Question": "question",
     "Report": "report.model",

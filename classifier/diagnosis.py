@@ -57,6 +57,23 @@ class Advice(Draft):
 
 
 @record(slots=True)
+class Story(Draft):
+    """What happened, told apart from what is wrong."""
+
+    first: int
+    last: int
+    """Lines of the start that the answer is about."""
+    scope: str = "start"
+    start: int = 1
+    starts: int = 1
+    starts_failed: int = 0
+    requests_failed: int = 0
+    died_first: Evidence | None = None
+    overcome: list[Evidence] = field(default_factory=list)
+    latent: list[str] = field(default_factory=list)
+
+
+@record(slots=True)
 class Diagnosis(Draft):
     """The whole answer; every output format is made from it."""
 
@@ -91,6 +108,7 @@ class Diagnosis(Draft):
     """For ``unknown``: the most telling lines."""
     rule: str = ""
     """Full id of the rule that decided; empty where none did."""
+    story: Story | None = None
     filtered: tuple[str, tuple[str, ...]] | None = None
     """Where the question leaves the answer out: ``ignore`` or ``only``, and the ids."""
 

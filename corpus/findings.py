@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 Finding = Literal[
     "silence", "stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down", "stood_still",
-    "strange_exception", "unrecognised_failure", "nothing_recognised", "below_threshold",
+    "strange_exception", "unrecognised_failure", "nothing_recognised", "broken_off", "below_threshold",
     "came_up", "stopped", "starting", "no_sign",
 ]  # fmt: skip
 FINDINGS: tuple[str, ...] = get_args(Finding)

@@ -107,13 +107,15 @@ class TriageAnswer(Report):
     """The report (docs/output.md), and the incident that it belongs to."""
 
     incident: IncidentRef | None = None
-    """null where nothing is kept: no failure, store=false, or a service without history"""
+    """null where nothing is kept: no failure, store=false, a service without history, or see `not_recorded`"""
+    not_recorded: str | None = field(default=None, metadata=OPTIONAL)
+    """why the answer, which was to be kept, is not; absent otherwise. While the history cannot be written, logs are answered all the same, and say so here"""
 
     @classmethod
-    def of(cls, report: Report, incident: IncidentRef | None) -> Self:
-        """Return the answer that tells of a report and its incident."""
+    def of(cls, report: Report, incident: IncidentRef | None, not_recorded: str = "") -> Self:
+        """Return the answer that tells of a report and its incident, or of why it has none."""
         parts = {own.name: getattr(report, own.name) for own in fields_of(type(report))}
-        return cls(**parts, incident=incident)
+        return cls(**parts, incident=incident, not_recorded=not_recorded or None)
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -293,8 +295,31 @@ class Stats(Node):
 
 
 @record(frozen=True, slots=True, kw_only=True)
+class MessageLane(Node):
+    """Messages to one chat or webhook, or alerts on their way to be read."""
+
+    target: str
+    """name of the chat or webhook; `alerts` for notifications that came in"""
+    waiting: int
+    since: datetime | None = None
+    """when the oldest of those that wait was written; null where none does"""
+    failed: int = 0
+    """given up within the last days"""
+    reason: str = ""
+    """why the latest of them was"""
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Messages(Node):
+    """What waits to be delivered."""
+
+    lanes: tuple[MessageLane, ...] = ()
+
+
+@record(frozen=True, slots=True, kw_only=True)
 class Health(Node):
     """Whether the service is alive, or ready."""
 
-    status: Literal["ok", "not ready"]
+    status: Literal["ok", "degraded", "not ready"]
+    """degraded: logs are answered, and not recorded"""
     checks: dict[str, str] = field(default_factory=dict)

@@ -24,6 +24,10 @@ LAST = 40
 _BEGIN = datetime(2026, 3, 4, 9, 14, 3, 104882, UTC)
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _TRACE = re.compile(r"Traceback \(most recent call last\)")
+_PREFIX = re.compile(
+    r"(?:\([^)]*pid=\d+\) )?(?P<level>INFO|WARNING|ERROR|CRITICAL|DEBUG) (?P<date>\d\d-\d\d) (?P<clock>\d\d:\d\d:\d\d) "
+    r"(?:\[(?:[\w/]*/)?(?P<module>\w+)\.py:\d+\] |(?:[\w./]+):\d+\] )"
+)
 _FRAME = re.compile(r'^(?:\[rank\d+\]: )?(?:\([^)]*\) )?(?:ERROR [^\]]*\] ?)?(?:\s|File "|\^)')
 
 Damage = Callable[[str, Random], str]
@@ -248,6 +252,22 @@ def second_attempt(log: str, _chance: Random) -> str:
     return f"{_FAILED}\n{_STARTED.format(model='Qwen/Qwen2.5-7B-Instruct')}{log}"
 
 
+def in_own_format(log: str, _chance: Random) -> str:
+    """Printed by a logging configuration of one's own: fields in brackets, of a record of several lines once."""
+    found: list[str] = []
+    last = ""
+    for line in lines_of(log):
+        prefix = _PREFIX.match(line)
+        if prefix is None or prefix[0] == last:
+            found.append(line[prefix.end() :] if prefix else line)
+        else:
+            level, date, clock, module = prefix["level"], prefix["date"], prefix["clock"], prefix["module"] or "engine"
+            head = f"[2026-{date} {clock},104] [{level}] [MainThread] [vllm.{module}] >>> "
+            found.append(head + line[prefix.end() :])
+        last = prefix[0] if prefix else ""
+    return "\n".join(found)
+
+
 _BEFORE = (
     (
         "Hi all,\n\nI am trying to run this on our new machine (2x A100, driver 550, docker) and it does not come up. It\n"
@@ -300,5 +320,6 @@ FORMS = (
     Form("indentation", "flush left", flush_left),
     Form("two attempts", "two attempts", second_attempt),
     Form("prose", "prose", in_prose),
+    Form("own format", "own format", in_own_format),
 )
-"""The twelve ways in all their forms."""
+"""The twelve ways in all their forms, and one more: a format of one's own, which loses processes."""

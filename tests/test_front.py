@@ -17,7 +17,10 @@ from vllm_triage import Report, Triage, __version__, triage
 ROOT = Path(__file__).parents[1]
 IMPORT = "import sys; before = set(sys.modules); import vllm_triage; print(sorted(set(sys.modules) - before))"
 LOG = ROOT / "corpus/logs/written/kv-cache-too-small.log"
-PUBLIC = ["InputError", "Question", "Report", "RuleError", "Triage", "TriageError", "__version__", "triage"]
+PUBLIC = [
+    "InputError", "Question", "Report", "RuleError", "Triage", "TriageError", "TriageHandler", "__version__", "explained",
+    "triage",
+]  # fmt: skip
 
 
 def python(code: str, *options: str, cwd: Path, path: Path | None = None) -> str:

@@ -9,11 +9,24 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .classifier import InputError, Question, Report, RuleError, Triage, TriageError, triage
+    from .classifier import (
+        InputError,
+        Question,
+        Report,
+        RuleError,
+        Triage,
+        TriageError,
+        TriageHandler,
+        explained,
+        triage,
+    )
 
     __version__: str
 
-__all__ = ["InputError", "Question", "Report", "RuleError", "Triage", "TriageError", "__version__", "triage"]
+__all__ = [
+    "InputError", "Question", "Report", "RuleError", "Triage", "TriageError", "TriageHandler", "__version__", "explained",
+    "triage",
+]  # fmt: skip
 
 if not os.path.isdir(f"{__path__[0]}/classifier"):
     # In a checkout classifier/, corpus/, service/ and training/ stand beside this folder; a wheel has them inside it.

@@ -71,4 +71,9 @@ def other_engine(sample: bytes, tail: bytes) -> str:
 def is_source(sample: bytes) -> bool:
     """Tell whether a text is a program, a configuration or a manifest rather than a log, by its beginning."""
     lines = sample.count(b"\n") + 1
-    return lines >= SHORT and 8 * sum(1 for _ in _SOURCE.finditer(sample)) >= lines
+    return lines >= SHORT and 8 * sum(not _below_frame(sample, at.start()) for at in _SOURCE.finditer(sample)) >= lines
+
+
+def _below_frame(sample: bytes, at: int) -> bool:
+    """Tell whether a line stands below a frame of a traceback, whose indentation may be lost: the log shows that code."""
+    return sample[sample.rfind(b"\n", 0, max(0, at - 1)) + 1 : at].lstrip().startswith(b'File "')

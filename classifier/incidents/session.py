@@ -44,6 +44,7 @@ class Session:
         self._servers = Servers()
         self._others: dict[str, Session] = {}
         self._tail = Tail()
+        self._broken_off = False
         self._sample = b""
 
     @property
@@ -69,6 +70,7 @@ class Session:
 
                 self.numbers = Numbers(block.number - 1)
             self.numbers.note(block.data.count(b"\n"), block.mended)
+        self._broken_off = self._broken_off or block.broken_off
         own, others = self._servers.split(block)
         self._read(own)
         for name, part in others.items():
@@ -112,6 +114,7 @@ class Session:
         if len(incidents) == 1 and not incidents[0].stages:
             incidents[0].foreign = is_foreign(self._sample, self._tail.data, self.lines)
             incidents[0].engine = other_engine(self._sample, self._tail.data)
+        incidents[-1].broken_off = self._broken_off
         if is_source(self._sample):
             incidents[-1].source_text = True
         return incidents

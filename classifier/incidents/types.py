@@ -53,6 +53,8 @@ class Incident(Busy):
     """The other engine whose log it is (SGLang, llama.cpp …); "" for vLLM's."""
     source_text: bool = False
     """Whether it is a program or a configuration, no log: marks in it were never printed."""
+    broken_off: bool = False
+    """Whether the log went on where compressed data could be read no more."""
     serving: Records | None = None
     """What is kept of the lines that it printed periodically while it answered requests."""
     given_up: list[str] = field(default_factory=list)

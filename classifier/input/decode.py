@@ -91,15 +91,20 @@ class Cleaner:
         plain = ANSI.sub(b"", head) if b"\x1b" in head else head
         self._orphans = any(sign in plain for sign in _ORPHAN_SIGNS)
 
-    def clean(self, data: bytes) -> bytes:
-        """Return ``data`` (whole lines) without colours, wrapped records unwrapped; as many newlines as before."""
+    def clean(self, data: bytes, prompts: bool = False) -> bytes:
+        """Return ``data`` (whole lines) without colours, wrapped records unwrapped; as many newlines as before.
+
+        Args:
+            data: Decoded.
+            prompts: Whether what follows a request on its line stays: where newlines are lost, it is the rest of the log.
+        """
         # The order is that of speed: prompts, most of a busy server's log, go first; one byte is looked for before two.
         if self._json:
             from .json_lines import unwrap_json
 
             data = unwrap_json(data)
-        if _REQUEST in data:
-            data = _drop_prompts(data)
+        if not prompts and _REQUEST in data:
+            data = drop_prompts(data)
         if not self._json and b'{"' in data:
             from .json_lines import unwrap_json
 
@@ -134,7 +139,7 @@ def _drop_colours(data: bytes) -> bytes:
     return b"".join(parts)
 
 
-def _drop_prompts(data: bytes) -> bytes:
+def drop_prompts(data: bytes) -> bytes:
     """Cut the lines on which vLLM logs requests after the request's id.
 
     What users wrote is no evidence, holds all the words that rules look for, and is most of a busy server's log.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 from ..errors import InputError
@@ -54,6 +54,8 @@ class Block(NamedTuple):
     """Raw bytes that it stands for."""
     mended: Mended | None = None
     """Where lines were split or joined: their numbers in the raw input."""
+    broken_off: bool = False
+    """Whether compressed data were cut or damaged after it: the log went on."""
 
 
 class LogFile:
@@ -95,6 +97,21 @@ LogSource: TypeAlias = "Text | os.PathLike[str] | File | Iterable[Text] | Chunks
 """What a log can be read from: the log itself, a path object, an open file, its lines."""
 
 
+class Unpacked:
+    """What compressed data hold, and whether they broke off.
+
+    Args:
+        pieces: Decompressed; returns whether the data went on where they could be read no more.
+    """
+
+    def __init__(self, pieces: Generator[bytes, None, bool]) -> None:
+        self._pieces = pieces
+        self.broken_off = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        self.broken_off = yield from self._pieces
+
+
 def join_sources(sources: Iterable[LogSource]) -> Joined:
     """Return several sources as one log, a line end between them where the one before has none."""
     return Joined(sources)
@@ -118,12 +135,19 @@ def read_blocks(source: LogSource) -> Iterator[Block]:
         return
     head, chunks = _peek(_chunks(source))
     # Once more for a file that was compressed twice, by the program and by who sent it.
+    packed: list[Unpacked] = []
     for _ in range(2):
         if (unpack := _unpacker(head)) is None:
             break
-        head, chunks = _peek(unpack(_chain(head, chunks)))
+        packed.append(Unpacked(unpack(_chain(head, chunks))))
+        head, chunks = _peek(iter(packed[-1]))
     _refuse_foreign(head)
-    yield from _blocks(_chain(head, chunks))
+    number = 1
+    for block in _blocks(_chain(head, chunks)):
+        number = block.number + block.data.count(b"\n")
+        yield block
+    if any(part.broken_off for part in packed):
+        yield Block(b"", number, 0, broken_off=True)
 
 
 def _joined_blocks(sources: Iterable[LogSource]) -> Iterator[Block]:
@@ -132,10 +156,12 @@ def _joined_blocks(sources: Iterable[LogSource]) -> Iterator[Block]:
         lines = 0
         for block in read_blocks(source):
             if not block.data:
+                if block.broken_off:
+                    yield block._replace(number=before + block.number)
                 continue
             if unfinished and not lines:
                 yield Block(b"\n", before, 0)
-            yield Block(block.data, before + block.number, block.size)
+            yield block._replace(number=before + block.number)
             unfinished = not block.data.endswith(b"\n")
             lines = block.number - 1 + block.data.count(b"\n") + unfinished
         before += lines
@@ -265,7 +291,7 @@ def _line_chunks(lines: Iterable[object]) -> Iterator[bytes]:
         yield b"".join(gathered)
 
 
-def _unpacker(head: bytes) -> Callable[[Iterator[bytes]], Iterator[bytes]] | None:
+def _unpacker(head: bytes) -> Callable[[Iterator[bytes]], Generator[bytes, None, bool]] | None:
     """Return the function that decompresses what begins like ``head``, or None."""
     if head.startswith(b"\x1f\x8b\x08"):
         from .unpack import gunzip

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 FLAT_LINE = 200
 """A line longer than this, with several beginnings of lines in it, has lost its newlines."""
+FRAMES = 64
+"""Frames of stacks that are looked at."""
 FLAT_FROM, FLAT_LEAST = 100, 2
 """Such beginnings behind its own prefix."""
 HEAD = 1 << 16
@@ -14,6 +16,8 @@ HEAD = 1 << 16
 NARROW = 250
 """Characters of the widest terminal that lines are thought to be wrapped at."""
 _FLAT = (b"pid=", b'File "', b"INFO ", b"ERROR ", b"WARNING ", b"INFO: ", b"ERROR: ", b"Traceback (")
+_FLAT_ALONE = (b"usage: ", b": error: ", b"Error: ")
+"""The same where one line is all that there is."""
 _TAGS = (b"<br", b"</pre>", b"</div>", b"</span>", b"</p>", b"</td>", b"</code>", b"</html>", b"</summary>")
 _ENTITIES = (b"&quot;", b"&lt;", b"&gt;", b"&#", b"&nbsp;", b"&amp;")
 _TYPESET = (b"\xe2\x80\x9c", b"\xe2\x80\x9d", b"\xe2\x80\x98", b"\xe2\x80\x99", b"\xe2\x80\x93", b"\xe2\x80\x94")
@@ -33,8 +37,10 @@ def looks_damaged(data: bytes) -> bool:
         or (b"\\n" in data and any(sign in data for sign in _ESCAPED))
         or b"^M" in data
         or b"]:\n" in data
+        or (b'File "' in data and _cut_frame(data))
         or b"\xc2\xa0" in data
         or _numbered(data[:4096])
+        or _indented(data)
         or _exported(data)
         or _flat(data)
         or _wrapped(data[:HEAD])
@@ -53,6 +59,28 @@ def _exported(data: bytes) -> bool:
                 return True
     # Without its head: rows of quoted cells, a time stamp as a cell, records laid out.
     return b"z," in first[:40] or b'",' in first[:40] or head.count(b'"\n"') >= 2 or head.count(b'",\n  ') >= 3
+
+
+def _cut_frame(data: bytes) -> bool:
+    """Tell whether a frame of a stack ends before its line number, among the first that are shown."""
+    at = data.find(b'File "')
+    for _ in range(FRAMES):
+        if at < 0:
+            return False
+        end = data.find(b"\n", at)
+        if end >= 0 and b'", line ' not in data[at:end]:
+            return True
+        at = data.find(b'File "', at + 6)
+    return False
+
+
+def _indented(data: bytes) -> bool:
+    """Tell whether nearly all lines begin with a blank or a tab."""
+    if data[:1] not in (b" ", b"\t"):
+        return False
+    lines = data.count(b"\n", 0, HEAD)
+    indented = sum(data.count(sign, 0, HEAD) for sign in (b"\n ", b"\n\t", b"\n\n"))
+    return lines >= 3 and (lines - indented) * 20 <= lines + 20
 
 
 def _numbered(head: bytes) -> bool:
@@ -82,7 +110,7 @@ def _flat(data: bytes) -> bool:
                 return True
         position = end + 1
     # A few words in one line are all that there is.
-    return b"\n" not in data[:-1] and any(data.find(sign, 20) > 0 for sign in _FLAT)
+    return b"\n" not in data[:-1] and any(data.find(sign, 20) > 0 for sign in (*_FLAT, *_FLAT_ALONE))
 
 
 def _wrapped(head: bytes) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from types import ModuleType
 from typing import Protocol
 
@@ -22,8 +22,11 @@ class Decompressor(Protocol):
         """Return what ``data`` holds, ``max_length`` bytes of it at most."""
 
 
-def gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
+def gunzip(chunks: Iterator[bytes]) -> Generator[bytes, None, bool]:
     """Yield what gzip data hold: any number of members one after the other, as concatenated rotated logs are.
+
+    Returns:
+        Whether they broke off: cut, or damaged further on.
 
     Raises:
         InputError: Nothing at all could be read.
@@ -43,7 +46,7 @@ def gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
                     if len(pending) < len(GZIP):
                         break
                     if not pending.startswith(GZIP):
-                        return
+                        return False
                     engine, fresh = zlib.decompressobj(wbits=31), False
                 saved = engine.copy()
                 try:
@@ -55,7 +58,7 @@ def gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
                             f"the gzip data are damaged from the start ({error}): fetch the file again"
                         ) from None
                     yield data
-                    return
+                    return True
                 some = some or bool(data)
                 yield data
                 pending = engine.unconsumed_tail
@@ -63,6 +66,7 @@ def gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
                     pending, fresh = engine.unused_data, True
     if not fresh:
         yield engine.flush()
+    return not fresh
 
 
 def _salvage(engine: Decompressor, data: bytes) -> bytes:
@@ -78,8 +82,11 @@ def _salvage(engine: Decompressor, data: bytes) -> bytes:
     return b"".join(found)[:OUTPUT]
 
 
-def unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
+def unzstd(chunks: Iterator[bytes]) -> Generator[bytes, None, bool]:
     """Yield what zstd frames hold.
+
+    Returns:
+        Whether they are damaged further on. (The package does not tell that the last frame is cut.)
 
     Raises:
         InputError: No decompressor is installed, or nothing at all could be read.
@@ -104,12 +111,12 @@ def unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
             data = next(pieces, None)
         except broken as error:
             if some:
-                return
+                return True
             raise InputError(
                 f"the zstd data cannot be read ({error}): unpack it first (zstd -d --long=31), or fetch it again"
             ) from None
         if data is None:
-            return
+            return False
         some = True
         yield data
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from ..patterns.lazy import LazyPattern
+from .formatter import read_header
 from .types import Line
 
 LEVELS = {"WARN": "WARNING", "FATAL": "CRITICAL", "ERR": "ERROR"}
@@ -46,6 +47,7 @@ _LATER = LazyPattern(
     r"(?:\[(?P<source>[\w./<> -]{1,80}\.py:\d+)\] ?|(?P<old>[\w./-]{1,80}\.py:\d+)\] ?)"
 )
 _BEFORE = LazyPattern(r"\(?(?P<name>[A-Za-z_]\w{0,40}(?:[ =]\w{1,20}){0,3}) pid=(?P<pid>\d{1,10})\) $")
+_LEVEL_WORD = LazyPattern(r"\b(?:INFO|WARN(?:ING)?|ERR(?:OR)?|DEBUG|CRITICAL|FATAL)\b|^\[?[IWEFDC](?:\d{4}| \d)")
 _BARE_LEVEL = LazyPattern(r"(?P<level>INFO|WARNING|ERROR|DEBUG|CRITICAL):(?:(?P<name>[\w.]{1,80}):|\s{1,9})")
 
 # Stamps, and what may stand behind one.
@@ -143,6 +145,8 @@ def split_line(number: int, raw: str) -> Line:
             break
     if not state.logged and ".py:" in state.text[:300]:
         _peel_unforeseen(state)
+    if not state.logged and (state.level or _LEVEL_WORD.search(state.text, 0, 120)):
+        _peel_header(state)
     process = state.process or state.rank
     if state.rank and state.process and state.rank not in state.process:
         process = f"{state.process} {state.rank}"
@@ -230,6 +234,17 @@ def _peel_unforeseen(state: _State) -> None:
     _note_vllm(state, found)
 
 
+def _peel_header(state: _State) -> None:
+    """Peel off the fields of a format of somebody's own."""
+    header = read_header(state.text, state.level, state.time)
+    if header is None:
+        return
+    state.text = state.text[header.end :]
+    state.level, state.time = header.level, header.time
+    state.source = state.source or header.place
+    state.logged = header.place.startswith("vllm")
+
+
 def _peel_level(state: _State) -> bool:
     found = _BARE_LEVEL.match(state.text)
     if not found:
@@ -294,6 +309,8 @@ def _peel_bracket(state: _State) -> bool:
         state.process = state.process or found.group("name")
         state.text = state.text[found.end() :]
         return True
+    if found := _SHORT_STAMP.match(state.text):
+        state.time = state.time or found.group().strip(" []:")
     return _peel_rank(state, _MPI) or _peel_stamp(state) or _drop_brackets(state)
 
 
@@ -303,7 +320,7 @@ def _peel_digit(state: _State) -> bool:
 
 def _peel_pipe(state: _State) -> bool:
     found = _COMPOSE.match(state.text) if "|" in state.text[:100] else None
-    if not found:
+    if not found or _LEVEL_WORD.match(found.group()):
         return False
     state.text = state.text[found.end() :]
     return True

@@ -47,6 +47,7 @@ LOOSE = LazyPattern(
     r"(?:^|[\s'\"(:])(?P<name>(?:[a-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception))(?:\([\w.]{1,80}\))?: (?P<message>\S.*)$",
     re.DOTALL,
 )
+RAISE = LazyPattern(r"raise (?P<name>(?:[a-z_]\w*\.){0,4}[A-Z]\w*(?:Error|Exception))\(")
 LINKED = "above exception"
 DIRECT = "The above exception was the direct cause of the following exception"
 DURING = "During handling of the above exception, another exception occurred"

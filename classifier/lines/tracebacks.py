@@ -17,6 +17,7 @@ from .traceback_patterns import (
     NATIVE,
     NOTEBOOK,
     NOTEBOOK_CODE,
+    RAISE,
     THROWN,
     link_of,
     looks_like_exception,
@@ -319,6 +320,7 @@ class TraceReader:
             trace.level = line.level
         else:
             trace.number = trace.last = stream.seen or trace.first
+            trace.kind = _raised_by(trace)
         kept = self._kept.add(trace)
         if line is None:
             stream.previous = kept
@@ -407,3 +409,12 @@ class TraceReader:
             self.open -= 1
         stream.state = stream.mode = ""
         stream.trace = NOTHING
+
+
+def _raised_by(trace: Trace) -> str:
+    """Return what the last code of a stack raises where the log is cut before the exception's own line; "" for anything else."""
+    code = trace.frames[-1].code.strip() if trace.frames else ""
+    if code.startswith("assert "):
+        return "AssertionError"
+    found = RAISE.match(code)
+    return found["name"].rpartition(".")[2] if found is not None else ""

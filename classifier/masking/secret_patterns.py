@@ -124,6 +124,69 @@ RULES: tuple[tuple[tuple[str, ...], LazyPattern[str], _Replacement], ...] = (
         ),
         "<api-key>",
     ),
+    # What this service issues (service/http/keys.py).
+    (("vtk_",), LazyPattern(r"vtk_[\w-]{20,}"), "<api-key>"),
+    (
+        ("sk",),
+        # Twilio: no word before it is needed; the digits keep words of a log apart.
+        LazyPattern(r"\bSK(?=[a-f]{0,31}\d)[0-9a-f]{32}\b"),
+        "<api-key>",
+    ),
+    (
+        (
+            "pscale_",
+            "ezak",
+            "eztk",
+            "duffel_",
+            "fio-u-",
+            "flwseck",
+            "figd_",
+            "sq0",
+            "xkeysib-",
+            "sgp_",
+            "pul-",
+            "rubygems_",
+            "tfp_",
+            "shippo_",
+            "sha256~",
+            "pnu_",
+            "rdme_",
+            "ltai",
+            "ops_eyj",
+            "clojars_",
+            "ccipat_",
+            "bkua_",
+            "hrku-",
+            "akcp",
+            "fm1",
+            "fm2_",
+            "oy2",
+            "esecret_",
+            "atlasv1",
+            "cfpat-",
+            "sk.eyj",
+            "nfp_",
+            "vercel_",
+        ),
+        LazyPattern(
+            r"\bpscale_(?:tkn|pw|oauth)_[\w.=-]{32,}|\bEZ[AT]K[A-Za-z0-9]{54,}"
+            r"|\bduffel_(?:test|live)_[\w=-]{43}|\bfio-u-[\w=-]{64}|\bFLWSECK(?:_TEST)?-[A-Za-z0-9]{12,}|\bfigd_[\w-]{20,}"
+            r"|\bsq0(?:atp|csp|idp)-[\w-]{22,}|\bxkeysib-[0-9a-f]{64}-\w{16}|\bsgp_(?:[0-9a-f]{16}_|local_)?[0-9a-f]{40}"
+            r"|\bpul-[0-9a-f]{40}|\brubygems_[0-9a-f]{48}|\btfp_[\w.=-]{40,}|\bshippo_(?:live|test)_[0-9a-f]{40}|\bsha256~[\w-]{43}"
+            r"|\bpnu_[A-Za-z0-9]{36}|\brdme_[a-z0-9]{70}|\bLTAI[A-Za-z0-9]{20}\b|\bops_eyJ[\w+/=-]{40,}|\bCLOJARS_[a-z0-9]{60}"
+            r"|\bCCIPAT_[A-Za-z0-9]{22}_[0-9a-f]{40}|\bbkua_[0-9a-f]{40}|\bHRKU-[\w-]{36,}|\bAKCp[A-Za-z0-9]{60,}|\bfm(?:1[ar]|2)_[\w+/=-]{40,}"
+            r"|\boy2[a-z0-9]{43}\b|\besecret_[a-z0-9]{24,}|\b[a-zA-Z0-9]{14}\.atlasv1\.[\w=-]{60,}"
+            r"|\bCFPAT-[\w-]{43}|\bsk\.eyJ[\w-]{20,}\.[\w-]{20,}|\bnfp_[A-Za-z0-9]{36,}"
+            r"|\bvercel_blob_rw_[\w-]{20,}"
+        ),
+        "<api-key>",
+    ),
+    # Words that logs have for other things: each with an expression that fails early.
+    (("dp.",), LazyPattern(r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.[\w.-]{40,}"), "<api-key>"),
+    (("eaa",), LazyPattern(r"\bEAA[A-Za-z0-9]{60,}"), "<api-key>"),
+    (("secret_",), LazyPattern(r"\bsecret_[A-Za-z0-9]{43}\b"), "<api-key>"),
+    (("-us",), LazyPattern(r"\b[0-9a-f]{32}-us\d{1,2}\b"), "<api-key>"),
+    (("sl.",), LazyPattern(r"\bsl\.(?:u\.)?[\w-]{100,}"), "<api-key>"),
     (("akia", "asia", "abia", "acca"), LazyPattern(r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"), "<aws-key-id>"),
     (
         ("ivyxdz", "iqojb3jpz2lu", "fqogzxivyxdz", "absk"),
@@ -180,7 +243,7 @@ RULES: tuple[tuple[tuple[str, ...], LazyPattern[str], _Replacement], ...] = (
     (
         ("cookie",),
         LazyPattern(
-            rf"(?i)(?P<keep>(?<![\w-])(?:set-)?cookie(?:{_QUOTE})?[ \t]*[:=,][ \t]*b?(?:{_QUOTE})?)"
+            rf"(?i)(?P<keep>(?<![\w-])(?:set-|x-)?cookie(?:{_QUOTE})?[ \t]*[:=,][ \t]*b?(?:{_QUOTE})?)"
             r"[^\s;=,'\"\\<]{1,200}=[^\s;,'\"\\]{0,4096}(?:;[ \t]?[^\s;,'\"\\]{1,4096}){0,64}"
         ),
         r"\g<keep><cookie>",
@@ -231,7 +294,9 @@ RULES: tuple[tuple[tuple[str, ...], LazyPattern[str], _Replacement], ...] = (
     ),
     (
         ("pwd",),
-        LazyPattern(r"(?P<keep>(?<![A-Za-z])(?:pwd|Pwd)[ \t]*[=:][ \t]*['\"]?)(?![~/.$<])[^\s'\",;&)]{4,}"),
+        LazyPattern(
+            r"(?P<keep>(?<![A-Za-z])(?:pwd|Pwd)(?:\\{0,3}['\"])?[ \t]*[=:][ \t]*['\"]?)(?![~/.$<])[^\s'\",;&)]{4,}"
+        ),
         r"\g<keep><secret>",
     ),
     (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
+from ...corpus.records import replace
 from ...corpus.stages import STAGE_ORDER
 from ..advice.start_command import FORMS, corrected
 from ..masking.mask import mask, mask_lines, mask_value
@@ -20,10 +21,12 @@ from .model import (
     Report,
     Stage,
     Startup,
+    Story,
     Way,
     Withheld,
 )
 from .shown import cut, one_line, printable, shown
+from .telling import tell
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     Decided = Literal["rule", "model", "stage", "none"]
     Basis = Literal["command", "arguments", "configuration"]
     By = Literal["ignore", "only"]
+    Scope = Literal["start", "server", "requests"]
 
 
 def build(found: Diagnosis) -> Report:
@@ -64,13 +68,13 @@ def build(found: Diagnosis) -> Report:
         corrected_command=_command(found.corrected_command),
         corrected=_corrected(found, clean),
         incidents=len(found.incidents),
+        story=_story(found),
         confirm=_text(found.confirm),
         refute=_text(found.refute),
         notes=tuple(_text(note) for note in found.notes),
         input=Input(lines=found.lines, bytes=found.bytes),
         filtered=_filtered(found),
         explanation=tuple(_text(line) for line in found.explanation),
-        begins=found.incidents[-1]["first"] if found.incidents else 1,
     )
 
 
@@ -127,6 +131,29 @@ def _context(lines: list[Proof]) -> tuple[ContextLine, ...]:
     return tuple(
         ContextLine(line=item.line, text=cut(text), process=printable(item.process))
         for item, text in zip(lines, texts, strict=True)
+    )
+
+
+def _story(found: Diagnosis) -> Story | None:
+    draft = found.story
+    if draft is None:
+        return None
+    died = _evidence([draft.died_first]) if draft.died_first is not None else ()
+    story = Story(
+        scope=cast("Scope", draft.scope),
+        start=draft.start,
+        starts=draft.starts,
+        first=draft.first,
+        last=draft.last,
+        starts_failed=draft.starts_failed,
+        requests_failed=draft.requests_failed,
+        died_first=died[0] if died else None,
+        overcome=_evidence(draft.overcome),
+        latent=tuple(_text(words) for words in draft.latent),
+    )
+    symptoms = [item.line for item in found.symptoms]
+    return replace(
+        story, told=tell(story, found.bucket, found.evidence[0].line if found.evidence else 0, symptoms, found.facts)
     )
 
 

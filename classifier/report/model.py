@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, Self
 
 from ...corpus.records import Record, field, fields_of, record, replace
 
-SCHEMA_VERSION = "1.1"
+SCHEMA_VERSION = "1.2"
 """Raised in its second number when fields are added, in its first when one changes or goes."""
 
 INNER = {"exclude": True}
@@ -222,6 +222,35 @@ class Filtered(Node):
 
 
 @record(frozen=True, slots=True, kw_only=True)
+class Story(Node):
+    """What happened, told apart from what is wrong."""
+
+    scope: Literal["start", "server", "requests"]
+    """what the answer is about: a start that did not come up (or has not yet), a server that had come up, or single requests of
+    a server that went on"""
+    start: int = 1
+    """which of the server's starts in the log, from 1"""
+    starts: int = 1
+    """how many starts of that server the log holds"""
+    first: int
+    """line on which that start begins"""
+    last: int
+    """its last line"""
+    starts_failed: int = 0
+    """how many starts did not come up, that one included, later ones left out"""
+    requests_failed: int = 0
+    """how often an error that concerns one request was told of"""
+    died_first: Evidence | None = None
+    """the first line that shows something fail for good; what follows it are consequences, the deciding line perhaps too"""
+    overcome: tuple[Evidence, ...] = ()
+    """errors that were history before the end: the server came up, or went on, after them"""
+    latent: tuple[str, ...] = ()
+    """of a server without a failure: what may go wrong later"""
+    told: tuple[str, ...] = ()
+    """the same in at most three sentences"""
+
+
+@record(frozen=True, slots=True, kw_only=True)
 class Report(Node):
     """The answer: root cause, proof, fixes. The same fields as ``vllm-triage --format json``."""
 
@@ -248,6 +277,8 @@ class Report(Node):
     corrected_command: str = ""
     corrected: Corrected | None = None
     incidents: int = 1
+    story: Story | None = None
+    """what died first, what was overcome, how much was hit; null in reports of releases that did not tell"""
     confirm: str = ""
     refute: str = ""
     notes: tuple[str, ...] = ()
@@ -256,8 +287,6 @@ class Report(Node):
     """where the answer is left out by the question's `ignore` or `only`; absent where it counts"""
     explanation: tuple[str, ...] = field(default=(), compare=False, metadata=INNER)
     """The candidates with their scores and reasons, best first."""
-    begins: int = field(default=1, compare=False, metadata=INNER)
-    """Line on which the server start begins that the answer is about."""
 
     @property
     def failed(self) -> bool:

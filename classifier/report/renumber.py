@@ -13,6 +13,9 @@ _TOLD = LazyPattern(r"\b(on line )(\d+)")
 def renumber(answer: Diagnosis, numbers: Numbers) -> None:
     """Put the number of the input's line wherever an answer names a line."""
     shown = [*answer.evidence, *answer.symptoms, *answer.chain, *answer.context, *answer.tail]
+    if (story := answer.story) is not None:
+        shown += [*story.overcome, *([story.died_first] if story.died_first is not None else [])]
+        story.first, story.last = numbers.original(story.first), numbers.original(story.last)
     for item in {id(item): item for item in shown}.values():
         item.line = numbers.original(item.line)
     answer.stages = [

@@ -210,7 +210,7 @@ def _bar(bar: Bar) -> str:
 
 
 def _notices(count: int) -> str:
-    return f"{count} notices of «No available shared memory broadcast block» with nothing in between"
+    return f"{count} notices of 'No available shared memory broadcast block' with nothing in between"
 
 
 def _few(ranks: list[int]) -> str:

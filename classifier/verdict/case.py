@@ -52,7 +52,9 @@ class Case:
     def cancelled(self, hit: Hit) -> bool:
         """Tell whether a benign rule speaks for the same line or exception."""
         harmless = self._harmless_lines.get(hit.line.number)
-        if harmless is not None and harmless.rule is not hit.rule:
+        # Advice that has lost its newline stands behind the exception that it is about.
+        behind = hit.trace is not None and hit.trace.number == hit.line.number and bool(hit.trace.kind)
+        if harmless is not None and harmless.rule is not hit.rule and not (harmless.rule.role == "advice" and behind):
             return True
         return hit.trace is not None and self.harmless(hit.trace)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...corpus.findings import Finding
 from ...corpus.stages import STAGE_ORDER
 from ..diagnosis import Diagnosis, Evidence
 from ..incidents.types import Incident
@@ -11,6 +12,10 @@ from .answer import Known, evidence_of
 from .case import READY
 from .deciders import DECIDERS
 from .findings import Findings
+from .story import place, story_of
+
+AT_WORK: tuple[Finding, ...] = ("stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down")
+"""What is found of a server by its periodic lines."""
 
 
 def decide(incidents: list[Incident], tail: list[Line], known: Known) -> Diagnosis:
@@ -23,11 +28,11 @@ def _of_server(incidents: list[Incident], tail: list[Line], known: Known) -> Dia
 
     The one before counts where the last is but a restart that has got nowhere yet.
     """
-    incident = incidents[-1]
+    incident, about = incidents[-1], len(incidents) - 1
     answer = of_incident(incident, tail, known)
     if (
         len(incidents) > 1
-        and (not answer.failed or answer.decided_by == "stage")
+        and (not answer.failed or (answer.decided_by == "stage" and not _at_work(answer, known)))
         and STAGE_ORDER.get(incident.reached, -1) < READY
     ):
         before = of_incident(incidents[-2], [], known)
@@ -35,11 +40,17 @@ def _of_server(incidents: list[Incident], tail: list[Line], known: Known) -> Dia
             before.notes.append(
                 f"A restart follows on line {incident.first}; it had reached '{incident.reached or 'launch'}' when the log ends."
             )
-            answer = before
+            answer, about = before, about - 1
     answer.incidents = [
         {"first": item.first, "last": item.last, "reached": item.reached or "launch"} for item in incidents
     ]
+    place(answer, about)
     return answer
+
+
+def _at_work(answer: Diagnosis, known: Known) -> bool:
+    """Tell whether an answer is about a server at work: it had come up, whether or not the log shows that."""
+    return any(answer.cause == "/".join(known.corpus.concluded_from(kind)) for kind in AT_WORK)
 
 
 def of_incident(incident: Incident, tail: list[Line], known: Known) -> Diagnosis:
@@ -59,12 +70,17 @@ def of_incident(incident: Incident, tail: list[Line], known: Known) -> Diagnosis
             Evidence(number, text, process, "context")
             for number, text, process in incident.contexts.lines(answer.evidence[0].line)
         ]
+    answer.story = story_of(found, answer)
     answer.reached = incident.reached or "launch"
     answer.stages = incident.stages
     answer.facts = {
         name: value for name, value in incident.facts.items() if name not in ("v1", "unit", "world_size_seen")
     }
     answer.notes += incident.given_up
+    if incident.broken_off:
+        answer.notes.append(
+            "The compressed data are cut or damaged: the log went on where this answer ends. Fetch it again."
+        )
     answer.explanation = [
         f"{item.bucket}/{item.cause} {item.score:.2f}: " + "; ".join(item.reasons) for item in found.candidates[:12]
     ] + answer.explanation

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from .alerts import Alerts
 from .deduplicate import Once
-from .interface import Adapter, Ask, ChatContext, Event, Outgoing, event_of
+from .interface import ALERTS, Adapter, Ask, ChatContext, Event, Outgoing, event_of
 from .notify import Notifier
 from .registry import adapters
 from .settings import ChatSettings
@@ -22,15 +25,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Adapter", "Chat", "ChatContext", "ChatSettings", "Event", "Outgoing", "adapters"]
 
+log = logging.getLogger("vllm_triage.chat")
+
 
 @dataclass(frozen=True)
 class Figures:
     """For the metrics."""
 
     deliveries: Mapping[tuple[str, str], int]
-    """(target, outcome) to number; outcomes are ``sent``, ``updated``, ``retried``, ``dead`` and ``refused``."""
+    """(target, outcome) to number; outcomes are ``sent``, ``digest``, ``gathered`` (kept back for a digest), ``updated``,
+    ``retried``, ``dead`` and ``refused``."""
     waiting: int
-    """Messages and jobs that wait."""
+    """Messages, alerts and jobs that wait."""
 
 
 class Chat:
@@ -41,6 +47,7 @@ class Chat:
         triage: See `ChatContext.triage`.
         link: Makes an absolute URL of an incident id; an empty text where no public URL is known.
         history: None in stateless mode.
+        counted: Told what became of messages and alerts: target (or ``alerts``), outcome, number.
     """
 
     def __init__(
@@ -50,16 +57,28 @@ class Chat:
         triage: Ask,
         link: Callable[[str], str] = lambda _: "",
         history: History | None = None,
+        counted: Callable[[str, str, int], None] = lambda *_: None,
     ) -> None:
         once = Once(history)
+        self._outbox = history.outbox if history is not None else None
         self._jobs = Background("chat-job", settings.notify.queue, settings.notify.workers)
         self.context = context = ChatContext(settings, triage, link, history)
         context.once, context.once_each, context.forget = once, once.each, once.forget
+        context.first_each = once.first_each
         context.run_in_background = self._jobs.submit
+        context.counted, context.alerts_done = counted, self._alerts_done
+        context.work_off_alerts = lambda _: None
+        self._alerts = Alerts(context, self._outbox, settings.notify)
+        context.take_in = self._alerts.take_in
         self._adapters = adapters(settings)
         targets = [target for adapter in self._adapters for target in adapter.outgoing(context)]
-        self._notifier = Notifier(settings.notify, once, targets)
-        context.notify, context.resolve = self._notifier.notify, self._notifier.resolve
+        self._notifier = Notifier(settings.notify, once, targets, self._outbox, counted)
+        context.tell, context.resolve = self._notifier.tell, self._notifier.resolve
+
+    def start(self) -> None:
+        """Begin to work off what an earlier process has left."""
+        self._alerts.start()
+        self._notifier.start()
 
     def routers(self) -> list[APIRouter]:
         """Return the endpoints of all platforms, to be included without a prefix."""
@@ -70,12 +89,34 @@ class Chat:
         if self._notifier.active and report.failed:
             self._notifier.notify(event_of(self.context, report, incident, service=service, name=name))
 
+    def first_sight(
+        self, report: Report, incident: Incident | None, *, service: str = "", name: str = ""
+    ) -> Callable[[], None] | None:
+        """Return what writes messages down that may be the first of their window; None where `notify` will do.
+
+        A message that is written down survives the death of the process. Calling it waits for the disk.
+        """
+        if not self._notifier.active or not report.failed or incident is None:
+            return None
+        event = event_of(self.context, report, incident, service=service, name=name)
+        return (lambda: self._notifier.tell(event)) if self._notifier.fresh(event) else None
+
     @property
     def figures(self) -> Figures:
         """What was delivered so far."""
-        return Figures(dict(self._notifier.figures), self._jobs.waiting + self._notifier.waiting)
+        held = self._jobs.waiting + self._notifier.waiting + self._alerts.busy
+        kept = sum(lane.waiting for lane in self._outbox.figures()) if self._outbox is not None else 0
+        return Figures(dict(self._notifier.figures), held + kept)
 
     def close(self) -> None:
-        """Finish what was taken on, within the time that the settings give. Blocks."""
-        self._jobs.close(self.context.settings.notify.drain_seconds)
+        """Finish what was taken on, within the time that the settings give; what is in the outbox stays there. Blocks."""
+        seconds = self.context.settings.notify.drain_seconds
+        self._jobs.close(seconds)
+        self._alerts.close(seconds)
         self._notifier.close()
+
+    def _alerts_done(self, results: Sequence[Mapping[str, Any]]) -> None:
+        outcomes = Counter(str(result["outcome"]) for result in results)
+        for outcome, number in outcomes.items():
+            self.context.counted(ALERTS, outcome, number)
+        log.info("alerts", extra={f"alerts_{outcome}": number for outcome, number in outcomes.items()})

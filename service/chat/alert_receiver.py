@@ -13,15 +13,22 @@ import anyio
 from fastapi import APIRouter, HTTPException, Request
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from .alert_work import Alert, AlertWork
+from ...classifier.errors import TriageError
+from ..letter import Letter
+from .alert import Alert
+from .alert_work import AlertWork
 from .bodies import read_body
-from .interface import BusyError, ChatContext, Outgoing
+from .interface import ALERTS as LANE
+from .interface import BusyError, ChatContext, Outgoing, new_id
+from .letters import pack_alerts, unpack_alerts
 from .platforms.alertmanager import AlertmanagerSettings
 
 log = logging.getLogger("vllm_triage.chat")
 
 BODY = 32 << 20
 """Bytes of a request: annotations may carry logs."""
+WAITING = 2048
+"""Notifications that wait to be written down."""
 
 
 class Notification(BaseModel):
@@ -50,29 +57,61 @@ class AlertmanagerAdapter:
         """Return the receiver."""
         router = APIRouter(tags=["hooks"], include_in_schema=False)
         work = AlertWork(self._settings, context)
-        # Two at a time: alerts must not take the threads that requests of people need.
-        limiter = anyio.CapacityLimiter(2)
+        context.work_off_alerts = lambda body: work.take_all(unpack_alerts(body))
+        # Writing a letter takes a moment; who waits for that holds a body.
+        limiter, waiting = anyio.CapacityLimiter(4), Waiting(WAITING)
 
         async def alertmanager(request: Request) -> dict[str, Any]:
             authenticate(request.headers.get("authorization", ""), request.headers.get("x-api-key", ""), self._settings)
             body = await read_body(request, BODY)
-            try:
-                notification = Notification.model_validate_json(body)
-            except ValidationError:
-                raise HTTPException(422, "this is no notification of Alertmanager's webhook, version 4") from None
-            alerts = notification.alerts[: self._settings.max_alerts]
-            left_out = len(notification.alerts) - len(alerts) + notification.truncated
-            if left_out:
-                log.warning("%d alerts of one notification were not looked at", left_out)
-            try:
-                results = await anyio.to_thread.run_sync(work.take_all, alerts, limiter=limiter)
-            except BusyError:
-                # Alertmanager tries again; what was told already is then only repeated.
-                raise HTTPException(503, "too much to do right now", headers={"Retry-After": "10"}) from None
-            return {"results": results, "left_out": left_out}
+            with waiting:
+                try:
+                    taken = await anyio.to_thread.run_sync(self._take_down, context, body, limiter=limiter)
+                except ValidationError:
+                    text = "This is no notification of Alertmanager's webhook, version 4."
+                    raise HTTPException(422, text) from None
+                except (BusyError, TriageError) as error:
+                    # Alertmanager tries again: nothing was taken.
+                    log.warning("a notification of alerts was not taken: %s", type(error).__name__)
+                    raise _later("The notification cannot be kept right now: send it again.") from None
+            return taken
 
-        router.add_api_route("/v1/hooks/alertmanager", alertmanager, methods=["POST"], name="alertmanager")
+        router.add_api_route(
+            "/v1/hooks/alertmanager", alertmanager, methods=["POST"], status_code=202, name="alertmanager"
+        )
         return router
+
+    def _take_down(self, context: ChatContext, body: bytes) -> dict[str, Any]:
+        """Keep a notification, to be worked off behind; return how many alerts it holds."""
+        notification = Notification.model_validate_json(body)
+        if notification.truncated:
+            log.warning("Alertmanager left out %d alerts of a notification (max_alerts)", notification.truncated)
+            context.counted(LANE, "truncated", notification.truncated)
+        context.take_in([Letter(LANE, new_id("alerts"), packed) for packed in pack_alerts(notification.alerts)])
+        return {"taken": len(notification.alerts), "left_out_by_alertmanager": notification.truncated}
+
+
+class Waiting:
+    """Bounds how many notifications wait to be written down.
+
+    Args:
+        most: How many.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+
+    def __enter__(self) -> None:
+        if not self._left:
+            raise _later("Too many notifications at once: send it again.")
+        self._left -= 1
+
+    def __exit__(self, *_error: object) -> None:
+        self._left += 1
+
+
+def _later(text: str) -> HTTPException:
+    return HTTPException(503, text, headers={"Retry-After": "5"})
 
 
 def authenticate(authorization: str, api_key: str, settings: AlertmanagerSettings) -> None:
@@ -94,7 +133,11 @@ def authenticate(authorization: str, api_key: str, settings: AlertmanagerSetting
             pair = ""
         if _same(pair, f"{settings.username}:{settings.password.get_secret_value()}"):
             return
-    raise HTTPException(401, "the alert receiver needs its credentials", headers={"WWW-Authenticate": "Bearer, Basic"})
+    raise HTTPException(
+        401,
+        "The alert receiver needs its own credentials, as the settings name them.",
+        headers={"WWW-Authenticate": "Bearer, Basic", "Connection": "close"},
+    )
 
 
 def _same(given: str, wanted: str) -> bool:

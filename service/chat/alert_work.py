@@ -11,10 +11,9 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from ...classifier.errors import InputError
 from ...classifier.masking.mask import mask
+from .alert import Alert
 from .alert_logs import log_path, opened_tail
 from .interface import ChatContext, Event, Source, event_of
 from .platforms.alertmanager import AlertmanagerSettings
@@ -23,24 +22,6 @@ log = logging.getLogger("vllm_triage.chat")
 
 _ANSWERS = 256
 _ALERTS = 100_000
-
-
-class Alert(BaseModel):
-    """An alert of a notification."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    status: str
-    labels: dict[str, str]
-    annotations: dict[str, str] = {}
-    starts_at: str = Field("", alias="startsAt")
-    fingerprint: str = ""
-
-    @property
-    def identity(self) -> str:
-        """The same for every report of one alert that fires, another when it fires anew."""
-        labels = self.fingerprint or hashlib.sha256(repr(sorted(self.labels.items())).encode()).hexdigest()[:16]
-        return f"{labels}:{self.starts_at}"
 
 
 class AlertWork:
@@ -56,20 +37,31 @@ class AlertWork:
         self._firing: dict[str, set[str]] = {}
 
     def take_all(self, alerts: Sequence[Alert]) -> list[dict[str, Any]]:
-        """Return what became of each alert: its ``outcome``, and the incident where there is one."""
+        """Return what became of each alert: its ``outcome``, and the incident where there is one.
+
+        Raises:
+            BusyError: There is too much to do; the alerts are to come again.
+        """
         results, told = [], []
         for alert in alerts:
             result, event = self._take(alert)
             results.append(result)
             if event is not None:
                 told.append((alert, event, result))
-        # After all are answered: where that could not be done, the alerts come again, and are not taken for known ones.
         keys = [f"alert:{alert.identity}" for alert, _, _ in told]
-        firsts = self._context.once_each(keys, self._context.settings.notify.window_seconds)
+        firsts = self._context.first_each(keys)
+        counted: dict[str, tuple[Event, int, int]] = {}
         for (alert, event, result), first in zip(told, firsts, strict=True):
             self._note(alert.identity, event.key)
-            self._context.notify(event, repeated=not first)
+            _, new, repeated = counted.get(event.key, (event, 0, 0))
+            counted[event.key] = (event, new + first, repeated + (not first))
             result["outcome"] = "told" if first else "repeated"
+        for event, new, repeated in counted.values():
+            # Written down when this returns.
+            self._context.tell(event, new, repeated)
+        # Last: alerts that come again, because this process was killed before here, must not be taken for known ones.
+        self._context.once_each(keys, self._context.settings.notify.window_seconds)
+        self._context.alerts_done(results)
         return results
 
     def _take(self, alert: Alert) -> tuple[dict[str, Any], Event | None]:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..letter import Letter
+
 if TYPE_CHECKING:
     from ..history import History
 
@@ -25,6 +27,17 @@ class _Window:
     count: int
 
 
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What became of a claim."""
+
+    first: bool
+    """Whether it is the first of its window."""
+    count: int
+    kept: bool
+    """Whether its letters are in the outbox."""
+
+
 class LocalOnce:
     """Windows of one process, for a service without history."""
 
@@ -34,8 +47,8 @@ class LocalOnce:
         self._windows: OrderedDict[str, _Window] = OrderedDict()
         self._lock = threading.Lock()
 
-    def once(self, key: str, window_seconds: float) -> tuple[bool, int]:
-        """Return whether this is the first of its window, and how many there were with it.
+    def once(self, key: str, window_seconds: float, times: int = 1) -> tuple[bool, int]:
+        """Return whether this is the first of its window, and how many there were with it (them).
 
         A window begins with the first and does not move: what goes on for hours is told again in every window.
         """
@@ -47,8 +60,14 @@ class LocalOnce:
                 window = self._windows[key] = _Window(now + window_seconds, 0)
                 while len(self._windows) > self._limit:
                     self._windows.popitem(last=False)
-            window.count += 1
-            return window.count == 1, window.count
+            window.count += times
+            return window.count == times, window.count
+
+    def claimed(self, key: str) -> bool:
+        """Tell whether a key has a window now."""
+        with self._lock:
+            window = self._windows.get(key)
+            return window is not None and window.end > self._clock()
 
 
 class Once:
@@ -63,21 +82,52 @@ class Once:
 
     def __call__(self, key: str, window_seconds: float, times: int = 1) -> tuple[bool, int]:
         """Return whether this is the first of its window, and how many there were with it (them)."""
-        return self._claim([(key, times)], window_seconds)[0]
+        found = self.claim(key, window_seconds, times)
+        return found.first, found.count
+
+    def claim(
+        self, key: str, window_seconds: float, times: int = 1, letters: Callable[[], Sequence[Letter]] | None = None
+    ) -> Claim:
+        """Count claims; where they are the first of their window, ``letters`` go into the outbox in the same moment."""
+        told = self._told(key)
+        if self._history is not None:
+            try:
+                first, count = self._history.once(told, window_seconds, times, letters)
+            except Exception as error:  # noqa: BLE001 - a message too many is better than none while the database is away
+                _away(error)
+            else:
+                return Claim(first, count, kept=first and letters is not None)
+        first, count = self._local.once(told, window_seconds, times)
+        return Claim(first, count, kept=False)
 
     def each(self, keys: Iterable[str], window_seconds: float) -> list[bool]:
         """Return for each key whether it is the first of its window."""
-        return [first for first, _ in self._claim([(key, 1) for key in keys], window_seconds)]
-
-    def _claim(self, wanted: Sequence[tuple[str, int]], window_seconds: float) -> list[tuple[bool, int]]:
-        with self._lock:
-            wanted = [(key + self._generations.get(key, ""), times) for key, times in wanted]
+        told = [self._told(key) for key in keys]
         if self._history is not None:
             try:
-                return [_repeat(self._history.once, key, window_seconds, times) for key, times in wanted]
-            except Exception as error:  # noqa: BLE001 - a message too many is better than none while the database is away
-                log.error("the history cannot count messages: %s", type(error).__name__)  # noqa: TRY400 - may quote the URL
-        return [_repeat(self._local.once, key, window_seconds, times) for key, times in wanted]
+                return self._history.once_each(told, window_seconds)
+            except Exception as error:  # noqa: BLE001
+                _away(error)
+        return [self._local.once(key, window_seconds)[0] for key in told]
+
+    def first_each(self, keys: Iterable[str]) -> list[bool]:
+        """Return for each key whether it would be the first of its window; a key that comes twice here is one once."""
+        told = [self._told(key) for key in keys]
+        known: set[str] = set()
+        if self._history is not None:
+            try:
+                known = self._history.claimed(told)
+            except Exception as error:  # noqa: BLE001
+                _away(error)
+        firsts = []
+        for key in told:
+            firsts.append(key not in known and not self._local.claimed(key))
+            known.add(key)
+        return firsts
+
+    def _told(self, key: str) -> str:
+        with self._lock:
+            return key + self._generations.get(key, "")
 
     def forget(self, key: str) -> None:
         """End the window of a key: the next one is a first."""
@@ -88,9 +138,6 @@ class Once:
                 self._generations.popitem(last=False)
 
 
-def _repeat(once: Callable[[str, float], tuple[bool, int]], key: str, window: float, times: int) -> tuple[bool, int]:
-    first, count = once(key, window)
-    for _ in range(times - 1):
-        begins, count = once(key, window)
-        first = first or begins
-    return first, count
+def _away(error: Exception) -> None:
+    # Only its type: the message may quote the URL.
+    log.error("the history cannot count messages: %s", type(error).__name__)

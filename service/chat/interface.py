@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import uuid
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from ...classifier.masking.mask import mask
+from ..letter import Letter
 from .readers import Readable
 from .settings import ChatSettings, Selection
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from ..history import History
     from ..wire import Incident
 
+ALERTS = "alerts"
+"""The lane of the outbox that alerts wait in."""
 Source = bytes | Readable
 """A log: its bytes, or a binary file that is read to its end."""
 
@@ -95,6 +99,15 @@ class Outgoing(Protocol):
         ...
 
 
+@runtime_checkable
+class Gathering(Protocol):
+    """A target for people: many messages at one time come as one."""
+
+    def digest(self, events: Sequence[Event]) -> None:
+        """Deliver one message about several incidents; raises as ``send`` does."""
+        ...
+
+
 class Adapter(Protocol):
     """One platform."""
 
@@ -142,10 +155,21 @@ class ChatContext:
     """``once(key, window_seconds)``: is this the first in the window, and how many were there?"""
     once_each: Callable[[Sequence[str], float], list[bool]] = field(init=False)
     """The same for many keys at one time."""
+    first_each: Callable[[Sequence[str]], list[bool]] = field(init=False)
+    """Would each of these keys be the first in its window? Claims nothing."""
     run_in_background: Callable[[Callable[[], None]], None] = field(init=False)
     """Raises `BusyError` where no more work is taken."""
-    notify: Callable[..., None] = field(init=False)
-    """``notify(event, repeated=False)`` tells all targets, once per incident and window; returns at once."""
+    tell: Callable[[Event, int, int], None] = field(init=False)
+    """``tell(event, new, repeated)`` has all targets told, once per incident and window; written down when it returns."""
+    take_in: Callable[[Sequence[Letter]], None] = field(init=False)
+    """Keeps letters of the lane ``alerts``, to be worked off by ``work_off_alerts``; written down when it returns, where there
+    is a history. Raises ``HistoryError`` or `BusyError`."""
+    work_off_alerts: Callable[[bytes], object] = field(init=False)
+    """Set by the platform that takes alerts in. Raises `BusyError` where it is to be tried again."""
+    alerts_done: Callable[[Sequence[Mapping[str, Any]]], None] = lambda _: None
+    """Told what became of alerts."""
+    counted: Callable[[str, str, int], None] = lambda *_: None
+    """``counted(target, outcome, number)``: for the figures."""
     forget: Callable[[str], None] = field(init=False)
     """Takes back what `once` noted: the work was not done."""
     resolve: Callable[[str], None] = field(init=False)
@@ -164,6 +188,11 @@ class ChatContext:
         except KeyError:
             return False
         return True
+
+
+def new_id(kind: str) -> str:
+    """Return an id that there is once."""
+    return f"{kind}_{uuid.uuid4().hex}"
 
 
 def event_of(

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import logging
-import random
 import threading
 import time
-import uuid
 from collections import Counter, OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from .deduplicate import Once
-from .interface import BusyError, Event, Outgoing, RetryError, UndeliverableError
+from ..letter import Letter
+from .backoff import backoff
+from .courier import AT_ONCE, Courier
+from .deduplicate import Claim, Once
+from .interface import BusyError, Event, Outgoing, RetryError, UndeliverableError, new_id
+from .lanes import Lane
+from .letters import pack_event, unpack_event
 from .settings import NotifySettings
 from .work_queue import Background
+
+if TYPE_CHECKING:
+    from ..history import Outbox
 
 log = logging.getLogger("vllm_triage.chat")
 
@@ -30,23 +37,69 @@ class _Pending:
     repeated: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """The latest event of an incident; packed, for there may be thousands."""
+
+    id: str
+    recurrence: int
+    received: int
+    body: bytes
+
+    @classmethod
+    def of(cls, event: Event) -> _Counted:
+        return cls(event.id, event.recurrence, event.received, pack_event(event))
+
+
 class Notifier:
     """Tells every target about an incident once per window, and how often it happened since.
 
-    Every target has a queue and a thread of its own: one that does not answer keeps no other waiting.
+    Messages go through the outbox of the history, where there is one; without, and while it is away, through a queue in
+    memory. Every target has threads of its own: one that does not answer keeps no other waiting.
+
+    Args:
+        settings: How messages are delivered.
+        once: Counts incidents in their windows.
+        targets: Where messages go.
+        outbox: Where letters wait; None without a history.
+        counted: Told every outcome: target, outcome, number of messages.
     """
 
-    def __init__(self, settings: NotifySettings, once: Once, targets: Iterable[Outgoing]) -> None:
+    def __init__(
+        self,
+        settings: NotifySettings,
+        once: Once,
+        targets: Iterable[Outgoing],
+        outbox: Outbox | None = None,
+        counted: Callable[[str, str, int], None] = lambda *_: None,
+    ) -> None:
         self._settings = settings
         self._once = once
+        self._told = counted
         self._counting = Background("chat-count", settings.queue)
         self._lanes = [(target, Background(f"chat-{target.name}", settings.queue)) for target in targets]
         self._lock = threading.Lock()
+        # One count at a time: a later one must not be overwritten by an earlier one.
+        self._counts = threading.Lock()
         self._pending: dict[str, _Pending] = {}
-        self._latest: OrderedDict[str, Event] = OrderedDict()
+        self._latest: OrderedDict[str, _Counted] = OrderedDict()
         self._updates: set[tuple[int, str]] = set()
         self.figures: Counter[tuple[str, str]] = Counter()
-        """(target, outcome) to number: ``sent``, ``updated``, ``retried``, ``dead``, ``refused``."""
+        """(target, outcome) to number: ``sent``, ``digest``, ``gathered``, ``updated``, ``retried``, ``dead``, ``refused``."""
+        self._mail: list[Lane] = []
+        if outbox is not None:
+            for target, _ in self._lanes:
+                courier = Courier(target, outbox, settings, once, self._counted, self._delivered)
+                self._mail.append(Lane(outbox, target.name, courier.work, AT_ONCE))
+
+    def start(self) -> None:
+        """Begin to deliver what an earlier process has left."""
+        for lane in self._mail:
+            lane.start()
+
+    def _counted(self, target: str, outcome: str, number: int = 1) -> None:
+        self.figures[target, outcome] += number
+        self._told(target, outcome, number)
 
     @property
     def active(self) -> bool:
@@ -56,7 +109,8 @@ class Notifier:
     @property
     def waiting(self) -> int:
         """How many messages wait."""
-        return self._counting.waiting + sum(lane.waiting for _, lane in self._lanes)
+        held = self._counting.waiting + sum(lane.waiting for _, lane in self._lanes)
+        return held + sum(lane.busy for lane in self._mail)
 
     def notify(self, event: Event, *, repeated: bool = False) -> None:
         """Tell of an event; returns at once.
@@ -71,18 +125,36 @@ class Notifier:
             pending = self._pending.get(event.key)
             if pending is None:
                 if len(self._pending) >= self._settings.queue:
-                    self.figures["", "refused"] += 1
+                    self._refused()
                     return
                 pending = self._pending[event.key] = _Pending(event)
                 try:
-                    self._counting.submit(lambda: self._count(event.key))
+                    self._counting.submit(lambda: self._count_pending(event.key))
                 except BusyError:
                     del self._pending[event.key]
-                    self.figures["", "refused"] += 1
+                    self._refused()
                     return
             pending.event = event
             pending.repeated += repeated
             pending.new += not repeated
+
+    def fresh(self, event: Event) -> bool:
+        """Tell whether an event may be the first of its window, as far as this process knows."""
+        with self._lock:
+            return bool(self._lanes) and event.key not in self._latest
+
+    def tell(self, event: Event, new: int = 1, repeated: int = 0) -> None:
+        """Tell of an event that happened ``new`` times, and was reported ``repeated`` times more.
+
+        Returns when its messages are written down, where there is a history.
+        """
+        if self._lanes:
+            with self._counts:
+                self._count(_Pending(event, new, repeated))
+
+    def _refused(self) -> None:
+        self._counted("", "refused")
+        log.error("a message is lost: more than %d wait for the history", self._settings.queue)
 
     def resolve(self, key: str) -> None:
         """End the window of an incident: targets are told, and the next event is a new message."""
@@ -92,9 +164,9 @@ class Notifier:
         def end() -> None:
             self._once.forget(key)
             with self._lock:
-                event = self._latest.pop(key, None)
-            if event is not None:
-                self._update(replace(event, resolved=True))
+                latest = self._latest.pop(key, None)
+            if latest is not None:
+                self._update(replace(unpack_event(latest.body), resolved=True))
 
         self._counting.submit(end, urgent=True)
 
@@ -102,40 +174,57 @@ class Notifier:
         """Deliver what waits within the time that the settings give."""
         deadline = time.monotonic() + self._settings.drain_seconds
         undone = self._counting.close(self._settings.drain_seconds)
+        for mail in self._mail:
+            mail.close(max(0.1, deadline - time.monotonic()))
         for target, lane in self._lanes:
             left = lane.close(max(0.0, deadline - time.monotonic()))
-            self.figures[target.name, "dead"] += left
+            if left:
+                self._counted(target.name, "dead", left)
             undone += left
         if undone:
             log.warning("stopped with %d messages undelivered", undone)
 
-    def _count(self, key: str) -> None:
+    def _count_pending(self, key: str) -> None:
         with self._lock:
             pending = self._pending.pop(key)
+        with self._counts:
+            self._count(pending)
+
+    def _count(self, pending: _Pending) -> None:
+        key = pending.event.key
+        with self._lock:
             before = self._latest.get(key)
-        window = self._settings.window_seconds
-        first, count = False, before.recurrence if before else 1
+        told = replace(pending.event, id=new_id("msg"), recurrence=pending.new, received=pending.new + pending.repeated)
+        claim = Claim(first=False, count=before.recurrence if before else 1, kept=False)
         if pending.new:
-            first, count = self._once(key, window, pending.new)
+            letters = (lambda: self._letters(told)) if self._mail else None
+            claim = self._once.claim(key, self._settings.window_seconds, pending.new, letters)
         # Repetitions are counted by each process for itself: a number beside the one that matters.
-        repeated = pending.repeated + (before.received - before.recurrence if before and not first else 0)
-        received = count + repeated
-        event = replace(pending.event, recurrence=count, received=received)
-        if first:
-            event = replace(event, id=f"msg_{uuid.uuid4().hex}")
+        repeated = pending.repeated + (before.received - before.recurrence if before and not claim.first else 0)
+        event = replace(pending.event, recurrence=claim.count, received=claim.count + repeated)
+        if claim.first:
+            event = replace(event, id=told.id)
         elif before:
             event = replace(event, id=before.id)
+        counted = _Counted.of(event)
         with self._lock:
-            self._latest[key] = event
+            self._latest[key] = counted
             self._latest.move_to_end(key)
             while len(self._latest) > _REMEMBERED:
                 self._latest.popitem(last=False)
-        if first:
+        if not claim.first:
+            self._update(event)
+        elif claim.kept:
+            for mail in self._mail:
+                mail.wake()
+        else:
             for number, (target, lane) in enumerate(self._lanes):
                 if target.wants(event):
                     self._submit(number, target, lane, event)
-        else:
-            self._update(event)
+
+    def _letters(self, event: Event) -> list[Letter]:
+        body = pack_event(event)
+        return [Letter(target.name, event.id, body) for target, _ in self._lanes if target.wants(event)]
 
     def _submit(self, number: int, target: Outgoing, lane: Background, event: Event) -> None:
         try:
@@ -151,7 +240,7 @@ class Notifier:
             if attempt >= settings.attempts or lane.closing:
                 self._dead(target, event, str(error), attempt)
                 return
-            self.figures[target.name, "retried"] += 1
+            self._counted(target.name, "retried")
             delay = backoff(attempt, settings, error.after)
             lane.submit(lambda: self._deliver(number, target, lane, event, attempt + 1), delay, urgent=True)
         except UndeliverableError as error:
@@ -159,15 +248,18 @@ class Notifier:
         except Exception as error:  # noqa: BLE001 - a broken target must not go unnoticed, nor quote what it was sent
             self._dead(target, event, type(error).__name__, attempt)
         else:
-            self.figures[target.name, "sent"] += 1
-            with self._lock:
-                latest = self._latest.get(event.key)
-            # What was counted while the message was on its way.
-            if latest and latest.id == event.id and latest.recurrence != event.recurrence:
-                self._update(latest)
+            self._counted(target.name, "sent")
+            self._delivered(event)
+
+    def _delivered(self, event: Event) -> None:
+        with self._lock:
+            latest = self._latest.get(event.key)
+        # What was counted while the message was on its way.
+        if latest and latest.id == event.id and latest.recurrence != event.recurrence:
+            self._update(unpack_event(latest.body))
 
     def _dead(self, target: Outgoing, event: Event, reason: str, attempts: int) -> None:
-        self.figures[target.name, "dead"] += 1
+        self._counted(target.name, "dead")
         log.error("message %s to %s is undeliverable after %d attempts: %s", event.id, target.name, attempts, reason)
 
     def _update(self, event: Event) -> None:
@@ -186,20 +278,13 @@ class Notifier:
     def _show(self, number: int, target: Outgoing, event: Event) -> None:
         with self._lock:
             self._updates.discard((number, event.key))
-            if not event.resolved:
-                event = self._latest.get(event.key, event)
+            latest = None if event.resolved else self._latest.get(event.key)
+        if latest is not None:
+            event = unpack_event(latest.body)
         try:
             target.again(event)
         except (RetryError, UndeliverableError) as error:
             # The next one shows the count as well.
             log.warning("counter of message %s at %s not updated: %s", event.id, target.name, error)
         else:
-            self.figures[target.name, "updated"] += 1
-
-
-def backoff(attempt: int, settings: NotifySettings, asked: float | None) -> float:
-    """Return the seconds until the next try: doubled every time, with jitter, and no sooner than the receiver asked."""
-    limit: float = min(settings.backoff_limit_seconds, settings.backoff_seconds * 2 ** (attempt - 1))
-    # Half of it fixed: many messages that failed at one time do not come back at one time, nor at once.
-    delay: float = limit / 2 + random.uniform(0, limit / 2)  # noqa: S311 - no secret
-    return max(delay, min(asked or 0.0, settings.backoff_limit_seconds))
+            self._counted(target.name, "updated")

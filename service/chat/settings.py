@@ -37,11 +37,15 @@ class NotifySettings(PlatformSettings):
     window_seconds: Annotated[float, Field(gt=0)] = Field(3600, description="one message per incident and window")
     queue: Annotated[int, Field(ge=1)] = Field(1000, description="messages and jobs waiting; more are refused")
     workers: Annotated[int, Field(ge=1, le=32)] = 2
-    attempts: Annotated[int, Field(ge=1, le=20)] = Field(6, description="tries to deliver one message")
+    attempts: Annotated[int, Field(ge=1, le=1000)] = Field(100, description="tries to deliver one message")
     backoff_seconds: Annotated[float, Field(gt=0)] = Field(
         1.0, description="before the second try; doubles, with jitter"
     )
     backoff_limit_seconds: Annotated[float, Field(gt=0)] = 300
+    digest_after: Annotated[int, Field(ge=1)] = Field(
+        10, description="messages to one chat within `digest_seconds`; those beyond are told together, as one"
+    )
+    digest_seconds: Annotated[float, Field(gt=0)] = 60
     drain_seconds: Annotated[float, Field(ge=0)] = Field(10, description="given to what is waiting at shutdown")
     update_seconds: Annotated[float, Field(ge=0)] = Field(
         5, description="at least this long between two updates of a counter"

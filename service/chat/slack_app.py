@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 from fastapi import APIRouter, HTTPException, Request, Response
@@ -23,8 +25,10 @@ log = logging.getLogger("vllm_triage.chat")
 BODY = 1 << 20
 """Bytes of a request; Slack's own limit for a message is 40,000 characters."""
 
-REPLAY_SECONDS = 600
-"""Slack's time window is five minutes to either side of now."""
+WINDOW = 300
+"""Seconds to either side of now in which a request of Slack is taken."""
+REPLAY_SECONDS = 2 * WINDOW
+_SIGNATURE = re.compile(r"v0=[0-9a-f]{64}", re.ASCII)
 
 
 class SlackAdapter:
@@ -59,23 +63,34 @@ class SlackEndpoint:
 
     async def handle(self, request: Request) -> Response:
         """Verify the raw body and hand it to Bolt."""
+        # What cannot be genuine whatever the body is, is refused before that is read.
+        self._timely(request)
         body = await read_body(request, BODY)
         signature = self._verified(request, body)
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._dispatch, request, body, signature)
 
-    def _verified(self, request: Request, body: bytes) -> str:
-        """Return the signature, if it is genuine; Bolt would write a body with a wrong one to its log."""
+    def _timely(self, request: Request) -> tuple[str, str]:
+        """Return time and signature of a request, if they look like Slack's and the time is now.
+
+        Raises:
+            HTTPException: 401.
+        """
         timestamp = request.headers.get("x-slack-request-timestamp", "")
         signature = request.headers.get("x-slack-signature", "")
+        told = timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= 12
+        if not told or abs(time.time() - int(timestamp)) > WINDOW or not _SIGNATURE.fullmatch(signature):
+            raise _unsigned()
+        return timestamp, signature
+
+    def _verified(self, request: Request, body: bytes) -> str:
+        """Return the signature, if it is genuine; Bolt would write a body with a wrong one to its log."""
+        timestamp, signature = self._timely(request)
         try:
-            genuine = (
-                timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= 12 and signature.isascii()
-                and self._verifier.is_valid(body, timestamp, signature)
-            )  # fmt: skip
+            genuine = self._verifier.is_valid(body, timestamp, signature)
         except UnicodeDecodeError:
             genuine = False
         if not genuine:
-            raise HTTPException(401, "the request is not signed by Slack, or too old")
+            raise _unsigned()
         return signature
 
     def _dispatch(self, request: Request, body: bytes, signature: str) -> Response:
@@ -91,3 +106,7 @@ class SlackEndpoint:
         if answer.status >= 500:
             self._context.forget(key)
         return to_starlette_response(answer)
+
+
+def _unsigned() -> HTTPException:
+    return HTTPException(401, "The request is not signed by Slack, or too old.", headers={"Connection": "close"})

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,6 +19,7 @@ from .http_out import retry_after
 from .interface import Event, RetryError, UndeliverableError, selects
 from .platforms.slack import SlackSettings
 from .slack_blocks import message
+from .slack_digest import digest
 
 log = logging.getLogger("vllm_triage.chat")
 
@@ -195,6 +196,16 @@ class SlackTarget:
     def send(self, event: Event) -> None:
         """Post the first message of a window."""
         self._slack.remember(event.key, self._slack.post(event, self._settings.channel))
+
+    def digest(self, events: Sequence[Event]) -> None:
+        """Post one message about several incidents."""
+        self._slack.call(
+            self._slack.client.chat_postMessage,
+            channel=self._settings.channel,
+            unfurl_links=False,
+            unfurl_media=False,
+            **digest(events),
+        )
 
     def again(self, event: Event) -> None:
         """Show the counter in the message; close its thread where the alert is over."""

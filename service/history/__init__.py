@@ -1,7 +1,8 @@
 """Incidents at rest: what failed, how often, since when, and what people said about the answers (SQLite, PostgreSQL)."""
 
 from .fingerprint import fingerprint
+from .outbox import LaneFigures, Outbox
 from .store import History
 from .types import Filter, HistoryError
 
-__all__ = ["Filter", "History", "HistoryError", "fingerprint"]
+__all__ = ["Filter", "History", "HistoryError", "LaneFigures", "Outbox", "fingerprint"]

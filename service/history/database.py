@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,10 @@ class Database:
         self.url = _read_url(url)
         self.name = self.url.render_as_string(hide_password=True)
         """The URL without its password."""
+        self._turn: AbstractContextManager[object] = nullcontext()
         self.sqlite = self.url.get_backend_name() == "sqlite"
+        if self.sqlite:
+            self._turn = threading.Lock()
         with self.errors():
             self.engine = _sqlite(self.url, power_safe) if self.sqlite else _postgresql(self.url)
 
@@ -67,7 +71,8 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Give a connection whose changes are durable when the block is left, or undone when it raises."""
-        with self.errors(), self.engine.connect() as plain:
+        # SQLite has one writer at a time. Those of this process line up here: SQLite's own line is asking again now and then.
+        with self._turn, self.errors(), self.engine.connect() as plain:
             connection = plain.execution_options(vllm_triage_writes=True)
             with connection.begin():
                 yield connection
@@ -78,7 +83,8 @@ class Database:
         try:
             yield
         except (SQLAlchemyError, OSError) as error:
-            raise HistoryError(f"history ({self.name}): {_words(error)}") from error
+            words, known = _words(error)
+            raise HistoryError(f"history ({self.name}): {words}", words.partition(":")[0] if known else "") from error
 
     def close(self) -> None:
         """Close all connections."""
@@ -108,16 +114,17 @@ def _read_url(text: str) -> URL:
     return url.set(drivername=scheme)
 
 
-def _words(error: Exception) -> str:
+def _words(error: Exception) -> tuple[str, bool]:
+    """Return what is wrong, and whether these are words of our own, which quote nothing."""
     if isinstance(error, NoneFreeError):
-        return "too many callers at once, no connection came free"
+        return "too many callers at once, no connection came free", True
     told = str(getattr(error, "orig", None) or error).strip()
     lowered = told.lower()
     for hint, words in _WORDS:
         if hint in lowered:
-            return words
+            return words, True
     # Drivers put statement and values on further lines; those are not for error messages.
-    return told.splitlines()[0][:300] if told else type(error).__name__
+    return (told.splitlines()[0][:300] if told else type(error).__name__), False
 
 
 def _sqlite(url: URL, power_safe: bool) -> Engine:
@@ -143,7 +150,7 @@ def _sqlite(url: URL, power_safe: bool) -> Engine:
         run(f"PRAGMA synchronous={'FULL' if power_safe else 'NORMAL'}")
         run("PRAGMA foreign_keys=ON")
         run("PRAGMA journal_size_limit=67108864")
-        run("PRAGMA cache_size=-16000")
+        run("PRAGMA cache_size=-4000")
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:

@@ -10,12 +10,14 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection, delete, func, select, text, tuple_
 
 from .database import Database
-from .tables import claims, counts, incidents
+from .tables import claims, counts, incidents, outbox
 
 STEP = 200
 """Incidents removed in one transaction."""
 ROWS = 5000
 """Small rows removed in one transaction."""
+GIVEN_UP = timedelta(days=7)
+"""For so long letters that were given up can be looked at."""
 PAUSE = 0.005
 """Seconds between two transactions: SQLite's writers do not queue, they ask again now and then."""
 PAGES = 1000
@@ -40,6 +42,7 @@ def prune(database: Database, keep: Retention, now: datetime, stop: threading.Ev
     if keep.most:
         removed += _repeat(database, stop, lambda connection: _remove_surplus(connection, keep.most))
     _repeat(database, stop, lambda connection: _remove_claims(connection, now))
+    _repeat(database, stop, lambda connection: _remove_given_up(connection, now - GIVEN_UP))
     if database.sqlite:
         _repeat(database, stop, _give_back)
     return removed
@@ -79,6 +82,11 @@ def _remove_counts(connection: Connection, oldest: datetime) -> int:
 def _remove_claims(connection: Connection, now: datetime) -> int:
     found = select(claims.c.key).where(claims.c.expires <= now).limit(ROWS)
     return connection.execute(delete(claims).where(claims.c.key.in_(found))).rowcount
+
+
+def _remove_given_up(connection: Connection, oldest: datetime) -> int:
+    found = select(outbox.c.number).where(outbox.c.failed.is_not(None), outbox.c.at < oldest).limit(ROWS)
+    return connection.execute(delete(outbox).where(outbox.c.number.in_(found))).rowcount
 
 
 def _give_back(connection: Connection) -> int:

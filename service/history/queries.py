@@ -119,6 +119,9 @@ def _conditions(asked: Filter) -> Iterable[ColumnElement[bool]]:
     for name in ("service", "bucket", "cause", "fingerprint"):
         if value := getattr(asked, name):
             yield incidents.c[name] == value
+    if asked.feedback:
+        said = incidents.c.feedback
+        yield said.is_(None) if asked.feedback == "none" else said == asked.feedback
     if asked.since is not None:
         yield incidents.c.last_seen >= asked.since
     if asked.until is not None:

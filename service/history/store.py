@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import case, delete, select
+from sqlalchemy import delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from ...classifier.report.model import Report
+from ..letter import Letter
 from ..wire import BucketCounts, Feedback, Incident, IncidentDetails, Incidents
 from . import feedback as voices
 from . import queries as reading
 from . import upgrade
+from .claims import claim, claim_key
 from .database import Database
+from .outbox import Outbox, put
 from .pruning import Retention, prune
 from .tables import claims, incidents
 from .types import Filter, HistoryError, Step
@@ -28,6 +30,8 @@ PRUNED_EVERY = 3600.0
 GROWN = 1000
 """New incidents of one process after which it looks whether there are too many."""
 LOOKED_EVERY = 60.0
+PING = "history:ping"
+"""The row that is written to see whether rows can be written."""
 
 
 class History:
@@ -61,6 +65,8 @@ class History:
         self._retention = Retention(timedelta(days=retention_days), most_incidents)
         self._clock = clock
         self._recorder = Recorder(self._database)
+        self.outbox = Outbox(self._database, clock)
+        """Letters that wait to be worked off."""
         self._closed = threading.Event()
         self._pruner: threading.Thread | None = None
         self._look_at = time.monotonic() + LOOKED_EVERY
@@ -164,38 +170,62 @@ class History:
         """Remove what is older, or more, than is to be kept; return how many incidents went."""
         return prune(self._database, self._retention, self._clock(), self._closed)
 
-    def once(self, key: str, window_seconds: float) -> tuple[bool, int]:
-        """Count a claim to ``key``, of all processes: (whether it is the first of its window, how many so far).
+    def once(
+        self, key: str, window_seconds: float, times: int = 1, first: Callable[[], Sequence[Letter]] | None = None
+    ) -> tuple[bool, int]:
+        """Count claims to ``key``, of all processes: (whether they are the first of their window, how many so far).
 
         A window begins with its first claim.
+
+        Args:
+            key: What is claimed.
+            window_seconds: How long the window is.
+            times: How many claims.
+            first: Makes letters that go into the outbox in the same transaction, where the claims are the first.
         """
         self._refuse_closed()
         now = self._clock()
-        if len(key) > 200:
-            key = "sha256:" + hashlib.sha256(key.encode()).hexdigest()
-        insert: Any = sqlite.insert if self._database.sqlite else postgresql.insert
-        new = insert(claims).values(key=key, expires=now + timedelta(seconds=window_seconds), count=1)
-        over = claims.c.expires <= now
-        statement = new.on_conflict_do_update(
-            index_elements=["key"],
-            set_={
-                "count": case((over, 1), else_=claims.c.count + 1),
-                "expires": case((over, new.excluded.expires), else_=claims.c.expires),
-            },
-        ).returning(claims.c.count)
         with self._database.writing() as connection:
-            count = connection.execute(statement).scalar_one()
-        return count == 1, count
+            count = claim(connection, key, times, now, now + timedelta(seconds=window_seconds))
+            if count == times and first is not None:
+                put(connection, first(), now)
+        return count == times, count
+
+    def once_each(self, keys: Sequence[str], window_seconds: float) -> list[bool]:
+        """Return for each of many keys whether it was claimed for the first time in its window, by one transaction."""
+        self._refuse_closed()
+        now = self._clock()
+        found: list[bool] = [False] * len(keys)
+        with self._database.writing() as connection:
+            # In one order everywhere: two processes would wait for each other.
+            for at in sorted(range(len(keys)), key=lambda at: (keys[at], at)):
+                found[at] = claim(connection, keys[at], 1, now, now + timedelta(seconds=window_seconds)) == 1
+        return found
+
+    def claimed(self, keys: Sequence[str]) -> set[str]:
+        """Return those keys that have a window now."""
+        named = {claim_key(key): key for key in keys}
+        query = select(claims.c.key).where(claims.c.key.in_(named), claims.c.expires > self._clock())
+        with self._database.reading() as connection:
+            return {named[key] for key in connection.execute(query).scalars()}
 
     def ping(self) -> None:
-        """Raise where the database does not answer, or has not this release's schema.
+        """Raise where the database does not answer, has not this release's schema, or cannot be written to.
+
+        It is written to: a disk that is full reads well.
 
         Raises:
             HistoryError: With what is wrong.
         """
         self._refuse_closed()
-        with self._database.reading() as connection:
+        now = self._clock()
+        insert: Any = sqlite.insert if self._database.sqlite else postgresql.insert
+        new = insert(claims).values(key=PING, expires=now + timedelta(days=1), count=0)
+        with self._database.writing() as connection:
             connection.execute(select(incidents.c.number).limit(1)).all()
+            connection.execute(
+                new.on_conflict_do_update(index_elements=["key"], set_={"expires": new.excluded.expires})
+            )
 
     def close(self) -> None:
         """Close all connections; pruning under way stops after its current step."""
@@ -206,7 +236,7 @@ class History:
 
     def _refuse_closed(self) -> None:
         if self._closed.is_set():
-            raise HistoryError("the history was closed")
+            raise HistoryError("the history was closed", "the history was closed")
 
     def _look(self) -> None:
         """Prune beside the requests where it is time to; one process at a time."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Dialect,
     Float,
@@ -126,4 +127,24 @@ claims = Table(
     Column("key", Text, primary_key=True),
     Column("expires", Moment, nullable=False),
     Column("count", BigInteger, nullable=False),
+)
+
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("number", _Key, primary_key=True),
+    # Who works it off: ``alerts``, or the target of a message.
+    Column("lane", Text, nullable=False),
+    Column("id", Text, nullable=False),
+    Column("at", Moment, nullable=False),
+    # Not before this; whoever takes a letter moves it on by the time that the work may take.
+    Column("due", Moment, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    # Kept back to be told with others.
+    Column("gathered", Boolean, nullable=False),
+    # Why it was given up; null while it waits.
+    Column("failed", Text),
+    Column("body", LargeBinary, nullable=False),
+    Index("ix_outbox_lane_due", "lane", "due"),
+    sqlite_autoincrement=True,
 )

@@ -13,7 +13,16 @@ Order = Literal["last_seen", "first_seen"]
 
 
 class HistoryError(TriageError):
-    """The history cannot be read or written; the message says why and what to do, and holds no password."""
+    """The history cannot be read or written; the message says why and what to do, and holds no password.
+
+    Args:
+        message: For whoever runs the service: it may name the database.
+        reason: For everybody: what is wrong, without names.
+    """
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason or "the history cannot be written"
 
 
 @dataclass(slots=True, frozen=True)
@@ -24,6 +33,8 @@ class Filter:
     bucket: str = ""
     cause: str = ""
     fingerprint: str = ""
+    feedback: str = ""
+    """``right`` or ``wrong``, as a person said last; ``none``: nobody said anything."""
     since: datetime | None = None
     """Seen at or after this."""
     until: datetime | None = None

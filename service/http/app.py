@@ -19,14 +19,15 @@ from ...classifier.api import Triage
 from ...classifier.report.schema import adapter
 from ...classifier.version import version
 from ...corpus.build import regex_build
+from ..reading import BodyMemory
 from . import openapi, problems
 from .chats import open_chat
 from .examples import example_log
-from .limits import Places, Rate
+from .limits import Places, Pools, Rate
 from .metrics import Metrics
 from .middleware import ID, Envelope
 from .respond import forms
-from .routes import feedback, incidents, knowledge, operations, plan, reference, render, stream, triage
+from .routes import feedback, incidents, knowledge, messages, operations, plan, reference, render, stream, triage
 from .settings import Settings
 from .state import State
 from .tracing import tracing
@@ -37,6 +38,8 @@ from .work.worker_pool import Children
 if TYPE_CHECKING:
     from ..history import History
 
+HISTORY_CALLS = 128
+"""Calls of the history that may wait; its four threads do hundreds in a second."""
 SAME = 2.0
 """Seconds within which signals to stop are taken for one."""
 _log = logging.getLogger("vllm_triage.http")
@@ -60,7 +63,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.history = state.history = open_history(settings)
     app.openapi = lambda: openapi.document(app)  # type: ignore[method-assign]
     problems.install(app)
-    for router in (triage, stream, render, knowledge, plan, incidents, feedback):
+    for router in (triage, stream, render, knowledge, plan, incidents, feedback, messages):
         app.include_router(router.routes())
     app.include_router(operations.routes(settings))
     if settings.docs:
@@ -77,7 +80,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         app.add_middleware(
             CORSMiddleware, allow_origins=list(settings.cors_origins), allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["Authorization", "Content-Type", "Content-Encoding", "X-API-Key", ID],
-            expose_headers=[ID, "X-Incident-ID", "RateLimit", "RateLimit-Policy", "Retry-After"],
+            expose_headers=[ID, "X-Incident-ID", "X-Not-Recorded", "RateLimit", "RateLimit-Policy", "Retry-After"],
         )  # fmt: skip
     app.add_middleware(Envelope, state=state, tracing=traces)
     app.state.tracing = traces
@@ -92,14 +95,22 @@ def _state(settings: Settings) -> State:
     metrics = Metrics(
         {"version": version(), "rules": str(len(corpus.rules)), "model": _model_stamp(), "regex": regex_build()}
     )
-    children = Children(settings.concurrency, settings.rules, settings.model, metrics.waiting.inc)
+    pools = Pools(
+        people=Places(settings.queue + 1),
+        large=Places(settings.concurrency + settings.large_queue),
+        watchers=Places(settings.watchers),
+        history=Places(HISTORY_CALLS),
+    )
+    large = Children(settings.concurrency, settings.rules, settings.model, metrics.waiting.inc)
+    watching = Children(settings.watchers, settings.rules, settings.model)
     limits = Limits(settings.max_decompressed, settings.max_lines)
     return State(
         settings=settings,
         keys=settings.keys,
         hosts=frozenset(host.lower() for host in settings.hosts),
-        desk=Desk(engine, limits, children, settings.small, settings.request_seconds),
-        places=Places(settings.concurrency + settings.queue),
+        desk=Desk(engine, limits, large, settings.small, settings.request_seconds, watching=watching, pools=pools),
+        pools=pools,
+        memory=BodyMemory(settings.body_memory),
         rate=Rate(settings.rate_limit),
         metrics=metrics,
     )
@@ -153,6 +164,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     adapter()
     for form in forms().values():
         await state.desk.quick(example_log().encode(), Job(form=form))
+    if state.chat is not None:
+        state.chat.start()
     restore = _announce_end(state, loop)
     try:
         yield

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -15,6 +17,8 @@ from .problems import Problem
 from .state import State, state_of
 
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="vllm-triage"'}
+ADDRESSES = ("x-forwarded-for", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip")
+"""Headers in which proxies name the client."""
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -62,6 +66,8 @@ class Allowed(SecurityBase):
             if state.settings.needs_key:
                 text = "Send an API key: Authorization: Bearer KEY, or X-API-Key: KEY."
                 raise Problem("key-missing", text, CHALLENGE)
+            if state.settings.strictly_local:
+                _refuse_other_machines(request)
             _refuse_other_sites(request)
             return Caller("", address)
         key = find_key(state.keys, given)
@@ -78,6 +84,32 @@ def _given(headers: Mapping[str, str]) -> str:
     if kind.lower() == "bearer" and value.strip():
         return value.strip()
     return headers.get("x-api-key", "").strip()
+
+
+def _refuse_other_machines(request: Request) -> None:
+    """Refuse what a proxy on this machine forwards for somebody who is not: without keys all are let in, and nobody meant them."""
+    headers = request.headers
+    told = [part.strip() for name in ADDRESSES for value in headers.getlist(name) for part in value.split(",")]
+    told += [
+        part.partition("=")[2].strip(' "')
+        for value in headers.getlist("forwarded")
+        for part in re.split("[,;]", value)
+        if part.strip().lower().startswith("for=")
+    ]
+    if "via" in headers or any(not _is_here(address) for address in told if address):
+        text = (
+            "The request came through a proxy, for another machine. Set API keys (vllm-triage serve --make-key NAME), or "
+            "require_key = no to let in whoever the proxy lets in."
+        )
+        raise Problem("not-local", text)
+
+
+def _is_here(address: str) -> bool:
+    bare = re.sub(r"^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$", lambda found: found[1] or found[2], address)
+    try:
+        return ipaddress.ip_address(bare).is_loopback
+    except ValueError:
+        return bare.lower() == "localhost"
 
 
 def _refuse_other_sites(request: Request) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 from collections.abc import AsyncIterator, Iterator
 from typing import TypeVar
 
 from fastapi import Request
 from pydantic import BaseModel, ValidationError
-from starlette.requests import ClientDisconnect
 
 from ...classifier.errors import InputError
 from ...classifier.input.unpack import gunzip, unzstd
+from ..reading import BodyError, Within, pieces
 from ..wire import ValueProblem
 from .problems import Problem, impossible
 from .settings import Settings
@@ -62,17 +61,20 @@ def unsupported(*accepted: str) -> Problem:
     )
 
 
-async def arriving(request: Request, settings: Settings, most: int = 0, patience: float = 0) -> AsyncIterator[bytes]:
+async def arriving(
+    request: Request, settings: Settings, most: int = 0, patience: float = 0, copies: int = 1
+) -> AsyncIterator[bytes]:
     """Yield a body as it arrives.
 
     Args:
         request: Whose body.
         settings: For its limits.
-        most: Bytes that are read; 0 for ``max_body``.
-        patience: Seconds that it may pause; 0 for ``idle_seconds``.
+        most: Bytes that are read, and kept; 0 for ``max_body``, of which no more than ``small`` are kept.
+        patience: Of a stream, which goes on as it is written: seconds that it may pause; 0 for a log that is there.
+        copies: How often its bytes are kept, where they are.
 
     Raises:
-        Problem: It is larger than allowed, stops coming, or cannot be read.
+        Problem: It is larger than allowed, stops coming, cannot be read, or there is no room for it.
         ClientDisconnect: The client is gone.
     """
     if "upgrade" in request.headers and "upgrade" in request.headers.get("connection", "").lower():
@@ -80,44 +82,47 @@ async def arriving(request: Request, settings: Settings, most: int = 0, patience
         raise Problem(
             "bad-request", "Ask again without Upgrade: this is HTTP/1.1, and nothing else is spoken here.", CLOSE
         )
-    most, patience = most or settings.max_body, patience or settings.idle_seconds
-    told = request.headers.get("content-length", "")
-    if told.isdigit() and int(told) > most:
-        raise _too_large(most)
-    size, more = 0, True
-    while more:
-        try:
-            async with asyncio.timeout(patience):
-                message = await request.receive()
-        except TimeoutError:
-            text = f"Nothing came for {patience:g} seconds."
-            raise Problem("body-timeout", text, CLOSE) from None
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        piece = message.get("body", b"")
-        size += len(piece)
-        if size > most:
-            raise _too_large(most)
-        more = message.get("more_body", False)
-        if piece:
+    within = Within(
+        size=most or settings.max_body,
+        pause=patience or settings.idle_seconds,
+        rate=0 if patience else settings.body_rate,
+        kept=0 if patience else most or settings.small,
+        copies=copies,
+        given_up=not patience,
+    )
+    try:
+        async for piece in pieces(request, within):
             yield piece
+            del piece
+    except BodyError as error:
+        raise problem_of(error, within.size) from None
+
+
+def problem_of(error: BodyError, most: int) -> Problem:
+    """Return the problem of a body that is not read to its end."""
+    if error.kind == "large":
+        return _too_large(most)
+    if error.kind == "busy":
+        return Problem("busy", str(error), {"Retry-After": "1", **CLOSE})
+    return Problem("body-timeout", str(error), CLOSE)
 
 
 async def raw(request: Request, settings: Settings, patience: float = 0) -> AsyncIterator[bytes]:
     """Yield the log that a body is. What is packed stays so: it is unpacked where it is read."""
     encoding, first = encoding_of(request), b""
-    pieces = arriving(request, settings, patience=patience)
+    coming = arriving(request, settings, patience=patience)
     if encoding:
         magic = ENCODINGS[encoding]
-        async for piece in pieces:
+        async for piece in coming:
             first += piece
             if len(first) >= len(magic):
                 break
         if not first.startswith(magic):
             raise Problem("bad-encoding", f"The body is not {encoding}, as its Content-Encoding says.", CLOSE)
         yield first
-    async for piece in pieces:
+    async for piece in coming:
         yield piece
+        del piece
 
 
 async def whole(request: Request, settings: Settings) -> bytes:
@@ -127,7 +132,7 @@ async def whole(request: Request, settings: Settings) -> bytes:
         Problem: It is too large for that, or cannot be unpacked.
     """
     encoding = encoding_of(request)
-    parts = [piece async for piece in arriving(request, settings, settings.max_json)]
+    parts = [piece async for piece in arriving(request, settings, settings.max_json, copies=2)]
     body = b"".join(parts)
     return _unpacked(body, encoding, settings.max_json) if encoding else body
 

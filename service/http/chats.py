@@ -11,7 +11,6 @@ from ...classifier.errors import InputError
 from ...classifier.report.model import Report
 from .problems import Problem
 from .request import file_name, label
-from .respond import keep
 from .state import State
 from .work.jobs import Job
 
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
     from ..wire import Incident
 
 PIECE = 1 << 18
+BUSY = 503
+"""Status of what may work out later."""
 
 
 def open_chat(state: State) -> Chat | None:
@@ -29,28 +30,35 @@ def open_chat(state: State) -> Chat | None:
     if not chat.platforms:
         return None
     from ..chat import Chat
+    from ..chat.interface import BusyError
 
     def triage(
         source: Source, *, service: str = "", name: str = "", store: bool = True
     ) -> tuple[Report, Incident | None]:
         work = _triage(state, source, Job(name=file_name(name)), label(service) if store else None)
         if state.loop is None:
-            raise InputError("the service is not running")
+            work.close()
+            raise BusyError
         try:
             return asyncio.run_coroutine_threadsafe(work, state.loop).result()
         except Problem as problem:
+            if problem.status == BUSY:
+                raise BusyError from None
             raise InputError(problem.detail) from None
         except concurrent.futures.CancelledError:
-            raise InputError("the service is shutting down: try again") from None
+            # The service is shutting down.
+            raise BusyError from None
 
-    return Chat(chat, triage=triage, link=state.link, history=state.history)
+    return Chat(chat, triage=triage, link=state.link, history=state.history, counted=state.metrics.message)
 
 
 async def _triage(state: State, source: Source, job: Job, service: str | None) -> tuple[Report, Incident | None]:
     answer = await state.desk.triage(_pieces(source), lambda: job)
     state.metrics.answered(answer.report)
-    incident = None if service is None else await keep(state, answer.report, service, job.name)
-    return answer.report, incident
+    if service is None:
+        return answer.report, None
+    kept = await state.recording.keep(state, answer.report, service, job.name)
+    return answer.report, kept.incident
 
 
 async def _pieces(source: Source) -> AsyncIterator[bytes]:

@@ -1,4 +1,4 @@
-"""How much at once, and how often: places for requests under way, and a rate for each key or address."""
+"""How much at once, and how often: places for work under way, and a rate for each key or address."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ MINUTE = 60.0
 
 
 class Places:
-    """The requests that may be under way at a time, those that wait included."""
+    """The pieces of work of one kind that may be under way at a time, those that wait included."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self.taken = 0
         self.full = 0
-        """Requests refused so far."""
+        """Work refused so far."""
 
     def __enter__(self) -> Self:
         if self.taken >= self._most:
@@ -37,6 +37,20 @@ class Places:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.taken -= 1
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """Places for each kind of work: none takes those of another."""
+
+    people: Places
+    """Small logs, renderings, plans: what is answered within moments."""
+    large: Places
+    """Logs that need a process of their own."""
+    watchers: Places
+    """Streams, which last for as long as somebody looks."""
+    history: Places
+    """Calls of the history."""
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ..reading import STATE_KEY
 from . import problems
 from .problems import Problem
 from .state import State
@@ -65,6 +66,7 @@ class _Exchange:
         self._id = given if _ID.fullmatch(given) else secrets.token_hex(8)
         self._notes: dict[str, Any] = scope.setdefault("state", {})
         self._notes["request_id"] = self._id
+        self._hold = self._notes[STATE_KEY] = state.memory.hold()
         self._status = 0
         self._read = self._written = 0
 
@@ -77,6 +79,7 @@ class _Exchange:
                 await self._answer()
                 span.done(self._route(), self._status)
         finally:
+            self._hold.close()
             metrics.in_flight.dec()
             self._note(time.perf_counter() - began)
 
@@ -131,7 +134,12 @@ class _Exchange:
                 headers.setdefault(name, value)
         elif message["type"] == "http.response.body":
             self._written += len(message.get("body", b""))
-        await self._raw_send(message)
+        try:
+            async with asyncio.timeout(self._state.settings.idle_seconds):
+                await self._raw_send(message)
+        except TimeoutError:
+            # It reads nothing of its answer: what is left of it need not be kept.
+            raise ClientDisconnect from None
 
     def _route(self) -> str:
         # The template: paths may hold anything.

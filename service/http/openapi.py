@@ -55,7 +55,10 @@ RAW_BODY: dict[str, Any] = {
 ANSWERS: dict[str, Any] = {
     "model": TriageAnswer,
     "description": "The root cause, the lines that prove it, and the fixes, best first",
-    "headers": {"X-Incident-ID": {"description": "where the answer is kept", "schema": {"type": "string"}}},
+    "headers": {
+        "X-Incident-ID": {"description": "where the answer is kept", "schema": {"type": "string"}},
+        "X-Not-Recorded": {"description": "why it is not kept, though it was to be", "schema": {"type": "string"}},
+    },
     "content": texts(),
 }
 EVENTS: dict[str, Any] = {

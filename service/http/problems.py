@@ -23,6 +23,7 @@ TYPES = {
     "key-missing": (401, "An API key is needed"),
     "key-unknown": (401, "The API key is not known"),
     "scope-missing": (403, "The API key does not allow this"),
+    "not-local": (403, "Only programs of this machine are answered without a key"),
     "cross-site": (403, "Pages of other sites may not do this"),
     "not-found": (404, "There is no such thing here"),
     "no-history": (404, "This service keeps no history"),
@@ -167,9 +168,11 @@ async def _invalid(request: Request, error: Exception) -> Response:
 
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
+    phrase = HTTPStatus(error.status_code).phrase
     name = _BY_STATUS.get(error.status_code, "bad-request" if error.status_code < 500 else "internal")
-    detail = {404: "No such path.", 405: "See the Allow header."}.get(error.status_code)
-    return _answer(request, Problem(name, detail or HTTPStatus(error.status_code).phrase, error.headers))
+    # What our own code says goes before what the framework says of a status.
+    told = {404: "No such path.", 405: "See the Allow header."}.get(error.status_code, error.detail)
+    return _answer(request, Problem(name, error.detail if error.detail != phrase else told, error.headers))
 
 
 def _answer(request: Request, problem: Problem) -> Response:

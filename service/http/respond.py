@@ -14,10 +14,12 @@ from ...classifier.report.model import Report
 from ..render.interface import load, names
 from ..wire import Incident, IncidentRef, TriageAnswer, dumps
 from .problems import Problem
+from .recording import Kept
 from .request import Asked
 from .state import State
 
 if TYPE_CHECKING:
+    from ..chat import Chat
     from ..history import History
 
 JSON_TYPE = "application/json"
@@ -35,28 +37,23 @@ def forms() -> dict[str, str]:
 async def finish(state: State, report: Report, asked: Asked) -> TriageAnswer:
     """Count an answer, keep it, tell the chats; return it with its incident."""
     state.metrics.answered(report)
-    incident = await keep(state, report, asked.service, asked.name) if asked.store else None
+    kept = await state.recording.keep(state, report, asked.service, asked.name) if asked.store else Kept()
     if state.chat is not None and asked.store:
-        state.chat.notify(report, incident, service=asked.service, name=asked.name)
-    return TriageAnswer.of(report, incident_of(incident, state))
+        await tell(state, state.chat, report, kept.incident, asked)
+    return TriageAnswer.of(report, incident_of(kept.incident, state), kept.not_recorded)
 
 
-async def keep(state: State, report: Report, service: str, name: str) -> Incident | None:
-    """Keep a report; None without history, and where there is no failure, or none that counts.
-
-    Raises:
-        Problem: The history cannot be reached: an answer that looks kept and is not would be worse.
-    """
-    if state.history is None or not report.failed:
-        return None
-    history = state.history
+async def tell(state: State, chat: Chat, report: Report, incident: Incident | None, asked: Asked) -> None:
+    """Tell the chats; what may be the first message of an incident is written down before the answer is given."""
+    first = chat.first_sight(report, incident, service=asked.service, name=asked.name)
+    if first is None:
+        chat.notify(report, incident, service=asked.service, name=asked.name)
+        return
     try:
-        incident = await in_store(state, lambda: history.record(report, service=service, name=name))
+        with state.pools.history:
+            await asyncio.get_running_loop().run_in_executor(state.store, first)
     except Problem:
-        state.metrics.lost.inc()
-        raise
-    state.metrics.stored.labels(str(incident.new).lower()).inc()
-    return incident
+        chat.notify(report, incident, service=asked.service, name=asked.name)
 
 
 async def in_store(state: State, call: Callable[[], Found]) -> Found:
@@ -68,7 +65,8 @@ async def in_store(state: State, call: Callable[[], Found]) -> Found:
     from ..history import HistoryError
 
     try:
-        return await asyncio.get_running_loop().run_in_executor(state.store, call)
+        with state.pools.history:
+            return await asyncio.get_running_loop().run_in_executor(state.store, call)
     except HistoryError as error:
         _log.error("history failed", extra={"reason": str(error)})
         text = "The history cannot be reached: try again, or send store=false."
@@ -105,4 +103,7 @@ def respond(request: Request, media: str, text: str, report: TriageAnswer) -> Re
     headers = {"Vary": "Accept"}
     if report.incident is not None:
         headers["X-Incident-ID"] = report.incident.id
+    if report.not_recorded:
+        # Text and Markdown have no other place for it.
+        headers["X-Not-Recorded"] = report.not_recorded
     return Response(dumps(report) if media == JSON_TYPE else text, headers=headers, media_type=media)

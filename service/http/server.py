@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import logging
 import os
 import socket
+import sys
+from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
@@ -13,16 +16,19 @@ from uvicorn.config import STARTUP_FAILURE
 
 from .app import create_app, open_history
 from .logs import log_config
+from .protocol import Guarded
 from .settings import Settings
 
 FACTORY = f"{__package__}.server:worker"
 SHARING = f"{__package__}.listening:SharingLoop"
+PROTOCOL = f"{__package__}.protocol:Guarded"
 KEEP_ALIVE = 75
 """Seconds that an idle connection stays open: longer than proxies keep theirs, so that they never meet a closed one."""
 UNHEALTHY = 30
 """Seconds after which a worker that says nothing is replaced; a machine may be busy with other things for some."""
 COLLECTED = (10_000, 20, 20)
 """Thresholds of the garbage collector while requests are answered."""
+OPEN_FILES = 65_536
 _log = logging.getLogger("vllm_triage.http")
 
 
@@ -30,20 +36,25 @@ def worker() -> FastAPI:
     """Return the application of one worker, which reads its settings itself."""
     # As the command line does for the first process: what is loaded at the start is no garbage.
     gc.set_threshold(200_000, 50, 50)
-    app = create_app(Settings())
-    _settle()
+    settings = Settings()
+    app = create_app(settings)
+    _settle(settings)
     return app
 
 
-def serve(settings: Settings) -> int:
+def serve(settings: Settings, link_key: str = "") -> int:
     """Serve until stopped; return the exit code.
+
+    Args:
+        settings: What is set.
+        link_key: The key that the printed link holds; empty for none.
 
     Raises:
         HistoryError: The database cannot be opened.
         ValueError: The settings ask for what is not installed, or for an address that cannot be had.
     """
     # Before anything that takes time: a port that is in use is told at once.
-    sockets = bind(settings.host, settings.port)
+    sockets = [bind_unix(settings.socket)] if settings.socket is not None else bind(settings.host, settings.port)
     try:
         if settings.workers > 1:
             # Once, before several workers ask for the same.
@@ -52,27 +63,51 @@ def serve(settings: Settings) -> int:
             app: FastAPI | str = FACTORY
         else:
             app = create_app(settings)
-            _settle()
+            _settle(settings)
         config = uvicorn.Config(
             app, workers=settings.workers, factory=isinstance(app, str), proxy_headers=True,
             forwarded_allow_ips=settings.forwarded_allow_ips, log_config=log_config(settings), access_log=False,
             server_header=False, timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=settings.shutdown_seconds,
             ws="none", lifespan="on", timeout_worker_healthcheck=UNHEALTHY,
-            loop=SHARING if settings.workers > 1 and os.name == "posix" else "auto",
+            http=PROTOCOL, loop=SHARING if settings.workers > 1 and os.name == "posix" else "auto",
         )  # fmt: skip
         for one in sockets:
             _log.info("running on %s", _address(one), extra={"workers": settings.workers})
+        if link_key:
+            # Printed, not logged: logs are kept, and read by others. What follows the # is never sent to a server.
+            print(f"Open {_address(sockets[0])}/#key={link_key}", file=sys.stderr, flush=True)
         return _several(config, sockets) if settings.workers > 1 else _one(config, sockets)
     finally:
         for one in sockets:
             one.close()
+        if settings.socket is not None:
+            settings.socket.unlink(missing_ok=True)
 
 
-def _settle() -> None:
-    """Have garbage collected often from now on, and what is loaded left out of it: memory stays flat, and it costs nothing."""
+def _settle(settings: Settings) -> None:
+    """Set up what is of the whole process.
+
+    Garbage is collected often from now on, and what is loaded left out of it: memory stays flat, and it costs nothing.
+    """
+    Guarded.head_seconds = settings.head_seconds
+    _raise_open_files()
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECTED)
+
+
+def _raise_open_files() -> None:
+    """Take all the open files that the system grants: the usual 1,024 are gone with as many silent connections."""
+    try:
+        import resource
+    except ImportError:
+        # Windows has no such limit.
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def bind(host: str, port: int) -> list[socket.socket]:
@@ -101,6 +136,42 @@ def bind(host: str, port: int) -> list[socket.socket]:
     return made
 
 
+def bind_unix(path: Path) -> socket.socket:
+    """Return a Unix socket that its owner alone may connect to. What an earlier service has left there is taken away.
+
+    Raises:
+        ValueError: Another service listens there, or the path cannot be used.
+    """
+    family = getattr(socket, "AF_UNIX", None)
+    if family is None:
+        raise ValueError("Unix sockets are not to be had on this system")
+    made = socket.socket(family, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        if path.is_socket():
+            _take_away(path)
+        made.bind(str(path))
+        made.set_inheritable(True)
+    except OSError as error:
+        made.close()
+        raise ValueError(f"cannot listen on {path}: {error.strerror or error}") from None
+    finally:
+        os.umask(before)
+    return made
+
+
+def _take_away(path: Path) -> None:
+    """Remove a socket that nobody listens on.
+
+    Raises:
+        OSError: Somebody does.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
+        if not other.connect_ex(str(path)):
+            raise OSError(None, "another service listens there")
+    path.unlink()
+
+
 def _one(config: uvicorn.Config, sockets: list[socket.socket]) -> int:
     server = uvicorn.Server(config)
     try:
@@ -120,5 +191,7 @@ def _several(config: uvicorn.Config, sockets: list[socket.socket]) -> int:
 
 
 def _address(bound: socket.socket) -> str:
+    if isinstance(bound.getsockname(), str):
+        return f"unix:{bound.getsockname()}"
     host, port = bound.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

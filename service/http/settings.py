@@ -47,6 +47,9 @@ class ServiceSettings(BaseSettings):
 
     host: str = Field("127.0.0.1", description="address to listen on")
     port: Annotated[int, Field(ge=0, le=65535)] = Field(8501, description="port; 0 takes a free one")
+    socket: Path | None = Field(
+        None, description="Unix socket to listen on instead, for its owner alone (mode 0600); no key is needed then"
+    )
     workers: Annotated[int, Field(ge=1, le=256)] = Field(1, description="processes that serve")
     root_path: str = Field("", description="path under which a proxy shows the service")
     forwarded_allow_ips: str = Field(
@@ -72,16 +75,33 @@ class ServiceSettings(BaseSettings):
     max_lines: Count = Field(100_000_000, description="lines of a log")
     max_batch: Count = Field(100, description="logs of one batch")
     request_seconds: Annotated[float, Field(gt=0)] = Field(600, description="wall-clock time of one request")
-    idle_seconds: Annotated[float, Field(gt=0)] = Field(60, description="a body may pause for so long")
+    head_seconds: Annotated[float, Field(gt=0)] = Field(
+        15, description="from the opening of a connection to the end of a request's head"
+    )
+    idle_seconds: Annotated[float, Field(gt=0)] = Field(
+        60, description="a body may pause for so long, and an answer wait to be read"
+    )
+    body_rate: Annotated[int, Field(ge=0)] = Field(
+        500,
+        description="bytes a second that a body comes with on average, after `idle_seconds`; 0: any. Streams are free of it",
+    )
+    body_memory: Count = Field(
+        44 << 20, description="bytes that each worker keeps of all bodies together; beyond, silent ones are given up"
+    )
     stream_seconds: Annotated[float, Field(gt=0)] = Field(
         3600, description="a streamed log is taken to end after so long"
     )
     concurrency: Count = Field(
-        4, description="large or streamed logs that each worker has under way at once, each in its own process"
+        4, description="large logs that each worker has under way at once, each in its own process"
     )
-    queue: Count = Field(
-        128, description="further requests that may be under way in each worker; more are refused with 503"
+    large_queue: Annotated[int, Field(ge=0)] = Field(
+        16, description="large logs that may wait for such a process; more are refused with 503"
     )
+    watchers: Annotated[int, Field(ge=0)] = Field(
+        16,
+        description="streams that each worker has under way at once, each in its own process; more are refused with 503",
+    )
+    queue: Count = Field(128, description="small logs that may wait in each worker; more are refused with 503")
     small: Annotated[int, Field(ge=0)] = Field(256 << 10, description="logs up to so many bytes need no process")
     rate_limit: Annotated[int, Field(ge=0)] = Field(
         600, description="requests a minute for each key or address, in each worker; 0: no limit"
@@ -93,9 +113,12 @@ class ServiceSettings(BaseSettings):
 
     api_keys: Words = Field((), description="hashed keys as `vllm-triage serve --make-key` prints them")
     api_keys_file: Path | None = Field(None, description="file with such keys, one a line")
-    require_key: Literal["auto", "yes", "no"] = Field(
-        "auto", description="auto: where keys are set, or the address is not this machine's own"
+    require_key: Literal["auto", "yes", "no", "link"] = Field(
+        "auto",
+        description="auto: where keys are set, or the address is not this machine's own; link: a key is made at every start, "
+        "and the link that is printed holds it",
     )
+    link_key: str = Field("", description="set by `serve --require-key link` for its workers: the hash of that key")
     cors_origins: Words = Field((), description="origins of web pages that may call the API")
     metrics: bool = Field(True, description="serve /metrics (figures only, no key needed)")
     docs: bool = Field(True, description="serve /docs and /openapi.json")
@@ -155,7 +178,7 @@ class ServiceSettings(BaseSettings):
             read_key(line)
         if self.small > self.max_json:
             raise ValueError("small must not be larger than max_json")
-        if self.needs_key and not self._key_lines():
+        if self.needs_key and not self._key_lines() and self.require_key != "link":
             raise ValueError(
                 f"listening on {self.host} needs API keys (vllm-triage serve --make-key NAME); "
                 "set require_key = no to let in whoever reaches the port"
@@ -168,7 +191,7 @@ class ServiceSettings(BaseSettings):
         return tuple(read_key(line) for line in self._key_lines())
 
     def _key_lines(self) -> list[str]:
-        lines = list(self.api_keys)
+        lines = [*self.api_keys, *([self.link_key] if self.link_key else [])]
         if self.api_keys_file is not None:
             try:
                 text = self.api_keys_file.read_text("utf-8")
@@ -179,7 +202,9 @@ class ServiceSettings(BaseSettings):
 
     @property
     def local(self) -> bool:
-        """Whether only programs of this machine reach the port."""
+        """Whether only programs of this machine reach it."""
+        if self.socket is not None:
+            return True
         try:
             return ipaddress.ip_address(self.host.strip("[]")).is_loopback
         except ValueError:
@@ -190,7 +215,12 @@ class ServiceSettings(BaseSettings):
         """Whether requests must bring a key."""
         if self.require_key == "auto":
             return bool(self.api_keys or self.api_keys_file) or not self.local
-        return self.require_key == "yes"
+        return self.require_key in ("yes", "link")
+
+    @property
+    def strictly_local(self) -> bool:
+        """Whether whoever is of this machine is answered without a key, and nobody else is."""
+        return self.local and not self.needs_key and self.require_key == "auto"
 
     @property
     def hosts(self) -> tuple[str, ...]:

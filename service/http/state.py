@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import HTTPConnection
 
+from ..reading import BodyMemory
 from .keys import Key
-from .limits import Places, Rate
+from .limits import Pools, Rate
 from .metrics import Metrics
+from .recording import Recording
 from .settings import Settings
 from .work.dispatcher import Desk
 
@@ -29,11 +31,13 @@ class State:
     hosts: frozenset[str]
     """Names that are answered, in lower case; empty means all."""
     desk: Desk
-    places: Places
+    pools: Pools
+    memory: BodyMemory
     rate: Rate
     metrics: Metrics
     history: History | None = None
     chat: Chat | None = None
+    recording: Recording = field(default_factory=Recording)
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the service is about to end."""
     loop: asyncio.AbstractEventLoop | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,9 +32,14 @@ class Announcement:
 
 
 class Announcer:
-    """Takes the answers for what has come so far, in order, and says which of them to tell."""
+    """Takes the answers for what has come so far, in order, and says which of them to tell.
 
-    def __init__(self) -> None:
+    Args:
+        waits: Tells of a bucket whether its lines say that somebody waits: time will show what for.
+    """
+
+    def __init__(self, waits: Callable[[str], bool] = lambda _: False) -> None:
+        self._waits = waits
         self.told: Report | None = None
         """What was told last and still stands."""
         self._latest: Report | None = None
@@ -58,7 +64,7 @@ class Announcer:
         if told is not None and not report.failed:
             self.told = None
             return Announcement("withdrawn", report, told)
-        if likely(report) and (told is None or told.bucket != report.bucket):
+        if likely(report) and not self._waits(report.bucket) and (told is None or told.bucket != report.bucket):
             return self._tell(report)
         return None
 

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 LOOK_EVERY = 10.0
 """Seconds after which the answer is looked at once more, where only lines came that speak for nothing by themselves."""
-SHARE = 4
-"""A look at the answer so far is followed by at least so many times its own duration without one."""
+SHARE, BURST = 0.25, 0.5
+"""Part of the time that looks at the answer so far may take, and seconds of it that may come at once: a dying server prints
+its story within a moment, and each line of it may change the answer."""
 
 
 class Told:
@@ -40,7 +41,7 @@ class Told:
         """The server printed how it does."""
 
     def standstill(self, state: Standstill, cause: str) -> None:
-        """A stage takes longer than its patience, or (verdict «moving») goes on after that; ``cause`` where it stalled."""
+        """A stage takes longer than its patience, or (verdict 'moving') goes on after that; ``cause`` where it stalled."""
 
 
 class Watch:
@@ -64,7 +65,7 @@ class Watch:
     ) -> None:
         self._triage, self._question, self._told = triage, question, told
         self._session = triage.start(question)
-        self._announcer = Announcer()
+        self._announcer = Announcer(lambda bucket: triage.corpus.traits(bucket).waits)
         self._monitor = Monitor(patience)
         self._processes = processes
         self._signs: tuple[int, ...] = ()
@@ -72,7 +73,7 @@ class Watch:
         self._facts: dict[str, object] = {}
         self._dirty = False
         self._lines_seen = 0
-        self._next_look = self._last_look = 0.0
+        self._credit, self._credit_at, self._last_look = BURST, 0.0, 0.0
         self._now = 0.0
         self._problem: InputError | None = None
 
@@ -140,12 +141,18 @@ class Watch:
             self._stage = stage
             self._monitor.reach(stage, now)
             self._told.stage(stage, now, None)
-        if self._dirty and now >= self._next_look:
+        if self._dirty and self._may_look(now):
             self._peek(now)
+
+    def _may_look(self, now: float) -> bool:
+        """Tell whether looks have taken no more than their share of the time."""
+        self._credit = min(BURST, self._credit + max(0.0, now - self._credit_at) * SHARE)
+        self._credit_at = now
+        return self._credit > 0
 
     def _idle(self, now: float) -> None:
         due = self._session.lines != self._lines_seen and now - self._last_look >= LOOK_EVERY
-        if (self._dirty or due) and now >= self._next_look:
+        if (self._dirty or due) and self._may_look(now):
             self._peek(now)
         if (announcement := self._announcer.settle(now)) is not None:
             self._told.cause(announcement)
@@ -157,7 +164,7 @@ class Watch:
             report = self._triage.peek(self._session, self._question)
         except InputError:
             return
-        self._next_look = now + SHARE * (time.monotonic() - begun)
+        self._credit -= time.monotonic() - begun
         self._monitor.know(report.facts)
         if report.facts != self._facts:
             self._facts = report.facts

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from vllm_triage.service.http.metrics import Metrics
+from vllm_triage.service.http.metrics import Metrics, OutboxGauges
 from vllm_triage.service.http.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -88,7 +88,8 @@ def metrics() -> dict[str, set[str]]:
         ends = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count")}.get(family.type, ("",))
         for end in ends:
             found[family.name + end] = labels | ({"le"} if end == "_bucket" else set())
-    return found
+    # What is looked up when it is asked for.
+    return found | {family.name: set(family._labelnames) for family in OutboxGauges(()).collect()}
 
 
 def expressions() -> Iterator[str]:

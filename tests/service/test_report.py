@@ -60,7 +60,7 @@ def test_json_has_every_field_and_nothing_of_the_inside():
 
 def test_a_report_of_a_later_release_is_read():
     """Fields that are not known are left out; what is no report is refused with its place."""
-    text = failure().report.to_json().removesuffix("}") + ', "story": ["new"]}'
+    text = failure().report.to_json().removesuffix("}") + ', "epilogue": ["new"]}'
 
     assert failure().report == Report.from_json(text)
     with pytest.raises(InputError, match="no report: confidence: "):

@@ -214,6 +214,24 @@ def test_keys_are_compared_in_constant_time(monkeypatch):
     assert all(len(one) == len(other) == 64 for one, other in compared)
 
 
+def test_a_key_that_we_made_is_masked_wherever_it_stands(kept, tmp_path):
+    """As a value without a name: in answers of every format, labels, notes, the history and its file."""
+    key, _ = keys.make_key("planted", ["triage"])
+    planted = f"{LOG.decode()}\nRuntimeError: upstream refused {key}\nINFO: {key} {{'x': '{key}'}} https://h.example/?a={key}\n"
+    params = {"service": f"chat {key}", "name": f"{key}.log"}
+    answers = [
+        kept.post("/v1/triage", content=planted, params=params, headers={"Accept": media}).text
+        for media in ("application/json", "text/plain", "text/markdown", "application/sarif+json")
+    ]
+    incident = kept.get("/v1/incidents").json()["items"][0]["id"]
+    kept.post("/v1/feedback", json={"incident": incident, "verdict": "right", "note": f"it was {key}"})
+    answers += [kept.get(path).text for path in (f"/v1/incidents/{incident}", "/v1/feedback/export", "/metrics")]
+    answers.append(kept.post("/v1/triage/stream", content=planted).text)
+
+    assert [] == [answer for answer in answers if key[4:] in answer]
+    assert not any(key.encode() in path.read_bytes() for path in tmp_path.rglob("*.sqlite*"))
+
+
 def test_secrets_leave_neither_by_http_nor_by_the_page(kept):
     """Each kind, in an exception and around the cause: in no answer, no stored incident, and no format."""
     texts = [pair for pairs in SECRETS.values() for pair in pairs]

@@ -5,20 +5,15 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from ...classifier.api import triage
-from ...classifier.report.model import Report
-from ...classifier.serving.clock import Clock
-from ...classifier.serving.marks import UNTOLD
 from ...classifier.standstill.limits import FLOOR
 from ...classifier.standstill.patience import LEARNT
+from ..record.publish import long_times
 
 RECORDED = Path(__file__).resolve().parents[2] / "corpus" / "logs" / "recorded"
-FRONT = 160
-"""Bytes of a line in which its stamp stands."""
-LONGEST = 3600.0
-"""Seconds between two stamps beyond which they are of two clocks."""
 
 
 def learn() -> dict[str, dict[str, float]]:
@@ -26,21 +21,32 @@ def learn() -> dict[str, dict[str, float]]:
     took: dict[str, list[float]] = defaultdict(list)
     silence: dict[str, float] = defaultdict(float)
     for path in healthy():
-        report = triage(path)
-        for span in report.startup.stages:
-            if span.seconds is not None:
-                took[span.stage].append(span.seconds)
-        for stage, gap in _gaps(path, report):
-            silence[stage] = max(silence[stage], gap)
+        for stage, seconds, longest in spans(path):
+            took[stage].append(seconds)
+            silence[stage] = max(silence[stage], longest)
     return {stage: _row(sorted(took[stage]), silence[stage]) for stage in FLOOR if took[stage] and stage != "serving"}
 
 
 def healthy() -> Iterator[Path]:
-    """Yield the recorded logs of servers in which nothing was broken."""
+    """Yield the recorded logs of servers in which nothing was broken, of those whose arrival times were kept."""
     with (RECORDED / "index.jsonl").open(encoding="utf-8") as rows:
         for row in map(json.loads, rows):
-            if row["bucket"] == "no_failure":
-                yield RECORDED / row["file"]
+            path = RECORDED / row["file"]
+            if row["bucket"] == "no_failure" and path.with_suffix(".times").exists():
+                yield path
+
+
+def spans(path: Path) -> Iterator[tuple[str, float, float]]:
+    """Yield the stages of the last start in a recorded log: name, seconds that it took, longest time without a line."""
+    times = [at / 1000 for at in long_times(path.with_suffix(".times").read_text("utf-8"))]
+    if not times:
+        return
+    marks = sorted((span.line, span.stage) for span in triage(path).startup.stages)
+    ends = [line for line, _ in marks[1:]]
+    for (line, stage), end in zip(marks, ends, strict=False):
+        own = times[line - 1 : end]
+        if len(own) > 1:
+            yield stage, round(own[-1] - own[0], 1), round(max(later - earlier for earlier, later in pairwise(own)), 1)
 
 
 def _row(seconds: list[float], silence: float) -> dict[str, float]:
@@ -52,21 +58,6 @@ def _row(seconds: list[float], silence: float) -> dict[str, float]:
         "longest": seconds[-1],
         "silence": silence,
     }
-
-
-def _gaps(path: Path, report: Report) -> Iterator[tuple[str, float]]:
-    """Yield the seconds between two lines with a stamp, each with the stage that ran."""
-    marks = sorted((span.line, span.stage) for span in report.startup.stages)
-    clock, last, stage = Clock(), UNTOLD, "launch"
-    for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
-        while marks and marks[0][0] < number:
-            stage = marks.pop(0)[1]
-        now = clock.read(line[:FRONT])
-        if now == UNTOLD:
-            continue
-        if last != UNTOLD and 0 < now - last < LONGEST:
-            yield stage, now - last
-        last = now
 
 
 if __name__ == "__main__":

@@ -38,6 +38,8 @@ _ABSENT = LazyPattern(
     r"[Uu]nable to read|must be (?:an? )?(?:existing )?(?:directory|file|path)|does not appear to|Repo id must|Not a directory"
 )
 """How messages say that a file or folder is not there."""
+_PLACE = LazyPattern(r"[/~]|\.{1,2}/|.*\.(?:json|ya?ml|jinja2?|py|txt|gguf)$")
+"""Values that name a file or folder; ``org/name`` names a repository."""
 _NOT_OURS = ("--model", "--ssl", "--lora-modules", "--hf-token", "--api-key", "--config")
 """Settings that nothing takes the place of, or that guard the server."""
 
@@ -127,7 +129,7 @@ def of_relation(case: Case) -> list[Complaint]:
 
 
 def of_feature(case: Case) -> list[Complaint]:
-    """Return the one switch whose feature the message calls unsupported: ``enable_sleep_mode`` for «sleep mode»."""
+    """Return the one switch whose feature the message calls unsupported: ``enable_sleep_mode`` for 'sleep mode'."""
     if not _UNSUPPORTED.search(case.text):
         return []
     plain = re.sub(r"[\s_-]+", " ", case.text.lower())
@@ -140,5 +142,4 @@ def of_feature(case: Case) -> list[Complaint]:
 
 def _mentions(text: str, value: str) -> bool:
     """Tell whether a text names a value that looks like a file or folder."""
-    looks_so = "/" in value or "." in value
-    return looks_so and re.search(rf"(?<![\w./-]){re.escape(value)}(?![\w/-])", text) is not None
+    return _PLACE.match(value) is not None and re.search(rf"(?<![\w./-]){re.escape(value)}(?![\w/-])", text) is not None

@@ -11,7 +11,7 @@ LEAST, LEAST_ALONE = 4, 2
 """Points from which a line is taken to be several; the second where the line is all that there is."""
 SHORTEST = 60
 """A line of fewer characters is taken for one."""
-_POINTS = {"record": 2, "frame": 2, "head": 2, "link": 2, "owner": 1, "rank": 1, "access": 1, "other": 1}
+_POINTS = {"record": 2, "frame": 2, "head": 2, "link": 2, "owner": 1, "rank": 1, "access": 1, "other": 1, "below": 0}
 _BLANKS = " \t\xa0"
 
 

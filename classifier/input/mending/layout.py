@@ -1,4 +1,4 @@
-"""What stands before every line: marks of quotation, line numbers of an editor."""
+"""What stands before every line: marks of quotation, line numbers of an editor, indentation."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from .types import Lines
 
 SHARE = 0.8
 """Of the lines that are not empty, so many must bear a mark."""
+ALL = 0.95
+"""Of the lines that are not empty, so many must be indented."""
 _QUOTE = LazyPattern(r"(?:[ \t]{0,3}(?:>|&gt;)[ \t]?){1,6}")
 _FIRST = LazyPattern(r"\d{1,6}")
 _SIGNS = (" | ", " \u2502 ", ": ", ":", "| ", "|", "\u2502", ". ", ") ", "\t", " ")
@@ -25,6 +27,22 @@ def unquote(lines: Lines) -> Lines | None:
         mark = _QUOTE.match(line)
         found.append((number, line[mark.end() :] if mark else line))
     return found
+
+
+def dedent(lines: Lines) -> Lines | None:
+    """Take off the indentation that nearly all lines have in common: of a block within a note, or a list."""
+    indents = [line[: len(line) - len(line.lstrip(" \t"))] for _, line in lines if line.strip()]
+    if len(indents) < LEAST:
+        return None
+    for sign in "\t ":
+        sizes = sorted(len(indent) - len(indent.lstrip(sign)) for indent in indents)
+        if common := sizes[int(len(sizes) * (1 - ALL))]:
+            return [(number, line[len(_leading(line, sign)[:common]) :]) for number, line in lines]
+    return None
+
+
+def _leading(line: str, sign: str) -> str:
+    return line[: len(line) - len(line.lstrip(sign))]
 
 
 def unnumber(lines: Lines) -> Lines | None:

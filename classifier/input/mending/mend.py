@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..decode import Cleaner
+from ..decode import Cleaner, drop_prompts
 from ..numbers import Mended
 from .characters import straighten, unescape
 from .glued import unglue
-from .layout import unnumber, unquote
+from .layout import dedent, unnumber, unquote
 from .page import unpage
 from .records import unrecord
 from .table import untable
 from .types import Form, Lines
 from .wrapped import unwrap
 
-OUTER: tuple[Form, ...] = (straighten, unquote, unpage, untable, unrecord, unescape, unnumber, unwrap)
+OUTER: tuple[Form, ...] = (straighten, unquote, dedent, unpage, untable, unrecord, unescape, unnumber, unwrap)
 """What stands around the log, outermost first."""
 INNER: tuple[Form, ...] = (unglue, unwrap)
 """What can be told only once colours and collectors' records are gone."""
+FLAT = 3
+"""Lines up to which a text has lost its newlines, if it is a log: what users wrote is cut off only once it is split."""
 ROUNDS = 6
 """Damage within damage; a text that goes on changing after so many rounds is none that anybody pasted."""
 
@@ -59,9 +61,14 @@ def _mended(lines: Lines, cleaner: Cleaner) -> tuple[Lines, bool]:
     inside = _joined(outer)
     if outer is not lines:
         cleaner.look(inside)
-    cleaned = _split(cleaner.clean(inside), outer)
+    flat = len(outer) <= FLAT
+    cleaned = _split(cleaner.clean(inside, prompts=flat), outer)
     inner = _settled(cleaned, INNER)
-    return inner, outer is not lines or inner is not cleaned or len(cleaned) > len(outer)
+    damaged = outer is not lines or inner is not cleaned or len(cleaned) > len(outer)
+    if flat:
+        plain = drop_prompts(_joined(inner)).decode("utf-8", "surrogateescape").split("\n")
+        inner = [(number, text) for (number, _), text in zip(inner, plain, strict=True)]
+    return inner, damaged
 
 
 def _settled(lines: Lines, forms: tuple[Form, ...]) -> Lines:

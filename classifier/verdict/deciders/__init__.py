@@ -10,6 +10,7 @@ from collections.abc import Callable
 from ...diagnosis import Diagnosis
 from ..findings import Findings
 from .at_work import at_work
+from .doubt import broken_off, failing_words
 from .health import no_failure, silent_start
 from .model import model_alone, surer_model
 from .other_software import nothing_recognised, other_software
@@ -27,8 +28,10 @@ DECIDERS: tuple[Callable[[Findings], Diagnosis | None], ...] = (
     lone_wrapper,
     known_message,
     unexplained_trouble,
+    broken_off,
     silent_start,
     nothing_recognised,
+    failing_words,
     no_failure,
 )
 """In the order in which they are asked; the last one always answers."""

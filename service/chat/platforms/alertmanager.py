@@ -28,7 +28,6 @@ class AlertmanagerSettings(PlatformSettings):
     service_labels: tuple[str, ...] = Field(
         ("service", "deployment", "job"), description="the first of these labels that an alert has is its service"
     )
-    max_alerts: Annotated[int, Field(ge=1)] = Field(1000, description="alerts of one request that are looked at")
 
     @field_validator("log_template")
     @classmethod

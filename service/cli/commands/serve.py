@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...http.settings import Settings
 
 SCOPES = ("triage", "read", "feedback", "admin")
-OPTIONS = ("host", "port", "workers", "root_path", "database", "log_level", "log_format", "require_key")
+OPTIONS = ("host", "port", "socket", "workers", "root_path", "database", "log_level", "log_format", "require_key")
 """Options that go before the variable of the same name."""
 
 
@@ -42,7 +42,20 @@ def run(words: Sequence[str]) -> int:
         return complain("; ".join(f"{'.'.join(map(str, item['loc'])) or 'settings'}: {item['msg']}" for item in found))
     except ValueError as error:
         return complain(str(error))
-    return _serve(settings)
+    return _serve_by_link() if settings.require_key == "link" else _serve(settings)
+
+
+def _serve_by_link() -> int:
+    from ...http.keys import make_key
+    from ...http.settings import Settings
+
+    key, line = make_key("link", ["admin"])
+    # Workers read their settings themselves; they are told the hash.
+    os.environ["VLLM_TRIAGE_LINK_KEY"] = line
+    try:
+        return _serve(Settings(), key)
+    finally:
+        del os.environ["VLLM_TRIAGE_LINK_KEY"]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -54,13 +67,18 @@ def _parser() -> argparse.ArgumentParser:
     add = made.add_argument
     add("--host", metavar="ADDRESS", help="address to listen on (default: 127.0.0.1)")
     add("--port", metavar="N", help="port (default: 8501; 0 takes a free one)")
+    add("--socket", metavar="PATH", help="Unix socket to listen on instead, for you alone")
     add("--workers", metavar="N", help="processes that serve (default: 1)")
     add("--root-path", metavar="PATH", help="path under which a proxy shows the service")
     add("--database", metavar="URL", help="of the history: sqlite:////path, postgresql://…, or none")
     add("--config", metavar="FILE", help="settings as TOML")
     add("--log-level", choices=("debug", "info", "warning", "error"))
     add("--log-format", choices=("json", "text"))
-    add("--require-key", choices=("auto", "yes", "no"), help="whether requests must bring an API key")
+    add(
+        "--require-key",
+        choices=("auto", "yes", "no", "link"),
+        help="whether requests must bring an API key; link: one that is made now, in the link that is printed",
+    )
     add("--make-key", metavar="NAME", help="print a new API key and its line for the settings, and exit")
     add("--scope", action="append", choices=SCOPES, help="what the new key allows (repeatable; default: triage)")
     return made
@@ -88,7 +106,7 @@ def _set_variables(options: argparse.Namespace) -> None:
         os.environ["VLLM_TRIAGE_CONFIG"] = options.config
 
 
-def _serve(settings: Settings) -> int:
+def _serve(settings: Settings, link_key: str = "") -> int:
     folder = ""
     if settings.workers > 1 and settings.metrics and not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
         # Read when prometheus_client is first imported: the figures of all workers come together there.
@@ -100,7 +118,7 @@ def _serve(settings: Settings) -> int:
     from ....classifier.errors import TriageError
 
     try:
-        return serve(settings)
+        return serve(settings, link_key)
     except (TriageError, ValueError) as error:
         return complain(str(error))
     finally:

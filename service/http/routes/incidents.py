@@ -43,6 +43,9 @@ class Wanted(BaseModel):
     bucket: Short = ""
     cause: Short = ""
     fingerprint: Short = ""
+    feedback: Annotated[
+        Literal["", "right", "wrong", "none"], Field(description="as a person said last; none: nobody said anything")
+    ] = ""
     since: Annotated[Time, Field(description="seen at or after this")] = None
     until: Annotated[Time, Field(description="first seen before this")] = None
     q: Annotated[Short, Field(description="text in title, cause, name, service, model or fingerprint")] = ""

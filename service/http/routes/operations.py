@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from ...wire import Health, dumps
+from ...wire import Health, MessageLane, dumps
 from .. import problems
 from ..metrics import CONTENT_TYPE
 from ..problems import Problem
-from ..respond import in_store
 from ..settings import Settings
-from ..state import State, state_of
+from ..state import state_of
+from .messages import lanes
 
 
 def routes(settings: Settings) -> APIRouter:
@@ -39,28 +40,29 @@ async def alive() -> dict[str, str]:
 
 
 async def ready(request: Request) -> Response:
-    """Answer 200 where the corpus is loaded, the history reachable, and the service not about to end."""
+    """Answer 200 where the corpus is loaded and the service is not about to end; `checks` tells of the history as well.
+
+    The history is written to, to see whether it can be. Where it cannot, the status is `degraded` and the code stays 200: logs
+    are answered all the same, and say `not_recorded`.
+    """
     state = state_of(request)
+    trouble = await state.recording.look(state)
     checks = {
         "corpus": "ok" if state.desk.engine.corpus.rules else "empty",
-        "history": await _history(state),
+        "history": f"not written: {trouble}" if trouble else "none" if state.history is None else "ok",
         "draining": "yes" if state.draining.is_set() else "no",
     }
-    good = checks["corpus"] == "ok" and checks["history"] in ("ok", "none") and checks["draining"] == "no"
-    body = dumps(Health(status="ok" if good else "not ready", checks=checks))
+    good = checks["corpus"] == "ok" and checks["draining"] == "no"
+    body = dumps(Health(status="not ready" if not good else "degraded" if trouble else "ok", checks=checks))
     return Response(body, 200 if good else 503, media_type="application/json")
-
-
-async def _history(state: State) -> str:
-    if state.history is None:
-        return "none"
-    try:
-        await in_store(state, state.history.ping)
-    except Problem:
-        return "unreachable"
-    return "ok"
 
 
 async def metrics(request: Request) -> Response:
     """Return the figures of all workers."""
-    return Response(state_of(request).metrics.page(), media_type=CONTENT_TYPE)
+    state = state_of(request)
+    waiting: tuple[MessageLane, ...] = ()
+    if state.history is not None and state.chat is not None:
+        # Where the history is away, the other figures are wanted all the more.
+        with contextlib.suppress(Problem):
+            waiting = await lanes(state)
+    return Response(state.metrics.page(waiting), media_type=CONTENT_TYPE)

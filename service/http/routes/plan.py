@@ -90,8 +90,8 @@ async def plan(request: Request, _caller: Annotated[Caller, Security(Allowed(Sco
     state = state_of(request)
     if media_type(request) != JSON:
         raise unsupported(JSON)
-    with state.places:
-        asked = parse(PlanRequest, await whole(request, state.settings))
+    asked = parse(PlanRequest, await whole(request, state.settings))
+    with state.pools.people:
         return await asyncio.to_thread(_work_out, asked)
 
 

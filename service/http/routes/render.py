@@ -43,12 +43,12 @@ async def render(request: Request, _caller: Annotated[Caller, Security(Allowed(S
     media = choose(request.headers.get("accept"), [kind for kind in forms() if kind != JSON_TYPE])
     if media_type(request) != JSON:
         raise unsupported(JSON)
-    with state.places:
-        try:
-            report = Report.from_json(await whole(request, state.settings))
-        except InputError as error:
-            raise Problem("invalid", f"body: {error}") from None
-        form = load(forms()[media])
-        shape = Options(verbose=form.COMPLETE, color="never", width=TEXT_WIDTH)
+    try:
+        report = Report.from_json(await whole(request, state.settings))
+    except InputError as error:
+        raise Problem("invalid", f"body: {error}") from None
+    form = load(forms()[media])
+    shape = Options(verbose=form.COMPLETE, color="never", width=TEXT_WIDTH)
+    with state.pools.people:
         text = await asyncio.to_thread(form.render, [Result("-", report)], shape)
     return Response(text.encode("utf-8", "replace"), headers={"Vary": "Accept"}, media_type=media)

@@ -61,7 +61,7 @@ class _Events(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - the request has it
         """Answer."""
         state = state_of(self._request)
-        with state.places:
+        with state.pools.watchers:
             # What is wrong with the head of a request is told by the status; what comes up later by an event.
             pieces = log_of(self._request, state, self._asked, 2 * state.settings.stream_seconds)
             first = await anext(pieces, b"")

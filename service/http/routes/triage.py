@@ -21,6 +21,7 @@ from ..problems import Problem
 from ..request import Asked, Batch, Log, LogFields, Query, fields_of
 from ..respond import finish, forms, note, respond
 from ..state import State, state_of
+from ..there import while_there
 
 POSTING = problems.responses(401, 403, 406, 408, 413, 415, 422, 429, 503)
 MAY_TRIAGE = Allowed(Scope.TRIAGE)
@@ -52,9 +53,8 @@ async def triage(request: Request, query: Asking, _caller: May) -> Response:
     state = state_of(request)
     media = choose(request.headers.get("accept"), list(forms()))
     asked = Asked(query, forms()[media])
-    with state.places:
-        answer = await state.desk.triage(log_of(request, state, asked), asked.job)
-        report = await finish(state, answer.report, asked)
+    answer = await while_there(request, state.desk.triage(log_of(request, state, asked), asked.job))
+    report = await finish(state, answer.report, asked)
     return respond(request, media, answer.text, report)
 
 
@@ -71,6 +71,7 @@ async def log_of(request: Request, state: State, asked: Asked, patience: float =
     if kind in RAW:
         async for piece in raw(request, state.settings, patience):
             yield piece
+            del piece
     elif kind == JSON:
         log = parse(Log, await whole(request, state.settings))
         asked.add(log)
@@ -111,23 +112,27 @@ async def batch(request: Request, query: Asking, _caller: May) -> Response:
     """Answer several logs, one after the other; a log that cannot be answered does not keep the others from it."""
     state = state_of(request)
     kind = media_type(request)
-    results: list[BatchItem] = []
-    with state.places:
-        if kind == JSON:
-            logs = parse(Batch, await whole(request, state.settings)).logs
-            _not_too_many(len(logs), state)
-            for log in logs:
-                asked = Asked(query).fresh(log)
-                results.append(await _one(request, state, asked, _text(log.log)))
-        elif kind == MULTIPART:
-            form = Form(request, state.settings)
-            async for part in form.parts():
-                _not_too_many(len(results) + 1, state)
-                asked = Asked(query).fresh(_fields({"name": (part.file_name or part.name)[-200:]}))
-                results.append(await _one(request, state, asked, form.content()))
-        else:
-            await _drop(request, state)
+    if kind not in (JSON, MULTIPART):
+        await _drop(request, state)
+    answers = _of_json if kind == JSON else _of_form
+    results = await while_there(request, answers(request, state, query))
     return Response(dumps(BatchAnswer(results=tuple(results))), media_type=JSON)
+
+
+async def _of_json(request: Request, state: State, query: Query) -> list[BatchItem]:
+    logs = parse(Batch, await whole(request, state.settings)).logs
+    _not_too_many(len(logs), state)
+    return [await _one(request, state, Asked(query).fresh(log), _text(log.log)) for log in logs]
+
+
+async def _of_form(request: Request, state: State, query: Query) -> list[BatchItem]:
+    results: list[BatchItem] = []
+    form = Form(request, state.settings)
+    async for part in form.parts():
+        _not_too_many(len(results) + 1, state)
+        asked = Asked(query).fresh(_fields({"name": (part.file_name or part.name)[-200:]}))
+        results.append(await _one(request, state, asked, form.content()))
+    return results
 
 
 async def _drop(request: Request, state: State) -> None:

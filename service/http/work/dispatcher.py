@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
 from ....classifier.api import Triage
+from ....classifier.errors import InputError
+from ....classifier.input.unpack import gunzip, unzstd
 from ....classifier.report.schema import report_of
+from ..limits import Places, Pools
 from ..problems import Problem
 from .jobs import Answer, Job, Limits, RefusedError, answer
 from .worker_pool import Child, Children, Event, LostError
@@ -23,7 +27,8 @@ FLUSH = 0.5
 """Seconds after which a live log is looked at, however little has come."""
 GIVE_WAY = 0.02
 """Seconds for which an upload waits, piece by piece, while small logs are worked on: both want the interpreter's lock."""
-PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+ZSTD = b"\x28\xb5\x2f\xfd"
+PACKED = (b"\x1f\x8b", ZSTD)
 """How gzip and zstd begin; what they unpack to may be large."""
 
 Pieces = AsyncIterator[bytes]
@@ -36,14 +41,21 @@ class Desk:
     Args:
         engine: The loaded corpus.
         limits: What a log may be.
-        children: The worker processes.
+        children: The worker processes for large logs.
         small: Bytes up to which a log goes through the thread.
         seconds: Wall-clock time that one log may take.
+        watching: The worker processes for logs that are followed; None: those for large logs.
+        pools: Places for each kind of work; None: as many as are asked for.
     """
 
-    def __init__(self, engine: Triage, limits: Limits, children: Children, small: int, seconds: float) -> None:
+    def __init__(  # noqa: PLR0913 - the three kinds of work have three places to go
+        self, engine: Triage, limits: Limits, children: Children, small: int, seconds: float,
+        *, watching: Children | None = None, pools: Pools | None = None,
+    ) -> None:  # fmt: skip
         self.engine = engine
         self.children = children
+        self.watching = watching or children
+        self._pools = pools or Pools(Places(sys.maxsize), Places(sys.maxsize), Places(sys.maxsize), Places(sys.maxsize))
         self._limits = limits
         self._small = small
         self._seconds = seconds
@@ -66,10 +78,11 @@ class Desk:
             head = bytearray()
             async for piece in pieces:
                 head += piece
+                del piece
                 if len(head) > self._small:
                     break
             else:
-                if not head.startswith(PACKED):
+                if not head.startswith(PACKED) or _small_unpacked(bytes(head), self._small):
                     return await self._quickly(bytes(head), asked())
             return await self._at_length(self._politely(_chain(bytes(head), pieces)), asked)
 
@@ -87,7 +100,7 @@ class Desk:
         """
         # The caller ends a log that goes on for too long: what is known by then is worth telling.
         async with (
-            self._worker(asked(), live=True) as child,
+            self._worker(self.watching, asked(), live=True) as child,
             _Feed(child, self._politely(_until(pieces, enough)), asked, live=True) as feed,
         ):
             while True:
@@ -108,19 +121,23 @@ class Desk:
         """Stop working."""
         self._thread.shutdown(wait=False, cancel_futures=True)
         await self.children.close()
+        if self.watching is not self.children:
+            await self.watching.close()
 
     async def _quickly(self, data: bytes, job: Job) -> Answer:
         loop = asyncio.get_running_loop()
-        self._small_ones += 1
-        self._none_small.clear()
-        try:
-            return await loop.run_in_executor(self._thread, answer, self.engine, job, data, self._limits)
-        except RefusedError as refused:
-            raise Problem(refused.name, refused.detail) from None
-        finally:
-            self._small_ones -= 1
-            if not self._small_ones:
-                self._none_small.set()
+        with self._pools.people:
+            self._small_ones += 1
+            self._none_small.clear()
+            try:
+                # Who is cancelled while it waits is taken out of the line.
+                return await loop.run_in_executor(self._thread, answer, self.engine, job, data, self._limits)
+            except RefusedError as refused:
+                raise Problem(refused.name, refused.detail) from None
+            finally:
+                self._small_ones -= 1
+                if not self._small_ones:
+                    self._none_small.set()
 
     async def _politely(self, pieces: Pieces) -> Pieces:
         """Yield pieces of an upload, each when no small log is worked on, or after a moment."""
@@ -132,12 +149,16 @@ class Desk:
             yield piece
 
     async def _at_length(self, pieces: Pieces, asked: Callable[[], Job]) -> Answer:
-        async with self._worker(asked(), live=False) as child, _Feed(child, pieces, asked, live=False) as feed:
-            return _answer(child, *await feed.event())
+        with self._pools.large:
+            async with (
+                self._worker(self.children, asked(), live=False) as child,
+                _Feed(child, pieces, asked, live=False) as feed,
+            ):
+                return _answer(child, *await feed.event())
 
     @contextlib.asynccontextmanager
-    async def _worker(self, job: Job, live: bool) -> AsyncIterator[Child]:
-        async with self.children.worker() as child:
+    async def _worker(self, children: Children, job: Job, live: bool) -> AsyncIterator[Child]:
+        async with children.worker() as child:
             try:
                 await child.begin(job, self._limits, live)
                 yield child
@@ -205,6 +226,19 @@ def _answer(child: Child, kind: bytes, value: dict[str, Any]) -> Answer:
     if kind != ANSWER:
         raise LostError
     return Answer(report_of(value["report"]), value["text"])
+
+
+def _small_unpacked(data: bytes, most: int) -> bool:
+    """Tell whether a packed log unpacks to no more than ``most`` bytes; one that is damaged from the start does not."""
+    unpack, size = unzstd if data.startswith(ZSTD) else gunzip, 0
+    try:
+        for piece in unpack(iter([data])):
+            size += len(piece)
+            if size > most:
+                return False
+    except InputError:
+        return False
+    return True
 
 
 async def _chain(first: bytes, rest: Pieces) -> Pieces:

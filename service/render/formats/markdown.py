@@ -40,6 +40,8 @@ def _one(result: Result, options: Options, named: bool) -> str:
     states = timeline(report)
     if states and report.failed:
         parts += ["Start-up: " + " › ".join(f"**✖ {name}**" if state == "last" else name for name, state in states), ""]
+    if report.story is not None and report.story.told:
+        parts += [" ".join(_plain(sentence) for sentence in report.story.told), ""]
     parts += [f"> {_plain(note)}\n" for note in report.notes]
     fixes = report.fixes if options.verbose else report.fixes[:3]
     if fixes:

@@ -90,7 +90,7 @@ class _Page:
         report, verbose = self._report, self._options.verbose
         if report.filtered is not None and not verbose:
             return [*self._left_out(), *(self._why() if self._options.explain else [])]
-        top = [*self._head(), *self._proof(), *self._startup(), *self._notes()]
+        top = [*self._head(), *self._proof(), *self._startup(), *self._story(), *self._notes()]
         bottom = [*(self._more() if verbose else []), *(self._why() if self._options.explain else []), *self._foot()]
         corrected = report.command_as(self._options.form)
         command = [Text(), *self._paste(corrected, 2, "bold")] if corrected else []
@@ -192,12 +192,12 @@ class _Page:
             line += part + Text(" ")
         return [*lines, line]
 
+    def _story(self) -> list[Text]:
+        told = self._report.story.told if self._report.story is not None else ()
+        return [Text(), *(line for sentence in told for line in self._wrap(one_line(sentence), 2))] if told else []
+
     def _notes(self) -> list[Text]:
-        report = self._report
-        notes = [one_line(note) for note in report.notes]
-        if report.incidents > 1 and not any("restart follows" in note for note in notes):
-            told = f"this is about the last, from line {report.begins} on"
-            notes.append(f"The log holds {report.incidents} server starts; {told}.")
+        notes = [one_line(note) for note in self._report.notes]
         return [Text(), *(line for note in notes for line in self._wrap(note, 2, "dim"))] if notes else []
 
     def _fixes_within(self, room: int) -> list[Text]:

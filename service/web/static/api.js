@@ -119,13 +119,16 @@ function address(path, params) {
 const kept = () => store.get("key", sessionStorage);
 const credentials = () => (kept() ? { Authorization: `Bearer ${kept()}` } : {});
 
+/** Keep a key for this tab. */
+export const keepKey = (key) => store.set("key", key, sessionStorage);
+
 let asking = null;
 // Several requests may be refused at once; a person is asked once.
 async function renewKey(used) {
   if (kept() !== used) return Boolean(kept());
   asking ??= askForKey(Boolean(used)).then((key) => {
     asking = null;
-    store.set("key", key, sessionStorage);
+    keepKey(key);
     return Boolean(key);
   });
   return asking;

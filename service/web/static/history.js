@@ -2,14 +2,22 @@
 
 import { ROOT, get } from "./api.js";
 import { chart } from "./chart.js";
-import { h, put, say, set } from "./dom.js";
+import { download, h, put, say, set } from "./dom.js";
 import { ago, moment, number, percent, plural } from "./format.js";
 import { problemBox } from "./problem.js";
 import { settle } from "./router.js";
 import { buckets } from "./share.js";
 
 const SPANS = { day: ["24 hours", 1], week: ["7 days", 7], month: ["30 days", 30], quarter: ["90 days", 90] };
+const JUDGED = {
+  "": ["any", {}],
+  unknown: ["not recognised", { bucket: "unknown" }],
+  wrong: ["said wrong", { feedback: "wrong" }],
+  right: ["said right", { feedback: "right" }],
+  none: ["nobody has judged", { feedback: "none" }],
+};
 const PAGE = 50;
+const EXPORTED = 10_000;
 
 /** The view at `/history`. */
 export function showHistory(main) {
@@ -18,6 +26,8 @@ export function showHistory(main) {
   const text = h("input", { type: "search", id: "q", value: query.get("q") ?? "", placeholder: "Title, model, service …", "data-search": true, autocomplete: "off", spellcheck: "false" });
   const service = h("input", { type: "text", id: "of-service", value: query.get("service") ?? "", placeholder: "any", autocomplete: "off", spellcheck: "false" });
   const bucket = h("select", { id: "of-bucket" }, h("option", { value: "" }, "any"));
+  const judged = h("select", { id: "judged" }, Object.entries(JUDGED).map(([key, [label]]) => h("option", { value: key }, label)));
+  judged.value = Object.hasOwn(JUDGED, query.get("judged") ?? "") ? query.get("judged") : "";
   const span = h("select", { id: "span" }, Object.entries(SPANS).map(([key, [label]]) => h("option", { value: key }, label)));
   span.value = Object.hasOwn(SPANS, query.get("span") ?? "") ? query.get("span") : "month";
   const wanted = query.get("bucket") ?? "";
@@ -27,12 +37,14 @@ export function showHistory(main) {
   });
 
   const picture = h("section", { class: "overtime" });
+  const mail = h("p", { class: "note mail", role: "status", hidden: true });
   const list = h("ul", { class: "incidents" });
   const state = h("p", { class: "waiting", role: "status" });
   const more = h("button", { type: "button", hidden: true }, "Show more");
+  const save = h("button", { type: "button", on: { click: exported } }, "Export");
   const filters = h("form", { class: "filters", role: "search", on: { submit: (event) => (event.preventDefault(), load()) } },
-    labelled("Search", text), labelled("Service", service), labelled("Bucket", bucket), labelled("Within", span));
-  put(main, h("div", { class: "history" }, h("h1", { tabindex: "-1" }, "History"), filters, picture,
+    labelled("Search", text), labelled("Service", service), labelled("Bucket", bucket), labelled("Answer", judged), labelled("Within", span), save);
+  put(main, h("div", { class: "history" }, h("h1", { tabindex: "-1" }, "History"), mail, filters, picture,
     h("section", { "aria-label": "Incidents" }, list, state, more)));
 
   let asked = new AbortController();
@@ -43,7 +55,7 @@ export function showHistory(main) {
     waiting = setTimeout(load, 250);
   };
   for (const field of [text, service]) field.addEventListener("input", later);
-  for (const field of [bucket, span]) field.addEventListener("change", load);
+  for (const field of [bucket, judged, span]) field.addEventListener("change", load);
   more.addEventListener("click", () => page(true));
   load();
   return () => {
@@ -53,7 +65,7 @@ export function showHistory(main) {
 
   function params() {
     const since = new Date(Date.now() - SPANS[span.value][1] * 86_400_000).toISOString();
-    return { q: text.value.trim(), service: service.value.trim(), bucket: bucket.value, since };
+    return { q: text.value.trim(), service: service.value.trim(), bucket: bucket.value, since, ...JUDGED[judged.value][1] };
   }
 
   function load() {
@@ -61,10 +73,11 @@ export function showHistory(main) {
     asked.abort();
     asked = new AbortController();
     cursor = null;
-    const shown = new URLSearchParams(Object.entries({ q: text.value.trim(), service: service.value.trim(), bucket: bucket.value, span: span.value === "month" ? "" : span.value }).filter(([, value]) => value));
+    const shown = new URLSearchParams(Object.entries({ q: text.value.trim(), service: service.value.trim(), bucket: bucket.value, judged: judged.value, span: span.value === "month" ? "" : span.value }).filter(([, value]) => value));
     settle(`history${shown.size ? `?${shown}` : ""}`, { replace: true });
     page(false);
     draw(asked.signal);
+    tellMail(mail, asked.signal);
   }
 
   async function page(next) {
@@ -80,7 +93,7 @@ export function showHistory(main) {
       more.disabled = false;
       if (next) rows[0]?.querySelector("a").focus();
       const count = list.childElementCount;
-      const filtered = text.value || service.value || bucket.value;
+      const filtered = text.value || service.value || bucket.value || judged.value;
       set(state, count ? "" : filtered ? "Nothing matches. Take a filter away, or look further back." : "Nothing has been triaged here in this time.");
       say(count ? plural(count, "incident") : "No incidents");
     } catch (error) {
@@ -88,6 +101,26 @@ export function showHistory(main) {
       list.replaceChildren();
       more.hidden = true;
       set(state, problemBox(error, [["Try again", load]]));
+    }
+  }
+
+  // All that the filters let through, a line of JSON each.
+  async function exported() {
+    save.disabled = true;
+    const rows = [];
+    try {
+      let next = "";
+      do {
+        const found = await get("v1/incidents", { ...params(), limit: 500, cursor: next }, { signal: asked.signal });
+        rows.push(...found.items);
+        next = found.next;
+      } while (next && rows.length < EXPORTED);
+      download("vllm-triage-incidents.jsonl", rows.map((row) => `${JSON.stringify(row)}\n`).join(""), "application/x-ndjson");
+      say(`${plural(rows.length, "incident")} exported${next ? `, the latest ${number(EXPORTED)}` : ""}`);
+    } catch (error) {
+      if (!asked.signal.aborted) set(state, problemBox(error, [["Try again", exported]]));
+    } finally {
+      save.disabled = false;
     }
   }
 
@@ -101,6 +134,21 @@ export function showHistory(main) {
       // The list says what is wrong.
       if (!signal.aborted) picture.replaceChildren();
     }
+  }
+}
+
+// Messages that wait or were given up are told where people look for what happened.
+async function tellMail(place, signal) {
+  try {
+    const { lanes } = await get("v1/messages", {}, { signal, quiet: true });
+    const words = lanes.flatMap(({ target, waiting, since, failed, reason }) => [
+      waiting && (target === "alerts" ? `${plural(waiting, "notification")} of alerts wait to be read since ${moment(since)}` : `${plural(waiting, "message")} wait for ${target} since ${moment(since)}`),
+      failed && `${plural(failed, "message")} could not be delivered to ${target} (${reason})`,
+    ]).filter(Boolean);
+    place.hidden = !words.length;
+    place.textContent = words.length ? `${words.join("; ")}.` : "";
+  } catch {
+    if (!signal.aborted) place.hidden = true;
   }
 }
 

@@ -10,6 +10,8 @@ import { go } from "./router.js";
 // More than this is not laid out in a text field: it is kept aside, like a file.
 const FIELD = 1 << 20;
 
+const LOCAL = /^(localhost|127\.[\d.]+|\[::1\])$/.test(location.hostname);
+
 let waiting = null;
 let accept = null;
 
@@ -33,7 +35,7 @@ export function showHome(main) {
   const service = h("input", { id: "service", type: "text", value: store.get("service"), maxlength: 100, autocomplete: "off", placeholder: "optional" });
   const keep = h("input", { id: "keep", type: "checkbox", checked: store.get("store") !== "no" });
   const keeping = h("label", { class: "check", for: "keep" }, keep, "keep the answer in the history");
-  const start = h("button", { type: "submit", class: "primary" }, "Triage", h("kbd", {}, /Mac|iP/.test(navigator.platform) ? "⌘ ↵" : "Ctrl ↵"));
+  const start = h("button", { type: "submit", class: "primary" }, "Triage", matchMedia("(hover: none)").matches ? null : h("kbd", {}, /Mac|iP/.test(navigator.platform) ? "⌘ ↵" : "Ctrl ↵"));
   const wrong = h("p", { class: "problem", role: "alert", hidden: true });
   let big = null;
 
@@ -54,7 +56,8 @@ export function showHome(main) {
   const room = h("div", {},
     h("div", { class: "hello" },
       h("h1", {}, "What is wrong with this vLLM server?"),
-      h("p", {}, "Give it the log. It names the root cause, shows the lines that prove it, and ranks the fixes with the values worked out from this log’s own numbers.")),
+      h("p", {}, "Give it the log. It names the root cause, shows the lines that prove it, and ranks the fixes with the values worked out from this log’s own numbers."),
+      h("p", { class: "hint" }, `The log goes to this service${LOCAL ? ", on this machine," : ` (${location.host})`} and nowhere else. It is not kept; the answer is, with its secrets masked, unless you say otherwise.`)),
     form, recent);
   put(main, room);
 

@@ -1,6 +1,6 @@
 // Starts the page: addresses, colours, keys, and logs that are dropped anywhere.
 
-import { onKeyWanted } from "./api.js";
+import { keepKey, onKeyWanted } from "./api.js";
 import { askKey, showKeys, singleKeys } from "./dialogs.js";
 import { say, store } from "./dom.js";
 import { showHistory } from "./history.js";
@@ -92,6 +92,15 @@ function fixAddresses() {
   for (const image of document.querySelectorAll(".top img")) image.src = new URL(image.src).href;
 }
 
+// The link that `serve --require-key link` prints; what follows the # never reaches a server, and does not stay in the address.
+function takeKey() {
+  const given = /^#key=([\w-]+)$/.exec(location.hash);
+  if (!given) return;
+  keepKey(given[1]);
+  history.replaceState(history.state, "", location.pathname + location.search);
+}
+
+takeKey();
 onKeyWanted(askKey);
 fixAddresses();
 route("home", /^$/, showHome);

@@ -4,6 +4,9 @@ import { ROOT, get, post, rendered } from "./api.js";
 import { copyButton, download, h, say, set } from "./dom.js";
 import { ago, moment, plural } from "./format.js";
 
+// A service that listens here alone: a link to it leads nowhere on another machine.
+const LOCAL = /^(localhost|127\.[\d.]+|\[::1\])$/.test(new URL(ROOT).hostname);
+
 /** The bar below the verdict. */
 export function actions({ report, incident, feedback = [] }) {
   const link = incident?.id ? new URL(`incidents/${encodeURIComponent(incident.id)}`, ROOT).href : "";
@@ -11,7 +14,8 @@ export function actions({ report, incident, feedback = [] }) {
   const json = h("button", { type: "button", on: { click: () => download(name, `${JSON.stringify(report, null, 2)}\n`, "application/json") } }, "Download JSON");
   return h("div", { class: "actions" },
     h("div", { class: "row" },
-      link ? copyButton(link, "Copy link", "Copy the link to this incident") : null,
+      link ? copyButton(link, "Copy link", `Copy link to this incident${LOCAL ? ", which only this machine can open" : ""}`) : null,
+      link && LOCAL ? h("span", { class: "hint" }, "opens on this machine only") : null,
       copyButton(() => markdown(report, link), "Copy Markdown"), json),
     incident ? recurrence(incident) : null,
     incident?.id ? judge(report, incident, feedback) : null);

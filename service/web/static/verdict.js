@@ -26,6 +26,7 @@ export function verdict(report, kind) {
     meter(report.confidence),
     h("div", { class: "words" },
       report.summary ? h("p", { class: "summary" }, report.summary) : null,
+      (report.story?.told ?? []).map((sentence) => h("p", { class: "story" }, sentence)),
       (report.notes ?? []).map((note) => h("p", { class: "note" }, note))),
     kind === "failed" ? first(report) : null,
     kind === "unknown" ? nearest(report, true) : null,

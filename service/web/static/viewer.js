@@ -24,6 +24,8 @@ export function viewer(log, marks, palette, kind, onProcesses) {
   if (log.count < SHORT) scroller.style.blockSize = `${height + ROW}px`;
   const ruler = h("div", { class: "ruler", "aria-hidden": "true" });
   const count = h("span", { class: "hint", role: "status" });
+  // Rows are one line high, so that logs of any length scroll; the chosen one, the cause to begin with, is never cut.
+  const whole = h("p", { class: "wholeline", hidden: true });
   const field = h("input", { type: "search", placeholder: "Search the log", "aria-label": "Search the log", "data-search": true, spellcheck: "false" });
   const lines = [...marks.keys()].sort((a, b) => a - b);
   let top = 0;
@@ -37,7 +39,7 @@ export function viewer(log, marks, palette, kind, onProcesses) {
     h("button", { type: "button", class: `chip ${marks.get(line)}`, on: { click: () => jump(line, true) } }, names[marks.get(line)], h("span", {}, number(line)))));
   const element = h("div", { class: "viewer" },
     h("div", { class: "viewbar" }, chips, h("div", { class: "find" }, count, field)),
-    h("div", { class: "window" }, scroller, ruler));
+    h("div", { class: "window" }, scroller, ruler), whole);
 
   for (const [line, role] of marks) tick(line, role);
   scroller.addEventListener("scroll", () => {
@@ -47,6 +49,17 @@ export function viewer(log, marks, palette, kind, onProcesses) {
       draw();
     }
   }, { passive: true });
+  rows.addEventListener("click", (event) => {
+    const row = event.target.closest(".logline");
+    // Whoever marks text to copy it does not choose a line.
+    if (row && !String(getSelection())) choose(Number(row.dataset.line));
+  });
+  scroller.addEventListener("keydown", (event) => {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!by || event.ctrlKey || event.metaKey || !chosen) return;
+    event.preventDefault();
+    jump(Math.min(log.count, Math.max(1, chosen + by)), true);
+  });
   new ResizeObserver(draw).observe(scroller);
   field.addEventListener("input", search);
   field.addEventListener("keydown", (event) => {
@@ -65,9 +78,24 @@ export function viewer(log, marks, palette, kind, onProcesses) {
     return Math.round((scroller.scrollTop / Math.max(1, height - scroller.clientHeight)) * last);
   }
 
+  function choose(line) {
+    chosen = line;
+    draw();
+    showWhole();
+  }
+
+  async function showWhole() {
+    const line = chosen;
+    const [text] = await log.lines(line - 1, 1);
+    if (line !== chosen) return;
+    whole.hidden = !text?.trim();
+    set(whole, h("span", { class: "no" }, `line ${number(line)}`), text);
+  }
+
   /** Show a line (1-based) in the upper third. */
   function jump(line, focus) {
     chosen = line;
+    showWhole();
     const last = Math.max(0, log.count - seen());
     top = Math.min(last, Math.max(0, line - 1 - Math.floor(seen() / 3)));
     scroller.scrollTop = height === log.count * ROW ? top * ROW : (top / Math.max(1, last)) * (height - scroller.clientHeight);
@@ -89,6 +117,7 @@ export function viewer(log, marks, palette, kind, onProcesses) {
     const shown = texts.map((text, index) => {
       const line = from + index + 1;
       const row = logRow(line, text, marks.get(line), palette, "", wanted.length > 1 ? wanted : "");
+      row.dataset.line = line;
       if (line === chosen) row.classList.add("chosen");
       return row;
     });

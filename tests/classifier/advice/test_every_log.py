@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 
 from tests.fixtures.marked import FOLDER
 from vllm_triage.classifier.advice.start_command.change import read_change
+from vllm_triage.classifier.advice.start_command.source import read_text
 from vllm_triage.classifier.api import shared
 from vllm_triage.classifier.diagnosis import Advice, Diagnosis
 from vllm_triage.classifier.facts.types import FactValue
@@ -126,3 +129,52 @@ def test_no_command_lowers_security_or_destroys_unasked(word: str) -> None:
         if word in answer.corrected_command and not asked and not given:
             wrong.append((name, answer.corrected_command))
     assert [] == wrong
+
+
+def refused_parts(command: str, release: str) -> list[str]:
+    """Return what a release's parser would refuse of a command, by the table of options."""
+    start = read_text(command)
+    assert start is not None, command
+    found = []
+    for part in start.others():
+        about = options.describe(part.base(), release)
+        values = [word.value for word in part.values]
+        if about is None:
+            found.append(f"{part.name}: no such option")
+        elif part.name != part.base() or (part.negative and about.negated):
+            continue
+        elif about.kind == "switch" and values:
+            found.append(f"{part.name} takes no value: {values}")
+        elif about.kind != "switch" and not values:
+            found.append(f"{part.name} without a value")
+        elif about.choices and not {*values} <= {str(choice) for choice in about.choices}:
+            found.append(f"{part.name}: {values} is none of its choices")
+        elif about.kind in READERS and not all(reads(READERS[about.kind], value) for value in values):
+            found.append(f"{part.name}: {values} is no {about.kind}")
+    return found
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "int": re.compile(r"-?\d+(?:\.\d+)?[kKmMgGtT]?|-1|auto").fullmatch,
+    "float": float,
+    "json": json.loads,
+}
+
+
+def reads(reader: Callable[[str], object], value: str) -> bool:
+    """Tell whether a value can be read."""
+    try:
+        return reader(value) is not None
+    except ValueError:
+        return False
+
+
+def test_every_corrected_command_is_taken_by_the_parser_of_its_release() -> None:
+    """By the table of options: names, kinds, choices; training/prove asks the parsers themselves."""
+    found = {}
+    for name, answer in answers().items():
+        release = str(answer.facts.get("vllm_version") or "").partition("+")[0]
+        if answer.corrected_command and options.exists("--model", release):
+            found[name] = refused_parts(answer.corrected_command, release)
+    assert len(found) > 50
+    assert {} == {name: refused for name, refused in found.items() if refused}

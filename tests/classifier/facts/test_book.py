@@ -63,7 +63,7 @@ def test_resolved_values_go_before_given_ones() -> None:
     [("[core.py:58]", "V1"), ("llm_engine.py:184]", "V0")],
 )
 def test_an_old_banner_tells_its_engine_by_the_module_that_wrote_it(source: str, engine: str) -> None:
-    """Up to 0.7.0 the line says «an LLM engine» for both generations."""
+    """Up to 0.7.0 the line says 'an LLM engine' for both generations."""
     line = f"INFO 12-01 10:00:00 {source} Initializing an LLM engine (v0.6.4.post1) with config: model='acme/tiny-7b'"
     assert engine == facts(line)["engine"]
 

@@ -82,7 +82,7 @@ def test_a_stop_in_start_up_is_no_shutdown() -> None:
 
 
 def test_another_program_being_up_does_not_make_vllm_ready() -> None:
-    """A web service in the same log says «startup complete» without the API server's name."""
+    """A web service in the same log says 'startup complete' without the API server's name."""
     other = "INFO:     Application startup complete."
     assert "weights" == diagnose([*UP[:4], other]).startup.reached
     assert "api_ready" == diagnose([*UP[:4], other, READY]).startup.reached

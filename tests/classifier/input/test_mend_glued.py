@@ -105,3 +105,40 @@ def test_a_record_between_the_code_and_the_exception_is_no_code() -> None:
     lines = [*TRACE[:3], RECORDS[0], RECORDS[1]]
 
     assert bare(lines) == bare(texts(" ".join(lines)))
+
+
+def test_a_request_does_not_end_a_log_that_has_lost_its_newlines() -> None:
+    """What users wrote is cut off up to where the next line begins."""
+    request = "INFO 11-02 10:00:05 [logger.py:39] Received request cmpl-1: prompt: 'here is a long story and now tell me', params: SamplingParams(n=1), lora_request: None."
+    found = texts(" ".join([*RECORDS, request, *TRACE]))
+
+    assert bare(TRACE) == bare(found[-len(TRACE) :])
+    assert not any("tell me" in line for line in found)
+
+
+def test_the_time_of_a_ci_system_begins_a_line() -> None:
+    stamp = "[2026-11-02T10:00:00Z]"
+    lines = [f"{stamp} {line}" for line in [*RECORDS, *TRACE]]
+
+    assert [line.replace(stamp, "").strip() for line in texts(" ".join(lines)) if line.replace(stamp, "").strip()] == [
+        *bare(RECORDS),
+        *bare(TRACE),
+    ]
+
+
+def test_what_pytorch_says_below_an_exception_is_no_part_of_its_message() -> None:
+    error = "RuntimeError: CUDA error: an illegal memory access was encountered"
+    below = "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be incorrect."
+
+    assert [error, below] == bare(texts(" ".join([*TRACE[:-1], error, below])))[-2:]
+
+
+def test_a_usage_error_in_one_line_is_split() -> None:
+    """What argparse prints is short, and has no prefix."""
+    lines = [
+        "Triton is installed, but does not include the CPU backend.",
+        "usage: vllm serve [model_tag] [options]",
+        "vllm serve: error: argument --dtype: invalid choice: 'int7'",
+    ]
+
+    assert lines == bare(texts(" ".join(lines)))

@@ -83,3 +83,64 @@ def test_a_rank_alone_on_its_line_gets_what_was_broken_off() -> None:
 def test_lines_that_only_look_full_stay(log: str) -> None:
     """The same length again and again is no edge, and one long line no wrapped one."""
     assert texts(log) == log.rstrip("\n").split("\n")
+
+
+OLD = "ERROR 03-24 14:40:15 [engine.py:160]"
+LONG_PATH = ".../anaconda3/envs/vllm/lib/python3.12/site-packages/vllm/model_executor/models/some_audio_model.py"
+
+
+def test_a_path_that_is_longer_than_the_width_does_not_hide_it() -> None:
+    """Most lines are short because the path did not fit behind them."""
+    lines = [
+        line
+        for number in range(6)
+        for line in (
+            f'{OLD} File "{LONG_PATH}", line {number}, in forward',
+            f"{OLD} inputs_embeds_{number} = self._process_the_audio_input_of_the_request_{number}(",
+        )
+    ]
+    wrapped = [
+        piece for line in lines for piece in textwrap.wrap(line, 80, break_long_words=False, break_on_hyphens=False)
+    ]
+
+    assert lines == texts("\n".join(wrapped))
+
+
+def test_words_stay_apart_where_the_same_line_is_wrapped_again_and_again() -> None:
+    """That its first piece always has the same length says nothing of a cut at the edge."""
+    line = "[shm_broadcast.py:501] No available shared memory broadcast block found in 60 seconds. This happens when some processes are hanging or compiling."
+
+    assert [line] * 3 == texts("\n".join([*textwrap.wrap(line, 80)] * 3))
+
+
+def test_code_below_a_frame_is_a_line_of_its_own_without_its_indentation() -> None:
+    """However long the frame is."""
+    lines = [
+        "Traceback (most recent call last):",
+        *(
+            line
+            for number in range(5)
+            for line in (
+                f'File "/usr/lib/python3.12/site-packages/vllm/engine/part_{number}.py", line 4{number}, in <module>',
+                "from vllm.engine.arg_utils import AsyncEngineArgs, EngineArgs",
+            )
+        ),
+        "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory",
+    ]
+
+    assert lines == texts("\n".join(lines))
+
+
+@pytest.mark.parametrize("at", [25, 40, 61, 64, 66])
+def test_frames_that_were_cut_anywhere_are_whole_again(at: int) -> None:
+    """However wide the other lines are: a frame without its line number cannot end there."""
+    frame = f'{RECORD}   File "/a/vllm/model_executor/models/deepseek_v2.py", line 743, in __init__'
+    place = frame.index("File") + at - 12
+    lines = [
+        f"{RECORD}     assert isinstance(layer, DecoderLayer)",
+        frame[:place],
+        frame[place:],
+        f"{RECORD}     more = 1",
+    ]
+
+    assert frame in texts("\n".join(lines))

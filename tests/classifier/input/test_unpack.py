@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from vllm_triage.classifier.errors import InputError
 from vllm_triage.classifier.input import unpack
-from vllm_triage.classifier.input.read import Chunks, read_blocks
+from vllm_triage.classifier.input.read import Chunks, join_sources, read_blocks
 
 ZSTD_BLOCK = (128 << 10) * 1.2
 """Zstd hands out whole blocks; some slack for data that pack unevenly."""
@@ -121,3 +121,34 @@ def test_any_bytes_behind_a_magic_end_in_text_or_an_input_error(data: bytes, mag
     """Garbage that looks compressed shows no traceback."""
     with contextlib.suppress(InputError):
         assert isinstance(text_of(magic + data), bytes)
+
+
+def cut_off(data: bytes) -> list[bool]:
+    return [block.broken_off for block in read_blocks(data)]
+
+
+@pytest.mark.parametrize("share", [0.2, 0.7, 0.999])
+def test_gzip_data_that_were_cut_say_so_after_what_could_be_read(share: float) -> None:
+    data = gzip.compress(LOG)
+    assert [True] == [told for told in cut_off(data[: int(len(data) * share)]) if told]
+
+
+def test_gzip_data_that_are_damaged_further_on_say_so() -> None:
+    data = bytearray(gzip.compress(LOG, 1))
+    data[len(data) // 2 : len(data) // 2 + 2000] = b"\xff" * 2000
+    assert cut_off(bytes(data))[-1]
+
+
+@PACKERS
+def test_whole_data_do_not_break_off(pack: object) -> None:
+    assert not any(cut_off(pack(LOG)))  # type: ignore[operator]
+
+
+def test_a_log_that_is_packed_twice_and_cut_says_so() -> None:
+    assert cut_off(gzip.compress(gzip.compress(LOG)[:-2000]))[-1]
+
+
+def test_of_several_sources_the_one_that_broke_off_is_told() -> None:
+    blocks = list(read_blocks(join_sources([gzip.compress(LOG)[:-500], LOG])))
+    assert 1 == sum(block.broken_off for block in blocks)
+    assert blocks[-1].data.endswith(LOG[-20:])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from vllm_triage.classifier.lines.prefix import split_line
 from vllm_triage.classifier.lines.traceback_patterns import looks_like_exception, short_path
 from vllm_triage.classifier.lines.tracebacks import FOREIGN, FRAMES, GIVE_UP, STREAMS, TraceReader
-from vllm_triage.classifier.lines.types import Trace
+from vllm_triage.classifier.lines.types import Line, Trace
 
 SITE = "/usr/lib/python3.12/site-packages"
 
@@ -515,3 +515,25 @@ def test_any_text_can_be_read(lines: list[str]) -> None:
         reader.feed(split_line(number, line))
     reader.close_all()
     assert reader.open == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("assert isinstance(layer, DecoderLayer)", "AssertionError"),
+        ("raise ValueError(", "ValueError"),
+        ("raise exceptions.EngineDeadError(", "EngineDeadError"),
+        ("raise error from None", ""),
+        ("return self.run()", ""),
+    ],
+)
+def test_a_stack_that_is_cut_before_its_exception_tells_it_by_its_last_code(code: str, kind: str) -> None:
+    """What the code raises, where it says so."""
+    reader = TraceReader()
+    for number, text in enumerate(
+        ["Traceback (most recent call last):", '  File "/a/vllm/worker.py", line 3, in run', f"    {code}"], 1
+    ):
+        reader.feed(Line(number, text, raw=text))
+    reader.close_all()
+
+    assert [kind] == [trace.kind for trace in reader.traces]

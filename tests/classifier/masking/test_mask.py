@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.classifier.masking.planted import SECRETS, A
+from tests.classifier.masking.planted import SECRETS, VENDORS, A
 from vllm_triage.classifier.masking import mask as masking
 from vllm_triage.classifier.masking import secret_patterns as secret_rules
 from vllm_triage.classifier.masking.mask import mask, mask_lines, mask_value
@@ -105,6 +105,32 @@ def test_secrets_become_placeholders(text: str, expected: str) -> None:
 def test_what_is_no_secret_stays(text: str) -> None:
     """Ordinary words of a log that resemble the name of a secret are left alone."""
     assert text == mask(text)
+
+
+CONTEXTS = {
+    "a sentence": "upstream refused {} just now",
+    "an exception": "RuntimeError('cannot use {}')",
+    "JSON": '{{"first": "{}", "second": 1}}',
+    "an address": "GET https://h.example/x?first={}&second=1",
+    "an assignment": "first={}, second=1",
+}
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_a_token_is_known_by_its_form(vendor: str, context: str) -> None:
+    """Wherever it stands, with no telling name beside it; what surrounds it stays."""
+    token = VENDORS[vendor]
+    before, after = CONTEXTS[context].replace("{{", "{").replace("}}", "}").split("{}")
+    masked = mask(f"{before}{token}{after}")
+    assert token[-12:] not in masked
+    assert masked.startswith(before[: before.rfind("/") + 1] or before)
+    assert masked.endswith(after)
+
+
+def test_there_are_many_vendors() -> None:
+    """What is promised of each context is promised for at least forty kinds."""
+    assert len(VENDORS) >= 40
 
 
 @given(

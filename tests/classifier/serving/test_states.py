@@ -74,7 +74,7 @@ def test_a_standstill_lasts_from_the_last_line_with_tokens_to_the_end_of_the_log
     ("answered", "later", "expected"), [((7,), 40, False), ((7,), 41, True), ((), 0, True), ((7,), 8 * 86400, False)]
 )
 def test_an_answer_ends_a_standstill_unless_the_statistics_should_show_it_by_now(answered, later, expected):
-    """A stream is «200 OK» before its first token."""
+    """A stream is '200 OK' before its first token."""
     end = End(9, 1000 + 50.0 + later, answered)
 
     assert expected == ("stalled" in states([*rows(5), sample(5, **STILL)], end))

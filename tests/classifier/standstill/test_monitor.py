@@ -222,7 +222,7 @@ def test_a_bar_that_crawls_is_slow():
 
 
 def test_notices_that_repeat_are_evidence_and_no_progress():
-    """«No available shared memory broadcast block», once a minute, and nothing else."""
+    """'No available shared memory broadcast block', once a minute, and nothing else."""
     played = Played("kv_cache")
     played.monitor.know({"tensor_parallel_size": 2})
     for _ in range(10):
@@ -230,7 +230,7 @@ def test_notices_that_repeat_are_evidence_and_no_progress():
         played.comes(NOTICE)
 
     assert played.verdicts == ["stalled"]
-    assert "notices of «No available shared memory broadcast block»" in played.said[0].evidence[0]
+    assert "notices of 'No available shared memory broadcast block'" in played.said[0].evidence[0]
 
 
 @pytest.mark.parametrize("tokens", [50.0, 0.0])

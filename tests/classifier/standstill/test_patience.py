@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from vllm_triage.classifier.errors import InputError
@@ -29,7 +32,7 @@ def test_no_recorded_healthy_start_was_silent_for_half_of_the_patience():
 def test_what_is_learnt_counts_above_the_floor(tmp_path, monkeypatch):
     """A stage that was silent for long in healthy starts gets several times as long."""
     monkeypatch.setattr("vllm_triage.classifier.standstill.patience.LEARNT", tmp_path / "learnt.json")
-    (tmp_path / "learnt.json").write_text(LEARNT.read_text().replace('"silence": 71.0', '"silence": 200.0'))
+    (tmp_path / "learnt.json").write_text(LEARNT.read_text().replace('"silence": 70.4', '"silence": 200.0'))
 
     assert Patience().of("weights") == limits.ROOM * 200
 
@@ -43,6 +46,15 @@ def test_an_earlier_start_of_the_same_log_tells_more_than_other_machines():
     assert patience.usual("weights") == 20
     patience.took("weights", 1.0)
     assert patience.of("weights") == limits.OWN_ROOM * 20
+
+
+def test_the_page_tells_it():
+    """docs/live.md has a row for each stage that is judged."""
+    text = (Path(__file__).parents[3] / "docs/live.md").read_text()
+    rows = dict(re.findall(r"^\| ([a-z_, ]+?)(?:, with requests running)? \| (\d+)", text, re.MULTILINE))
+    told = {stage: int(seconds) for stages, seconds in rows.items() for stage in stages.split(", ")}
+
+    assert told == {stage: round(Patience().of(stage)) for stage in limits.FLOOR}
 
 
 @pytest.mark.parametrize("stage", ["api_ready", "shutdown"])

@@ -38,7 +38,7 @@ def test_scores_are_worked_out_by_hand(tmp_path: Path) -> None:
 
 
 def test_the_root_that_speaks_most_decides(tmp_path: Path) -> None:
-    """Later ones count for less; nothing said is «none of these»."""
+    """Later ones count for less; nothing said is 'none of these'."""
     model = read_own(write(tmp_path))
     first, _, root = model.ask([{"w:quota": 1}, {"w:quota": 2}])
     assert root == 0

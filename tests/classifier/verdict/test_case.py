@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.classifier.verdict.logs import ANSWERED, DEAD, OOM, READY, START, STOPPED, STRANGE, findings
+from tests.classifier.verdict.logs import ANSWERED, DEAD, OOM, READY, START, STOPPED, STRANGE, TRIAGE, findings
 from vllm_triage.classifier.verdict.case import Case, depth
 
 
@@ -51,3 +51,13 @@ def test_a_worker_stands_deeper_than_an_engine_and_that_deeper_than_the_server()
 def test_buckets_are_usual_where_nobody_says_otherwise() -> None:
     case = Case(findings(START).incident)
     assert (False, 0) == (case.traits("nccl_hang").waits, case.traits("engine_dead").wrapper_rank)
+
+
+def test_advice_behind_an_exception_on_its_line_does_not_explain_it() -> None:
+    """Where newlines are lost; on a line of its own it is what it is."""
+    error = "torch.AcceleratorError: CUDA error: an illegal memory access was encountered"
+    advice = "For debugging consider passing CUDA_LAUNCH_BLOCKING=1"
+    trace = 'Traceback (most recent call last):\n  File "/a/b.py", line 3, in main\n    torch.cuda.synchronize()\n'
+
+    assert "gpu_fault" == TRIAGE.report(f"{START}{trace}{error} {advice}\n").bucket
+    assert "gpu_fault" == TRIAGE.report(f"{START}{trace}{error}\n{advice}\n").bucket

@@ -49,7 +49,7 @@ def test_the_order_is_part_of_the_method() -> None:
     """Rules before wrappers, wrappers before the unexplained, and health last."""
     assert [
         "other_software", "model_alone", "at_work", "surer_model", "best_cause", "watched_standstill", "lone_wrapper", "known_message",
-        "unexplained_trouble", "silent_start", "nothing_recognised", "no_failure",
+        "unexplained_trouble", "broken_off", "silent_start", "nothing_recognised", "failing_words", "no_failure",
     ] == [decider.__name__ for decider in DECIDERS]  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -40,10 +40,26 @@ class Service:
     slack: FakeSlack
     history: Any
     """The `History`, or None."""
+    _outcomes: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        done = self.chat.context.alerts_done
+
+        def noted(results: Any) -> None:
+            self._outcomes.extend(results)
+            done(results)
+
+        self.chat.context.alerts_done = noted
 
     def settle(self) -> None:
         """Wait until nothing is left to do."""
         wait_until(lambda: self.chat.figures.waiting == 0)
+
+    def outcomes(self) -> list[dict[str, Any]]:
+        """Return what became of the alerts since this was last asked."""
+        self.settle()
+        found, self._outcomes[:] = list(self._outcomes), []
+        return found
 
     def post(self, name: str, body: str, *, at: float = 0, secret: str = SECRET, **headers: str) -> Any:
         """Send what Slack would send, signed."""
@@ -152,6 +168,7 @@ def serve(slack: FakeSlack, tmp_path: Path) -> Iterator[Callable[..., Service]]:
                 history=history,
             )
             ends.callback(chat.close)
+            chat.start()
             app = FastAPI()
             for router in chat.routers():
                 app.include_router(router)

@@ -34,7 +34,12 @@ class Reply:
 class Loopback:
     """A server; ``planned`` replies go first, one for a request, then ``answer`` decides."""
 
-    def __init__(self, answer: Callable[[Call], Reply] = lambda _: Reply(), tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        answer: Callable[[Call], Reply] = lambda _: Reply(),
+        tls: ssl.SSLContext | None = None,
+        port: int = 0,
+    ) -> None:
         self.calls: list[Call] = []
         self.planned: deque[Reply | None] = deque()
         """None closes the connection without an answer."""
@@ -71,7 +76,7 @@ class Loopback:
             def log_message(self, *words: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self._server.daemon_threads = True
         self._scheme = "http" if tls is None else "https"
         if tls is not None:

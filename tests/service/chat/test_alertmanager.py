@@ -23,6 +23,8 @@ from tests.service.chat.slack_server import texts
 from vllm_triage.service.chat.alert_logs import log_path, opened_tail
 from vllm_triage.service.chat.interface import BusyError
 from vllm_triage.service.chat.platforms.alertmanager import AlertmanagerSettings
+from vllm_triage.service.chat.settings import NotifySettings
+from vllm_triage.service.history import HistoryError
 
 TOKEN = "alert-token-0123456789"
 PATH = "/v1/hooks/alertmanager"
@@ -66,9 +68,8 @@ def service(serve, slack_settings):
 
 def send(service, *alerts: dict[str, Any], **fields) -> Any:
     answer = service.client.post(PATH, json=notification(*alerts, **fields), headers=BEARER)
-    assert 200 == answer.status_code
-    service.settle()
-    return answer.json()["results"]
+    assert (202, len(alerts)) == (answer.status_code, answer.json()["taken"])
+    return service.outcomes()
 
 
 def counter(service) -> str:
@@ -209,8 +210,8 @@ def test_the_end_of_a_file_begins_with_a_whole_line(tmp_path):
 @pytest.mark.parametrize(
     ("fields", "headers", "status"),
     [
-        ({"token": TOKEN}, BEARER, 200),
-        ({"token": TOKEN}, {"X-API-Key": TOKEN}, 200),
+        ({"token": TOKEN}, BEARER, 202),
+        ({"token": TOKEN}, {"X-API-Key": TOKEN}, 202),
         ({"token": TOKEN}, {}, 401),
         ({"token": TOKEN}, {"Authorization": f"Bearer {TOKEN}x"}, 401),
         ({"token": TOKEN}, {"Authorization": "Bearer"}, 401),
@@ -218,12 +219,12 @@ def test_the_end_of_a_file_begins_with_a_whole_line(tmp_path):
         (
             {"username": "am", "password": "p:w"},
             {"Authorization": "Basic " + base64.b64encode(b"am:p:w").decode()},
-            200,
+            202,
         ),
         ({"username": "am", "password": "p:w"}, {"Authorization": "Basic " + base64.b64encode(b"am:no").decode()}, 401),
         ({"username": "am", "password": "p:w"}, {"Authorization": "Basic \xff"}, 401),
         ({"username": "am", "password": "p:w"}, {"Authorization": "Bearer "}, 401),
-        ({"anonymous": True}, {}, 200),
+        ({"anonymous": True}, {}, 202),
     ],
 )
 def test_who_may_post_alerts(serve, fields, headers, status):
@@ -254,24 +255,67 @@ def test_what_is_no_notification_is_refused(service, body):
     assert 422 == service.client.post(PATH, content=body, headers=BEARER).status_code
 
 
-def test_where_there_is_too_much_to_do_alertmanager_is_asked_to_try_again(service):
-    """What it sends then is not taken for known."""
-    triage, service.chat.context.triage = service.chat.context.triage, busy
-    refused = service.client.post(PATH, json=notification(alert()), headers=BEARER)
-    service.chat.context.triage = triage
-    assert (503, "10") == (refused.status_code, refused.headers["retry-after"])
+def test_alerts_that_cannot_be_worked_off_now_are_worked_off_later(service):
+    """They are taken all the same, and wait; what is tried again is not taken for known."""
+    triage, tries = service.chat.context.triage, []
+
+    def busy(*words: Any, **options: Any) -> Any:
+        tries.append(words)
+        if len(tries) < 3:
+            raise BusyError
+        return triage(*words, **options)
+
+    service.chat.context.triage = busy
     assert ["told"] == [result["outcome"] for result in send(service, alert())]
+    assert (3, 1) == (len(tries), len(service.slack.posted))
 
 
-def busy(*_: object, **__: object) -> None:
-    raise BusyError
+def test_what_cannot_be_kept_is_to_be_sent_again(service):
+    """The history is away: nothing was taken, and Alertmanager is told so."""
+    service.history.close()
+    service.chat.context.take_in = lambda _: (_ for _ in ()).throw(HistoryError("away"))
+    refused = service.client.post(PATH, json=notification(alert()), headers=BEARER)
+    assert (503, "5") == (refused.status_code, refused.headers["retry-after"])
 
 
-def test_more_alerts_than_the_limit_are_counted_as_left_out(serve):
-    service = serve(alertmanager=AlertmanagerSettings(token=TOKEN, max_alerts=2))
-    body = notification(*(alert(n) for n in range(5)), truncatedAlerts=4)
+def test_no_alert_is_left_out_however_many_there_are(serve):
+    """What Alertmanager itself left out is told."""
+    service = serve(alertmanager=AlertmanagerSettings(token=TOKEN))
+    body = notification(*(alert(n) for n in range(1203)), truncatedAlerts=4)
     answer = service.client.post(PATH, json=body, headers=BEARER).json()
-    assert (2, 7) == (len(answer["results"]), answer["left_out"])
+    assert {"taken": 1203, "left_out_by_alertmanager": 4} == answer
+    assert 1203 == len(service.outcomes())
+
+
+def test_alerts_are_acknowledged_before_they_are_worked_off(service):
+    """The answer does not wait for the log to be read."""
+    release = threading.Event()
+    triage = service.chat.context.triage
+
+    def slow(*words: Any, **options: Any) -> Any:
+        assert release.wait(60)
+        return triage(*words, **options)
+
+    service.chat.context.triage = slow
+    answers = [service.client.post(PATH, json=notification(alert(n)), headers=BEARER).status_code for n in range(3)]
+    waiting = service.chat.figures.waiting
+    release.set()
+    assert [202] * 3 == answers
+    assert waiting >= 2
+    assert ["told"] * 3 == [result["outcome"] for result in service.outcomes()]
+
+
+def test_many_different_incidents_are_some_messages_and_a_digest(serve, slack_settings):
+    """The first ones each, what is beyond in one; none is left out."""
+    notify = NotifySettings(update_seconds=0, backoff_seconds=0.001, digest_after=3, digest_seconds=2)
+    service = serve(slack=slack_settings(), alertmanager=AlertmanagerSettings(token=TOKEN), notify=notify)
+    send(service, *(alert(n, service=f"service-{n:03d}") for n in range(120)))
+    heads = [message["blocks"][0]["text"]["text"] for message in service.slack.posted]
+    digests = [head for head in heads if head.endswith("more incidents")]
+    told = sum(int(head.split()[0]) for head in digests) + len(heads) - len(digests)
+    assert 120 == told
+    assert len(heads) <= 3 * len(digests) + 3
+    assert [] == service.slack.refused
 
 
 @pytest.fixture

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from tests.service.chat.loopback import wait_until
 from tests.service.samples import failure
+from vllm_triage.service.chat.backoff import backoff
 from vllm_triage.service.chat.deduplicate import LocalOnce, Once
 from vllm_triage.service.chat.interface import BusyError, Event, RetryError, UndeliverableError, selects
-from vllm_triage.service.chat.notify import Notifier, backoff
+from vllm_triage.service.chat.notify import Notifier
 from vllm_triage.service.chat.settings import NotifySettings, Selection
 from vllm_triage.service.chat.work_queue import Background
 from vllm_triage.service.history import History

@@ -109,7 +109,7 @@ def test_compressed_files_are_read(run, tmp_path):
     "content", [b"", b"\n\n  \n", b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 40, b"PK\x03\x04rest"]
 )
 def test_what_is_no_log_is_refused(run, tmp_path, content):
-    """Empty, a binary, an archive: exit code 2, not «no failure»."""
+    """Empty, a binary, an archive: exit code 2, not 'no failure'."""
     path = tmp_path / "x"
     path.write_bytes(content)
     ran = run(path)

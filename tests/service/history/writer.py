@@ -1,6 +1,6 @@
 """A process that records until it is told, or made, to end: ``python writer.py URL COUNT SERVICES``.
 
-It says «ready», waits for a line, and prints the service of every incident once it is recorded. Count 0 is without end.
+It says 'ready', waits for a line, and prints the service of every incident once it is recorded. Count 0 is without end.
 """
 
 # ruff: noqa: T201 - what it prints is what it is for

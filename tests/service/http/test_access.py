@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from tests.service.http.conftest import LOG
+from tests.service.http.conftest import LOG, PATIENCE, eventually
 from vllm_triage.service.cli.main import main
 from vllm_triage.service.http.keys import Scope, find_key, make_key, read_key
 from vllm_triage.service.http.settings import Settings
@@ -19,6 +27,53 @@ LINES = tuple(line for _, line in KEYS.values())
 def with_key(name: str) -> dict[str, str]:
     """Return the header that brings a key."""
     return {"Authorization": f"Bearer {KEYS[Scope(name)][0]}"}
+
+
+class OnSocket:
+    """A service on a Unix socket."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        words = ["serve", "--socket", str(path), "--database", "none"]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "vllm_triage.service", *words], stderr=subprocess.PIPE, text=True
+        )
+
+    def errors(self) -> str:
+        """Return what it wrote, once it has ended."""
+        return self.process.communicate()[1]
+
+    def post(self, log: bytes) -> bytes:
+        """Post a log as soon as it listens; return the whole answer."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            with socket.socket(socket.AF_UNIX) as one:
+                if not one.connect_ex(str(self.path)):
+                    head = f"POST /v1/triage HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(log)}\r\nConnection: close\r\n\r\n"
+                    one.sendall(head.encode() + log)
+                    return b"".join(iter(lambda: one.recv(65536), b""))
+            assert self.process.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.05)
+
+
+@pytest.fixture
+def serve_socket(tmp_path) -> Iterator[Callable[..., OnSocket]]:
+    """Start services on a socket."""
+    started: list[OnSocket] = []
+
+    def start(path: Path = tmp_path / "triage.sock") -> OnSocket:
+        started.append(OnSocket(path))
+        if len(started) == 1:
+            started[0].post(LOG)
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.process.kill()
+        one.process.wait()
+        if one.process.stderr is not None:
+            one.process.stderr.close()
 
 
 @pytest.mark.parametrize(
@@ -33,6 +88,7 @@ def with_key(name: str) -> dict[str, str]:
         ("GET", "/v1/rules", "triage"),
         ("GET", "/v1/incidents", "read"),
         ("GET", "/v1/incidents/stats", "read"),
+        ("GET", "/v1/messages", "read"),
         ("GET", "/v1/incidents/inc_1", "read"),
         ("DELETE", "/v1/incidents/inc_1", "admin"),
         ("POST", "/v1/feedback", "feedback"),
@@ -147,6 +203,64 @@ def test_the_command_makes_keys(capsys):
 def test_without_keys_only_local_names_are_answered(service, host, status):
     """A stranger's name that points to this machine does not open it to pages in a browser (DNS rebinding)."""
     assert service().get("/v1/buckets", headers={"Host": host}).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"X-Forwarded-For": "203.0.113.9"}, 403),
+        ({"X-Forwarded-For": "127.0.0.1, 203.0.113.9"}, 403),
+        ({"X-Forwarded-For": "127.0.0.1, 127.0.0.1:4711, [::1]:80"}, 200),
+        ({"Forwarded": 'for="[2001:db8::1]:4711";proto=https'}, 403),
+        ({"Forwarded": "for=127.0.0.1;by=127.0.0.1"}, 200),
+        ({"Forwarded": "for=_hidden"}, 403),
+        ({"X-Real-IP": "203.0.113.9"}, 403),
+        ({"Via": "1.1 proxy"}, 403),
+        ({"CF-Connecting-IP": "2001:db8::1"}, 403),
+    ],
+)
+def test_without_keys_nobody_is_answered_whom_a_proxy_brings(service, headers, status):
+    """All routes with something to lose; whoever wants it so says require_key = no, or sets keys."""
+    client = service(database="")
+    answers = [
+        client.get("/v1/incidents", headers=headers), client.get("/v1/feedback/export", headers=headers),
+        client.post("/v1/triage", content=LOG, headers=headers), client.get("/v1/messages", headers=headers),
+    ]  # fmt: skip
+
+    assert {status} == {answer.status_code for answer in answers}
+    assert 200 == service(require_key="no").post("/v1/triage", content=LOG, headers=headers).status_code
+    assert 200 == service(api_keys=LINES).get("/v1/buckets", headers=headers | with_key("triage")).status_code
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Unix sockets")
+def test_a_unix_socket_is_for_its_owner(serve_socket):
+    """Mode 0600; answers without a key; what an earlier service left is taken away, a running one is not."""
+    first = serve_socket()
+    assert stat.S_ISSOCK(first.path.stat().st_mode)
+    assert 0o600 == stat.S_IMODE(first.path.stat().st_mode)
+    assert b'"bucket":"kv_cache_oom"' in first.post(LOG)
+    second = serve_socket(first.path)
+    assert (2, True) == (second.process.wait(60), "another service listens there" in second.errors())
+    first.process.kill()
+    first.process.wait()
+    assert b'"bucket":"kv_cache_oom"' in serve_socket(first.path).post(LOG)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_the_link_that_is_printed_holds_the_key(serve, workers):
+    """Made at the start, known to all workers, in no log; without it nothing is answered."""
+    server = serve("--workers", workers, require_key="link")
+    eventually(lambda: any("#key=" in line for line in server.lines))
+    [link] = [line.split()[1] for line in server.lines if "#key=" in line]
+    address, _, key = link.partition("/#key=")
+
+    assert (server.url, True) == (address, key.startswith("vtk_"))
+    assert 401 == server.get("/v1/incidents").status_code
+    for _ in range(6):
+        assert 200 == server.get("/v1/buckets", headers={"Authorization": f"Bearer {key}"}).status_code
+    server.stop()
+    assert 1 == sum(key in line for line in server.lines)
 
 
 def test_names_may_be_set(service):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
-from tests.service.http.conftest import LOG
+from tests.service.http.conftest import LOG, eventually
 from vllm_triage.service.http.keys import make_key
+from vllm_triage.service.http.recording import SENTENCE
 
 pytest.importorskip("sqlalchemy")
 HEALTHY = b'INFO:     Application startup complete.\nINFO:     10.0.0.1:5 - "POST /v1/completions HTTP/1.1" 200 OK\n'
@@ -166,22 +169,87 @@ def test_feedback_is_the_keys_own_voice(service, tmp_path):
     assert "dashboard" == client.post("/v1/feedback", json={"incident": incident, "verdict": "right"}).json()["source"]
 
 
+def test_incidents_are_found_by_what_people_said(kept):
+    """Right, wrong, or nothing yet."""
+    ids = [
+        kept.post("/v1/triage", content=LOG, params={"service": name}).json()["incident"]["id"]
+        for name in ("a", "b", "c")
+    ]
+    for incident, verdict in zip(ids, ("right", "wrong"), strict=False):
+        kept.post("/v1/feedback", json={"incident": incident, "verdict": verdict})
+
+    def listed(feedback: str) -> list[str]:
+        return [item["id"] for item in kept.get("/v1/incidents", params={"feedback": feedback}).json()["items"]]
+
+    assert [[ids[0]], [ids[1]], [ids[2]]] == [listed("right"), listed("wrong"), listed("none")]
+    assert set(ids) == set(listed(""))
+    assert 422 == kept.get("/v1/incidents", params={"feedback": "perhaps"}).status_code
+
+
 def test_without_a_history_there_are_answers_and_no_incidents(client):
     """A problem says why."""
     assert post(client)["incident"] is None
     assert "urn:vllm-triage:problem:no-history" == client.get("/v1/incidents").json()["type"]
 
 
-def test_a_history_that_is_gone_is_told_of(kept):
-    """No answer that looks kept and is not; the service is not ready; store=false still answers."""
+def test_a_history_that_is_gone_is_told_of_beside_the_answer(kept):
+    """The diagnosis is given all the same; /readyz, the figures and a header say what is missing."""
     kept.app.state.history.close()
+    answer = kept.post("/v1/triage", content=LOG)
+    ready = kept.get("/readyz")
 
-    assert (503, "5") == (
-        kept.post("/v1/triage", content=LOG).status_code,
-        kept.post("/v1/triage", content=LOG).headers["retry-after"],
-    )
-    assert (503, "unreachable") == (kept.get("/readyz").status_code, kept.get("/readyz").json()["checks"]["history"])
-    assert 200 == kept.post("/v1/triage", content=LOG, params={"store": "false"}).status_code
+    assert (200, "kv_cache_oom", None, "the history was closed") == (
+        answer.status_code, answer.json()["bucket"], answer.json()["incident"], answer.json()["not_recorded"],
+    )  # fmt: skip
+    assert "the history was closed" == answer.headers["x-not-recorded"]
+    assert (200, "degraded", "not written: the history was closed") == (
+        ready.status_code, ready.json()["status"], ready.json()["checks"]["history"],
+    )  # fmt: skip
+    assert "\nvllm_triage_incidents_not_recorded_total 1.0\n" in kept.get("/metrics").text
+    assert "not_recorded" not in kept.post("/v1/triage", content=LOG, params={"store": "false"}).json()
+
+
+def limit_pages(kept, pages: int = 0) -> int:
+    """Let SQLite's file grow to so many pages, or to as many as it has; return those."""
+    with kept.app.state.history._database.engine.connect() as connection:
+        has = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+    with_limit = pages or has
+
+    def prepare(connection: Any, _record: Any) -> None:
+        connection.execute(f"PRAGMA max_page_count={with_limit}")
+
+    engine = kept.app.state.history._database.engine
+    engine.dispose()
+    event.listen(engine, "connect", prepare)
+    return with_limit
+
+
+def test_a_full_disk_costs_no_answer_and_nothing_that_was_acknowledged(kept):
+    """And answers are recorded again as soon as there is space."""
+    before = post(kept)["incident"]["id"]
+    limit_pages(kept)
+    full = []
+    # Pages that were given back are written to before the file grows.
+    for number in range(200):
+        answer = kept.post("/v1/triage", content=LOG, params={"service": f"service-{number}"})
+        assert 200 == answer.status_code
+        full.append(answer.json().get("not_recorded", ""))
+        if full[-1]:
+            break
+    listed = {item["id"] for item in kept.get("/v1/incidents", params={"limit": 500}).json()["items"]}
+    limit_pages(kept, 1_000_000)
+    again = eventually(lambda: post(kept)["incident"])
+
+    assert "the disk is full" == full[-1]
+    assert len(listed) == len(full)
+    assert (before, 2) == (again["id"], again["occurrences"])
+
+
+def test_one_sentence_says_what_happens_without_a_history():
+    """In the code, for those who run it, for those who ask, and where somebody is woken up by it."""
+    root = Path(__file__).parents[3]
+    for name in ("docs/operations.md", "docs/http.md", "docs/history.md", "deploy/prometheus/alerts.yaml"):
+        assert SENTENCE in " ".join((root / name).read_text("utf-8").split()), name
 
 
 def test_secrets_do_not_reach_the_database(kept, tmp_path):

@@ -72,6 +72,7 @@ def test_a_body_that_stops_coming_is_given_up(service):
 
         class Request:
             headers: dict[str, str] = {}  # noqa: RUF012
+            scope: dict[str, Any] = {}  # noqa: RUF012
 
             async def receive(self):
                 await asyncio.sleep(30)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import re
 import signal
@@ -163,22 +164,33 @@ def test_a_slow_upload_keeps_nobody_waiting(serve, upload):
 
 def test_too_many_at_once_are_refused_at_once(serve, upload):
     """And let in when one is done."""
-    server = serve(concurrency=1, queue=1)
+    server = serve(watchers=1)
     first, second = upload(server.port), upload(server.port)
     first.send(LOG)
     first.until(rb'"event":"verdict"')
     second.send(LOG)
-    eventually(lambda: "vllm_triage_queue_waiting 1.0" in server.get("/metrics").text)
-    refused = server.post("/v1/triage", content=LOG)
+    refused = second.until(rb"urn:vllm-triage:problem:busy")
     first.send(b"")
     first.until(rb'"event":"report"')
-    second.send(b"")
-    second.until(rb'"event":"report"')
 
-    assert (503, "1", "urn:vllm-triage:problem:busy") == (
-        refused.status_code, refused.headers["retry-after"], refused.json()["type"],
-    )  # fmt: skip
-    assert 200 == server.post("/v1/triage", content=LOG).status_code
+    assert refused.startswith(b"HTTP/1.1 503 ")
+    assert b"\r\nretry-after: 1\r\n" in refused
+    assert 200 == server.post("/v1/triage/stream", content=LOG).status_code
+
+
+def test_watchers_take_no_place_of_others(serve, upload):
+    """As many as there may be: small logs, packed ones and large ones are answered meanwhile."""
+    server = serve(watchers=2, concurrency=1, small=20_000, large_queue=0)
+    watching = [upload(server.port) for _ in range(2)]
+    for one in watching:
+        one.send(LOG)
+        one.until(rb'"event":"verdict"')
+
+    for log in (LOG, gzip.compress(LOG), LOG * 10, gzip.compress(LOG * 10)):
+        assert "kv_cache_oom" == server.post("/v1/triage", content=log).json()["bucket"]
+    for one in watching:
+        one.send(b"")
+        assert one.until(rb'"event":"report"')
 
 
 @LINUX

@@ -27,6 +27,7 @@ class Memory:
     def __init__(self) -> None:
         self.stored: dict[str, dict[str, Any]] = {}
         self.feedback: list[dict[str, Any]] = []
+        self.lanes: list[dict[str, Any]] = []
         self.faults: dict[str, tuple[int, dict[str, Any]]] = {}
         self.key = ""
         self.delay = 0.0
@@ -52,7 +53,7 @@ class Memory:
         return {key: value for key, value in incident.items() if key != "times"}
 
 
-def make_app(memory: Memory) -> FastAPI:  # noqa: C901 - one function for each route
+def make_app(memory: Memory) -> FastAPI:  # noqa: C901, PLR0915 - one function for each route
     """Return the application: the page, and what it calls."""
     app = FastAPI()
     app.include_router(page_router())
@@ -98,12 +99,19 @@ def make_app(memory: Memory) -> FastAPI:  # noqa: C901 - one function for each r
         return Response(text, media_type=request.headers["accept"])
 
     @app.get("/v1/incidents")
-    def incidents(q: str = "", service: str = "", bucket: str = "", limit: int = 50, cursor: int = 0) -> Any:
+    def incidents(
+        q: str = "", service: str = "", bucket: str = "", feedback: str = "", limit: int = 50, cursor: int = 0
+    ) -> Any:
         rows = [entry["incident"] for entry in memory.stored.values()]
         rows = [row for row in rows if q.lower() in json.dumps(row).lower() and service in ("", row["service"])]
         rows = sorted((row for row in rows if bucket in ("", row["bucket"])), key=lambda row: row["last_seen"])[::-1]
+        rows = [row for row in rows if feedback in ("", row["feedback"] or "none")]
         more = cursor + limit < len(rows)
         return {"items": rows[cursor : cursor + limit], "next": str(cursor + limit) if more else None}
+
+    @app.get("/v1/messages")
+    def messages() -> Any:
+        return {"lanes": memory.lanes}
 
     @app.get("/v1/incidents/stats")
     def stats(step: str = "day", service: str = "") -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from tests.service.web.helpers import until
@@ -42,6 +44,46 @@ def test_filters_narrow_the_list_and_stand_in_the_address(address: str, filled: 
     incidents = [entry["incident"] for entry in filled.stored.values()]
     assert sorted(row["cause"] for row in incidents if row["service"] == "chat") == sorted(rows(tab))
     assert "chat" == tab.input_value("#of-service")
+
+
+def test_answers_that_were_said_wrong_or_are_unknown_are_found(
+    address: str, filled: Memory, open_page: Callable[..., Any], tmp_path: Path
+):
+    """By one choice, which stands in the address; and what is listed can be taken along."""
+    wrong = next(entry["incident"] for entry in filled.stored.values() if entry["incident"]["bucket"] != "unknown")
+    wrong["feedback"] = "wrong"
+    tab = open_page(f"{address}history")
+    tab.wait_for_selector(".incidents li")
+    tab.select_option("#judged", "wrong")
+    until(tab, "document.querySelectorAll('.incidents li').length", 1)
+    assert [wrong["cause"]] == rows(tab)
+    assert tab.url.endswith("history?judged=wrong")
+    with tab.expect_download() as saved:
+        tab.click("text=Export")
+    saved.value.save_as(tmp_path / "saved.jsonl")
+    assert [wrong["id"]] == [json.loads(line)["id"] for line in (tmp_path / "saved.jsonl").read_text().splitlines()]
+    tab.goto(f"{address}history?judged=unknown")
+    tab.wait_for_selector("text=Nothing matches")
+    assert [] == rows(tab)
+
+
+def test_messages_that_wait_are_told(address: str, filled: Memory, open_page: Callable[..., Any]):
+    """How many, for whom, since when; and what was given up, with its reason."""
+    filled.lanes = [
+        {
+            "target": "slack",
+            "waiting": 3,
+            "since": "2026-11-02T10:02:00.000Z",
+            "failed": 1,
+            "reason": "channel_not_found",
+        },
+        {"target": "ops", "waiting": 0, "since": None, "failed": 0, "reason": ""},
+    ]
+    tab = open_page(f"{address}history")
+    tab.wait_for_selector(".mail:not([hidden])")
+    words = tab.inner_text(".mail")
+    assert words.startswith("3 messages wait for slack since ")
+    assert words.endswith("1 message could not be delivered to slack (channel_not_found).")
 
 
 def test_more_are_shown_on_demand(address: str, filled: Memory, open_page: Callable[..., Any]):

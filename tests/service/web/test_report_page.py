@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.service.web.helpers import FAILURE, LOGS, UNKNOWN
+import pytest
+
+from tests.service.web.helpers import FAILURE, LOGS, UNKNOWN, until
 from tests.service.web.server import Memory
 
 HEALTHY = LOGS / "written/stopped-from-outside.log"
@@ -167,3 +169,32 @@ def test_a_fix_says_what_it_needs(address: str, filled: Memory, open_page: Calla
         "Fixed-in": "0.21.0",
     }
     assert expected.items() <= told.items()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_cause_line_is_never_cut_and_any_other_can_be_read_whole(triage_file: Callable[..., Any], width: int):
+    """Rows are one line high; the chosen one stands below them, wrapped: by a click, or by the arrow keys."""
+    tab = triage_file(LOGS / FAILURE)
+    tab.set_viewport_size({"width": width, "height": 900})
+    tab.wait_for_selector(".wholeline:not([hidden])")
+    cause = tab.evaluate(
+        "document.querySelector('.rows .logline.cause .front').textContent + document.querySelector('.rows .logline.cause .text').textContent"
+    )
+    shown = tab.locator(".wholeline")
+    assert shown.inner_text().endswith(cause)
+    assert shown.evaluate("element => element.scrollWidth <= element.clientWidth")
+    number = int(tab.locator(".rows .logline.cause .no").inner_text())
+    tab.locator(".scroller").focus()
+    tab.keyboard.press("ArrowDown")
+    until(tab, "document.querySelector('.wholeline .no').textContent", f"line {number + 1}")
+    tab.locator(".rows .logline.cause").click()
+    until(tab, "document.querySelector('.wholeline .no').textContent", f"line {number}")
+
+
+def test_a_link_that_only_this_machine_can_open_says_so(triage_file: Callable[..., Any], address: str):
+    """And the page says where a log goes."""
+    tab = triage_file(LOGS / FAILURE)
+    assert tab.locator("text=opens on this machine only").count() == 1
+    assert "Copy link" in str(tab.locator(".actions .copy >> nth=0").get_attribute("aria-label"))
+    tab.goto(address)
+    assert tab.locator("text=The log goes to this service, on this machine, and nowhere else.").count() == 1

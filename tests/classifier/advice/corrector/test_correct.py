@@ -198,6 +198,7 @@ def test_a_variable_is_known_by_the_value_that_the_command_gives_it(text: str, c
         ("FileNotFoundError: No such file or directory: '/etc/a.jsonl'", {"log_config_file": "/etc/a.json"}, ""),
         ("FileNotFoundError: No such file or directory: '/a/key'", {"ssl_keyfile": "/a/key"}, ""),
         ("OSError: /m/x does not exist", {"model": "/m/x"}, ""),
+        ("OSError: acme/words does not exist", {"tokenizer": "acme/words"}, ""),
     ],
 )  # fmt: skip
 def test_a_file_that_is_not_there_is_left_out_where_vllm_has_something_itself(

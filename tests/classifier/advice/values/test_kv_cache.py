@@ -138,7 +138,7 @@ PRINTED = [
 
 @pytest.mark.parametrize(("name", "tensor", "version", "gib", "tokens", "length", "concurrency", "batched"), PRINTED)
 def test_figures_that_servers_printed(name, tensor, version, gib, tokens, length, concurrency, batched):
-    """«GPU KV cache size» and «Maximum concurrency» come out as logged, within the rounding of the logged memory."""
+    """'GPU KV cache size' and 'Maximum concurrency' come out as logged, within the rounding of the logged memory."""
     found = layout(model(name), tensor, version=version)
     low, high = (gib - 0.005) * GIB, (gib + 0.005) * GIB
     assert found.pool_tokens(low) <= tokens <= found.pool_tokens(high)

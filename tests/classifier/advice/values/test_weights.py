@@ -71,7 +71,7 @@ def test_llama_counted_by_hand():
     ],
 )
 def test_weights_that_servers_logged(name, tensor, logged):
-    """«Model loading took … GiB» on one rank, within 5 %."""
+    """'Model loading took … GiB' on one rank, within 5 %."""
     assert pytest.approx(logged, rel=0.05) == float(weights_per_rank(model(name), tensor).value)
 
 

@@ -109,7 +109,7 @@ def test_pasted_text_keeps_its_words() -> None:
 
 
 def test_buckets_of_rows_exist() -> None:
-    """Other engines are nobody's bucket but «unknown»."""
+    """Other engines are nobody's bucket but 'unknown'."""
     rows = list(other_rows(random.Random(1)))
     assert {row.bucket for row in rows} <= set(load().buckets())
     engines = [row for row in rows if row.group == "other/engines"]

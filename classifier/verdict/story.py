@@ -1,0 +1,159 @@
+"""What happened, told apart from what is wrong: what died first, what was overcome, how much was hit, what may still come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...corpus.stages import STAGE_ORDER
+from ..diagnosis import Diagnosis, Evidence, Story
+from ..lines.types import Line, Trace
+from ..matching.types import Hit
+from . import policy
+from .answer import evidence_of, line_evidence
+from .case import CHAIN, LOUD, READY
+from .signals import overruled
+
+if TYPE_CHECKING:
+    from .findings import Findings
+
+OVERCOME = 5
+"""Lines that are told of what a server got over."""
+HEADED = 3
+"""Lines before a traceback that may announce it."""
+LATENT = {
+    "stalled": "the engine stood still for a while",
+    "preempted": "requests were preempted: the KV cache was too small for what ran at once",
+    "drafts_rejected": "next to none of the drafted tokens were accepted",
+    "cache_full": "the KV cache was full for a while",
+    "queued": "requests waited in a queue for a while",
+    "slowed_down": "requests became much slower than they had been",
+}
+"""What a state that was over before the end says of what may come again, by its kind (``classifier/serving/states.py``)."""
+
+
+def story_of(found: Findings, answer: Diagnosis) -> Story:
+    """Return the story of one server start, as far as it is the whole log."""
+    case, incident = found.case, found.incident
+    failed = answer.failed and answer.cause != "unknown/nothing_recognised"
+    told = Story(first=incident.first, last=incident.last)
+    told.scope = "server" if case.came_up else "start"
+    told.overcome = _overcome(found, {item.line for item in answer.evidence})
+    if not failed:
+        told.latent = _latent(found)
+        return told
+    best = found.best
+    alone = best is not None and best.bucket == answer.bucket and best.hit.rule.scope == "request"
+    if alone and found.wrapper is None:
+        told.scope = "requests"
+    told.requests_failed = _requests(incident.hits)
+    told.died_first = _first_death(found, answer)
+    return told
+
+
+def place(answer: Diagnosis, at: int) -> None:
+    """Note which of the starts of its server an answer is about.
+
+    Args:
+        answer: With all starts of the server.
+        at: The start's position among them, from 0.
+    """
+    story = answer.story
+    if story is None:
+        return
+    story.start, story.starts = at + 1, len(answer.incidents)
+    begun = answer.incidents[: at + (1 if answer.failed else 0)]
+    story.starts_failed = sum(STAGE_ORDER.get(str(start["reached"]), -1) < READY for start in begun)
+
+
+def _first_death(found: Findings, answer: Diagnosis) -> Evidence | None:
+    """Return the first line that shows something fail for good: the cause itself, or what failed before it."""
+    if not answer.evidence or answer.evidence[0].role == "mark":
+        return None
+    best = found.best.hit.trace if found.best is not None else None
+    linked = set(_chain(best))
+    heads = {line for trace in found.incident.traces for line in range(trace.first - HEADED, trace.last + 1)}
+    deaths = [_told(trace) for trace in found.raised if id(trace) not in linked]
+    deaths += [line_evidence(line) for line in found.errors if line.number not in heads]
+    deaths += [
+        evidence_of(item.hit, "death")
+        for item in found.candidates
+        if item.score >= policy.ACCEPT
+        and item.bucket != answer.bucket
+        and item.hit.line.level in LOUD
+        and not item.hit.quoted
+        and (item.hit.trace is None or id(item.hit.trace) not in linked)
+        and item.hit.line.number not in heads
+    ]
+    return min([answer.evidence[0], *deaths], key=lambda item: item.line)
+
+
+def _chain(trace: Trace | None) -> Iterator[int]:
+    """Yield the identities of the exceptions of one chain."""
+    link = trace
+    for _ in range(CHAIN):
+        if link is not None:
+            yield id(link)
+            link = link.raised_from
+    link = trace
+    for _ in range(CHAIN):
+        if link is not None:
+            yield id(link)
+            link = link.cause_of
+
+
+def _told(trace: Trace) -> Evidence:
+    return Evidence(trace.number, trace.raw or trace.text, trace.process, "death", trace.count)
+
+
+def _requests(hits: list[Hit]) -> int:
+    """Return how many requests an error was told of: the most that one rule about requests counted."""
+    counts: dict[str, dict[tuple[object, ...], int]] = {}
+    for hit in hits:
+        if hit.rule.scope == "request" and hit.rule.role in ("cause", "symptom") and not hit.quoted:
+            # The first of those that say the same counts them all.
+            alike = (hit.line.process, hit.line.level, *hit.captures.items())
+            known = counts.setdefault(hit.rule.id, {})
+            known[alike] = max(known.get(alike, 0), evidence_of(hit, "").count)
+    return max((sum(known.values()) for known in counts.values()), default=0)
+
+
+def _overcome(found: Findings, shown: set[int]) -> list[Evidence]:
+    """Return what went wrong and was history before the end, in the order of the log, lines of the answer left out."""
+    lines: dict[int, Evidence] = {}
+    for item in _survived(found):
+        if item.line not in shown:
+            lines.setdefault(item.line, item)
+    return [lines[number] for number in sorted(lines)][:OVERCOME]
+
+
+def _survived(found: Findings) -> Iterator[Evidence]:
+    case = found.case
+    if not case.ready:
+        return
+    for hit in found.incident.hits:
+        if (
+            hit.rule.role in ("cause", "symptom")
+            and hit.line.level in LOUD
+            and not hit.quoted
+            and not case.cancelled(hit)
+        ):
+            last = max(hit.last, hit.line.number)
+            if last < case.ready and (hit.rule.role == "symptom" or overruled(case, hit).startswith("before")):
+                yield evidence_of(hit, "overcome")
+    troubles: list[Trace | Line] = [trace for trace in case.unexplained() if trace.level in LOUD]
+    troubles += case.unexplained_errors()
+    for item in troubles:
+        if item.number < case.ready:
+            yield _told(item) if isinstance(item, Trace) else line_evidence(item)
+
+
+def _latent(found: Findings) -> list[str]:
+    """Return what may still go wrong in a server that is well, in sentences."""
+    told = []
+    concurrency = found.incident.facts.get("max_concurrency")
+    if isinstance(concurrency, float) and concurrency < 1:
+        told.append(f"one request of the full context does not fit into the KV cache ({concurrency:g} of it does)")
+    states = found.health.states if found.health is not None else ()
+    told += [words for kind, words in LATENT.items() if any(state.kind == kind for state in states)]
+    return told

@@ -1,0 +1,132 @@
+"""Delivers the letters of one target: one by one up to a number a minute, what is beyond together, as a digest."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from .backoff import backoff
+from .interface import Event, Gathering, Outgoing, RetryError, UndeliverableError
+from .letters import unpack_event
+from .settings import NotifySettings
+
+if TYPE_CHECKING:
+    from ..history import Outbox
+    from ..letter import Taken
+    from .deduplicate import Once
+
+log = logging.getLogger("vllm_triage.chat")
+
+AT_ONCE = 2000
+"""Letters that are taken at a time: what one digest tells."""
+
+
+class Courier:
+    """Delivers to one target.
+
+    Args:
+        target: Where messages go.
+        outbox: Where letters wait.
+        settings: How messages are delivered.
+        once: Counts, of all processes together.
+        counted: Told every outcome, and of how many messages.
+        delivered: Told every event that went out.
+    """
+
+    def __init__(
+        self,
+        target: Outgoing,
+        outbox: Outbox,
+        settings: NotifySettings,
+        once: Once,
+        counted: Callable[[str, str, int], None],
+        delivered: Callable[[Event], None],
+    ) -> None:
+        self._target = target
+        self._outbox = outbox
+        self._settings = settings
+        self._once = once
+        self._counted = counted
+        self._delivered = delivered
+
+    def work(self, letters: list[Taken]) -> None:
+        """Deliver letters, the oldest first; where the target does not answer, all that are left wait."""
+        together = [letter for letter in letters if letter.gathered]
+        if together and not self._deliver(together):
+            self._wait([letter for letter in letters if not letter.gathered])
+            return
+        alone = [letter for letter in letters if not letter.gathered]
+        for at, letter in enumerate(alone):
+            if letter.attempts == 1 and not self._room():
+                # Those that were tried before may go on their own: they were counted then.
+                self._gather([other for other in alone[at:] if other.attempts == 1])
+                self._wait([other for other in alone[at:] if other.attempts > 1])
+                return
+            if not self._deliver([letter]):
+                self._wait(alone[at + 1 :])
+                return
+
+    def _room(self) -> bool:
+        """Tell whether one more message may go to the target in this period; programs take all there are."""
+        if not isinstance(self._target, Gathering):
+            return True
+        period = self._settings.digest_seconds
+        key = f"sent:{self._target.name}:{int(time.time() // period)}"
+        return self._once(key, 2 * period)[1] <= self._settings.digest_after
+
+    def _gather(self, letters: list[Taken]) -> None:
+        period = self._settings.digest_seconds
+        end = datetime.fromtimestamp((time.time() // period + 1) * period, UTC)
+        self._outbox.later([letter.number for letter in letters], end, untried=True, gathered=True)
+        self._counted(self._target.name, "gathered", len(letters))
+
+    def _wait(self, letters: list[Taken]) -> None:
+        """Leave letters for later, untried."""
+        if letters:
+            due = datetime.now(UTC) + timedelta(seconds=self._settings.backoff_seconds)
+            self._outbox.later([letter.number for letter in letters], due, untried=True)
+
+    def _deliver(self, letters: list[Taken]) -> bool:
+        """Deliver letters as one message; return whether the target is there for more."""
+        numbers = [letter.number for letter in letters]
+        attempts = max(letter.attempts for letter in letters)
+        try:
+            events = [unpack_event(letter.body) for letter in letters]
+            if len(events) > 1 and isinstance(self._target, Gathering):
+                self._target.digest(events)
+            else:
+                for event in events:
+                    self._target.send(event)
+        except RetryError as error:
+            if attempts >= self._settings.attempts:
+                self._give_up(letters, str(error), attempts)
+                return True
+            delay = backoff(attempts, self._settings, error.after)
+            self._outbox.later(numbers, datetime.now(UTC) + timedelta(seconds=delay))
+            self._counted(self._target.name, "retried", 1)
+            return False
+        except UndeliverableError as error:
+            self._give_up(letters, str(error), attempts)
+        except Exception as error:  # noqa: BLE001 - a broken target must not go unnoticed, nor quote what it was sent
+            self._give_up(letters, type(error).__name__, attempts)
+        else:
+            self._outbox.done(numbers)
+            self._counted(self._target.name, "sent" if len(events) == 1 else "digest", 1)
+            for event in events:
+                self._delivered(event)
+        return True
+
+    def _give_up(self, letters: list[Taken], reason: str, attempts: int) -> None:
+        self._outbox.give_up([letter.number for letter in letters], reason)
+        self._counted(self._target.name, "dead", len(letters))
+        for letter in letters:
+            log.error(
+                "message %s to %s is undeliverable after %d attempts: %s",
+                letter.id,
+                self._target.name,
+                attempts,
+                reason,
+            )

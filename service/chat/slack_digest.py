@@ -1,0 +1,44 @@
+"""Many incidents in one message of Slack: how many of what, and where to read more."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from slack_sdk.models.blocks import ContextBlock, HeaderBlock, MarkdownTextObject, PlainTextObject, SectionBlock
+
+from .interface import Event
+from .slack_blocks import clip, escape
+
+_KINDS = 10
+"""Causes that are named one by one."""
+_SERVICES = 3
+
+
+def digest(events: Sequence[Event]) -> dict[str, Any]:
+    """Return ``text`` and ``blocks`` of a message about several incidents."""
+    head = f"{len(events):,} more incidents"
+    causes = Counter(event.report.cause for event in events)
+    lines = [_line(cause, number, events) for cause, number in causes.most_common(_KINDS)]
+    if len(causes) > _KINDS:
+        rest = sum(number for _, number in causes.most_common()[_KINDS:])
+        lines.append(f"and {rest:,} of {len(causes) - _KINDS:,} other causes")
+    words = "They came at one time and are told together, once. What they have in common may be the cause."
+    blocks = [
+        HeaderBlock(text=PlainTextObject(text=head, emoji=False)),
+        SectionBlock(text=MarkdownTextObject(text=clip("\n".join(lines), 2900), verbatim=True)),
+        ContextBlock(elements=[MarkdownTextObject(text=words, verbatim=True)]),
+    ]
+    return {"text": head, "blocks": [block.to_dict() for block in blocks]}
+
+
+def _line(cause: str, number: int, events: Sequence[Event]) -> str:
+    mine = [event for event in events if event.report.cause == cause]
+    services = Counter(event.service for event in mine if event.service)
+    named = ", ".join(f"*{escape(clip(service, 60))}*" for service, _ in services.most_common(_SERVICES))
+    more = f" and {len(services) - _SERVICES:,} other services" if len(services) > _SERVICES else ""
+    link = next((event.link for event in mine if event.link), "")
+    shown = f" – <{escape(link).replace('|', '%7C')}|one of them>" if link else ""
+    where = f" in {named}{more}" if named else ""
+    return f"*{number:,} ×* `{escape(cause)}`{where}: {escape(clip(mine[0].report.title, 150))}{shown}"

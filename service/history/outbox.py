@@ -1,0 +1,133 @@
+"""Letters that wait to be worked off: notifications that came in, messages that go out. They survive the death of a process.
+
+A letter is taken for a time: whoever takes it says when it is done. Where nothing is heard, it is due again, for anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, delete, func, select, update
+
+from ..letter import Letter, Taken
+from .database import Database
+from .tables import outbox
+
+
+@dataclass(frozen=True, slots=True)
+class LaneFigures:
+    """What waits in a lane, and what was given up there."""
+
+    lane: str
+    waiting: int
+    since: datetime | None
+    """When the oldest of those that wait was written; None where none does."""
+    failed: int
+    reason: str
+    """Why the latest was given up; empty where none was."""
+
+
+class Outbox:
+    """The letters of a database, shared by all its processes."""
+
+    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._clock = clock
+
+    def put(self, letters: Sequence[Letter]) -> None:
+        """Keep letters, all or none; they are durable when this returns.
+
+        Raises:
+            HistoryError: They could not be written.
+        """
+        with self._database.writing() as connection:
+            put(connection, letters, self._clock())
+
+    def take(self, lane: str, most: int, seconds: float) -> list[Taken]:
+        """Return letters that are due, the oldest first, to be worked on within some seconds. Nobody else gets them meanwhile."""
+        now = self._clock()
+        due = (
+            select(outbox.c.number)
+            .where(outbox.c.lane == lane, outbox.c.due <= now, outbox.c.failed.is_(None))
+            .order_by(outbox.c.number)
+            .limit(most)
+        )
+        with self._database.reading() as connection:
+            # Most looks find nothing: no need to keep writers waiting.
+            if connection.execute(due.limit(1)).first() is None:
+                return []
+        with self._database.writing() as connection:
+            numbers = connection.execute(due.with_for_update(skip_locked=True)).scalars().all()
+            if not numbers:
+                return []
+            moved = (
+                update(outbox)
+                .where(outbox.c.number.in_(numbers))
+                .values(due=now + timedelta(seconds=seconds), attempts=outbox.c.attempts + 1)
+                .returning(
+                    outbox.c.number, outbox.c.id, outbox.c.body, outbox.c.attempts, outbox.c.gathered, outbox.c.at
+                )
+            )
+            found = [Taken(*row) for row in connection.execute(moved)]
+        return sorted(found, key=lambda letter: letter.number)
+
+    def done(self, numbers: Sequence[int]) -> None:
+        """Remove letters that were worked off."""
+        with self._database.writing() as connection:
+            connection.execute(delete(outbox).where(outbox.c.number.in_(numbers)))
+
+    def later(self, numbers: Sequence[int], due: datetime, *, untried: bool = False, gathered: bool = False) -> None:
+        """Have letters worked off at some time.
+
+        Args:
+            numbers: Of the letters.
+            due: Not before this.
+            untried: Nothing was tried with them: that was no attempt.
+            gathered: They are to be told together.
+        """
+        values: dict[str, object] = {"due": due}
+        if untried:
+            values["attempts"] = outbox.c.attempts - 1
+        if gathered:
+            values["gathered"] = True
+        with self._database.writing() as connection:
+            connection.execute(update(outbox).where(outbox.c.number.in_(numbers)).values(values))
+
+    def give_up(self, numbers: Sequence[int], reason: str) -> None:
+        """Keep letters as what could not be worked off."""
+        with self._database.writing() as connection:
+            connection.execute(update(outbox).where(outbox.c.number.in_(numbers)).values(failed=reason[:200]))
+
+    def figures(self) -> list[LaneFigures]:
+        """Return what waits and what was given up, by lane."""
+        state = outbox.c.failed.is_not(None).label("over")
+        query = select(outbox.c.lane, state, func.count(), func.min(outbox.c.at), func.max(outbox.c.number)).group_by(
+            outbox.c.lane, state
+        )
+        found: dict[str, LaneFigures] = {}
+        with self._database.reading() as connection:
+            for lane, over, count, since, latest in connection.execute(query).all():
+                known = found.get(lane, LaneFigures(lane, 0, None, 0, ""))
+                if over:
+                    why = connection.execute(select(outbox.c.failed).where(outbox.c.number == latest)).scalar_one()
+                    found[lane] = LaneFigures(lane, known.waiting, known.since, count, why)
+                else:
+                    found[lane] = LaneFigures(lane, count, since, known.failed, known.reason)
+        return [found[lane] for lane in sorted(found)]
+
+
+def put(connection: Connection, letters: Sequence[Letter], now: datetime) -> None:
+    """Write letters within somebody's transaction."""
+    if letters:
+        connection.execute(
+            outbox.insert(),
+            [
+                {
+                    "lane": letter.lane, "id": letter.id, "at": now, "due": now, "attempts": 0, "gathered": False,
+                    "failed": None, "body": letter.body,
+                }
+                for letter in letters
+            ],
+        )  # fmt: skip

@@ -1,0 +1,31 @@
+"""What waits in the outbox: notifications that came in, messages that go out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """Something to be worked off."""
+
+    lane: str
+    """Who works it off."""
+    id: str
+    """For logs."""
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A letter that somebody works on."""
+
+    number: int
+    id: str
+    body: bytes
+    attempts: int
+    """This one included."""
+    gathered: bool
+    """Whether it was kept back to be told with others."""
+    at: datetime
