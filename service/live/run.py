@@ -112,7 +112,7 @@ class _Runner:
     def __init__(self, wanted: Wanted, command: Sequence[str], environment: dict[str, str], number: int) -> None:
         self._wanted, self._command, self._environment = wanted, command, environment
         self._events = open_events(wanted.json_events) if wanted.json_events else -1
-        name = f"{wanted.log_file}.{number + 1}" if number else wanted.log_file
+        name = f"{wanted.log_file}.{number + 1}" if wanted.log_file and number else wanted.log_file
         self._kept = Kept(Path(name)) if name else None
         terminal = next((file for file in (2, 1) if os.isatty(file)), -1)
         self._screen = Screen(terminal, wanted.status) if terminal >= 0 else None
@@ -260,6 +260,9 @@ def _type(child: Child) -> None:
     """Hand on what is typed, while we are in the foreground."""
     while True:
         select.select([0], [], [])
+        if child.status is not None:
+            # What is typed now answers a question of ours, or is the shell's.
+            return
         try:
             if os.tcgetpgrp(0) != os.getpgrp():
                 time.sleep(1)

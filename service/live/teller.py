@@ -59,6 +59,11 @@ class Teller(Told):
             told["kv_cache_usage"] = sample.usage
         self._send({"event": "statistics", **told})
 
+    def prepare(self, report: Report) -> None:
+        """Load what showing a report takes."""
+        self._render(report)
+        report.to_dict()
+
     def cause(self, announcement: Announcement) -> None:
         """Tell a cause, its correction or its retraction."""
         report, earlier = announcement.report, announcement.earlier

@@ -28,11 +28,21 @@ SHARE, BURST = 0.25, 0.5
 its story within a moment, and each line of it may change the answer."""
 
 
+WARM = (
+    b"INFO 01-01 00:00:00 [api_server.py:1] vLLM API server version 0.11.0\nValueError: No available memory for the cache blocks.\n",
+    b"INFO 01-01 00:00:00 [api_server.py:1] vLLM API server version 0.11.0\nERROR 01-01 00:00:00 [core.py:1] OddError: no such thing\n",
+)
+"""Logs that are answered while nothing else is to be done, so that everything for an answer is loaded when it is wanted."""
+
+
 class Told:
     """What a watch tells; each method is called as soon as it is known. Made to be overridden."""
 
     def stage(self, stage: str, now: float, report: Report | None) -> None:
         """The start reached a stage, or more of its facts are known."""
+
+    def prepare(self, report: Report) -> None:
+        """There is time to load what telling a report takes."""
 
     def cause(self, announcement: Announcement) -> None:
         """A cause is certain, or what was told of one is corrected or taken back."""
@@ -76,6 +86,7 @@ class Watch:
         self._credit, self._credit_at, self._last_look = BURST, 0.0, 0.0
         self._now = 0.0
         self._problem: InputError | None = None
+        self._warm = False
 
     @property
     def told_report(self) -> Report | None:
@@ -150,7 +161,14 @@ class Watch:
         self._credit_at = now
         return self._credit > 0
 
+    def _warm_up(self) -> None:
+        self._warm = True
+        for log in WARM:
+            self._told.prepare(self._triage.report(log, self._question))
+
     def _idle(self, now: float) -> None:
+        if not self._warm:
+            self._warm_up()
         due = self._session.lines != self._lines_seen and now - self._last_look >= LOOK_EVERY
         if (self._dirty or due) and self._may_look(now):
             self._peek(now)

@@ -132,9 +132,15 @@ class Judge:
     def _try(self, fault: Proof, fix: Fix, report: Report, command: str) -> Tried:
         by, text = self._with(fault, fix, report, command)
         if not text:
-            return Tried(fix.title, "", "", False, "nothing to paste" if fix.kind == "step" else "not for this command")
+            return Tried(
+                self._plain(fix.title),
+                "",
+                "",
+                False,
+                "nothing to paste" if fix.kind == "step" else "not for this command",
+            )
         known = self._outcome(fault, text)
-        return Tried(fix.title, self._plain(text), by, bool(known["works"]), str(known["why"]))
+        return Tried(self._plain(fix.title), self._plain(text), by, bool(known["works"]), str(known["why"]))
 
     def _with(self, fault: Proof, fix: Fix, report: Report, command: str) -> tuple[str, str]:
         """Return the command with a fix, and how it came about."""

@@ -73,13 +73,18 @@ def _typed(about: Flag, value: str) -> object:
         return {"true": True, "false": False}.get(value.lower(), value)
     if about.kind in ("int", "float") or about.name == "--max-model-len":
         return _number(about, value)
-    if about.kind == "json" or value.lstrip().startswith("{"):
+    if about.kind == "json" or _is_object(value):
         if _PAIRS.match(value):
             # As --limit-mm-per-prompt was written up to 0.9: image=4,video=1.
             pairs = (pair.partition("=") for pair in value.split(","))
             return {key: json_value(item) for key, _, item in pairs}
         return json_value(value)
     return value
+
+
+def _is_object(value: str) -> bool:
+    """Tell whether a value is JSON whatever the table says of its option; an empty pair of braces may be a text as well."""
+    return value.lstrip().startswith("{") and bool(json_value(value)) and not isinstance(json_value(value), str)
 
 
 def _number(about: Flag, value: str) -> object:

@@ -51,4 +51,5 @@ def _running(found: Findings) -> Facts:
     if serving is None or not serving.engines:
         return {}
     last = [samples[-1] for samples in serving.engines.values()]
-    return {"running": sum(sample.running for sample in last), "waiting": sum(sample.waiting for sample in last)}
+    told: Facts = {"running": sum(sample.running for sample in last), "waiting": sum(sample.waiting for sample in last)}
+    return told if any(told.values()) else {}

@@ -30,6 +30,12 @@ def _say(*words: object) -> None:
     _all(1, (" ".join(map(str, words)) + "\n").encode())
 
 
+def _until(path: str) -> None:
+    """Wait until a file is there: the test says when it goes on."""
+    while not Path(path).exists():
+        time.sleep(0.02)
+
+
 def _wait(_value: str) -> None:
     while True:
         signal.pause()
@@ -82,6 +88,7 @@ ACTIONS: dict[str, Callable[[str], object]] = {
     "sleep": lambda value: time.sleep(float(value)),
     "catch": lambda value: signal.signal(getattr(signal, value), _told),
     "wait": _wait,
+    "until": _until,
     "orphan": _orphan,
     "raise": lambda value: os.kill(os.getpid(), getattr(signal, value)),
     "exit": lambda value: sys.exit(int(value)),

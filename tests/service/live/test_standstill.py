@@ -30,13 +30,14 @@ def test_a_stopped_server_is_noticed_told_and_seen_to_go_on(live, tmp_path):
     events = tmp_path / "events"
     action = f"cat > {tmp_path}/told"
     start = [*RUN, "--json-events", str(events), "--on-failure", action, "--", *FAKE]
-    process = live([*start, f"out:{START}", "raise:SIGSTOP", "out:going on\\n", "sleep:2", "exit:0"])
+    process = live([*start, f"out:{START}", "raise:SIGSTOP", "out:going on\\n", f"until:{tmp_path}/gate", "exit:0"])
     process.until("stalled: weights")
     stopped = next(pid for pid in process.children() if tree(pid)[0].state == "T")
     process.until(f"next: kill -CONT {stopped}")
     process.wait_for(lambda: (tmp_path / "told").exists() and (tmp_path / "told").read_text().endswith("}"), "told")
     os.kill(stopped, signal.SIGCONT)
     process.until("moving again: weights")
+    (tmp_path / "gate").touch()
 
     assert process.end() == 0
     told = json.loads((tmp_path / "told").read_text())
@@ -58,22 +59,26 @@ def test_a_server_that_was_stuck_when_it_was_ended_is_not_called_healthy(live):
 
 
 @pytest.mark.slow
-def test_a_pipe_that_falls_silent_with_requests_running_is_a_stall(live):
+def test_a_pipe_that_falls_silent_with_requests_running_is_a_stall(live, tmp_path):
     """Arrival times are evidence: the stamps of the log itself show three seconds."""
-    server = f"{' '.join(FAKE)} 'out:{START}{READY}{SAMPLE}' sleep:1.2 'out:{SAMPLE}' sleep:1.2 'out:{SAMPLE}' sleep:12 'out:{STOP}'"
+    gate = tmp_path / "gate"
+    server = f"{' '.join(FAKE)} 'out:{START}{READY}{SAMPLE}' sleep:2 'out:{SAMPLE}' sleep:2 'out:{SAMPLE}' until:{gate} 'out:{STOP}'"
     process = live(["bash", "-c", f"{server} | {' '.join(COMMAND)} - --follow --patience serving=5"])
     process.until("stalled: serving")
+    gate.touch()
+    process.until("request_unanswered")
 
     assert "3 requests ran and 2 waited" in process.text
     assert process.end() == 1
     assert "mqllmengine_stall/request_unanswered" in process.text.partition("stalled: serving")[2].partition("\n")[2]
 
 
-def test_silence_alone_is_told_as_such(live):
+def test_silence_alone_is_told_as_such(live, tmp_path):
     """In a pipe nothing else is known."""
-    server = f"{' '.join(FAKE)} 'out:{START}' sleep:4"
+    server = f"{' '.join(FAKE)} 'out:{START}' until:{tmp_path}/gate"
     process = live(["bash", "-c", f"{server} | {' '.join(COMMAND)} - --follow --patience weights=1"])
     process.until("cannot tell: weights")
+    (tmp_path / "gate").touch()
     process.end()
 
     assert "nothing but silence shows it" in process.text

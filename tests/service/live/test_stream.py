@@ -7,7 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -37,12 +36,14 @@ def shell(live, line: str):
 
 def test_on_a_terminal_a_pipe_is_alive(live, tmp_path):
     """The log passes through, the verdict comes while the server still hangs on to life, and again at the end."""
-    process = shell(live, f"{SERVER} log:{FAILED} 'out:and so on\\n' sleep:3 'out:last line\\n' exit:1 | {TRIAGE} -")
-    process.until(CAUSE)
-    early = process.text
+    gate = tmp_path / "gate"
+    process = shell(
+        live, f"{SERVER} log:{FAILED} 'out:and so on\\n' until:{gate} 'out:last line\\n' exit:1 | {TRIAGE} -"
+    )
+    early = process.until("The KV cache cannot hold one request")
+    gate.touch()
     code = process.end()
 
-    assert "last line" not in early
     assert "Starting to load model" in early
     assert (code, process.text.count("The KV cache cannot hold one request")) == (1, 2)
     (kept,) = kept_logs(tmp_path)
@@ -53,8 +54,10 @@ def test_on_a_terminal_a_pipe_is_alive(live, tmp_path):
 
 def test_quiet_shows_how_far_it_is_and_no_log(live, tmp_path):
     """`--quiet`: the status row alone; `--no-keep`: no file."""
-    process = shell(live, f"{SERVER} log:{HEALTHY}@300 sleep:1 | {TRIAGE} - --quiet --no-keep")
+    gate = tmp_path / "gate"
+    process = shell(live, f"{SERVER} log:{HEALTHY}@300 until:{gate} | {TRIAGE} - --quiet --no-keep")
     process.until("vllm-triage · ")
+    gate.touch()
     code = process.end()
 
     assert (code, kept_logs(tmp_path)) == (0, [])
@@ -105,14 +108,14 @@ def test_an_empty_pipe_on_a_terminal_is_misuse(live):
     assert process.text.count("the log is empty") == 1
 
 
-def test_following_a_pipe_tells_a_cause_once_and_before_the_end(live):
+def test_following_a_pipe_tells_a_cause_once_and_before_the_end(live, tmp_path):
     """The moment it is certain, and at the end in one line; the log itself is not shown."""
-    process = live(["bash", "-c", f"{SERVER} log:{FAILED} sleep:3 'out:late\\n' | {TRIAGE} - --follow; exit $?"])
+    gate = tmp_path / "gate"
+    process = live(["bash", "-c", f"{SERVER} log:{FAILED} until:{gate} 'out:late\\n' | {TRIAGE} - --follow; exit $?"])
     process.until(CAUSE)
-    early = time.monotonic()
+    gate.touch()
     code = process.end()
 
-    assert time.monotonic() - early > 1
     assert (code, process.text.count("✖ The KV cache cannot hold")) == (1, 1)
     assert "it is still kv_cache_oom/context_exceeds_cache" in process.text
     assert "Starting to load" not in process.text
@@ -145,8 +148,14 @@ def test_following_for_programs():
 def test_a_cause_is_corrected_when_a_better_one_comes(live, tmp_path):
     """First a line that speaks for the one, then, in another process, the reason for it."""
     first = "ERROR 11-21 12:05:08 [engine.py:448] OSError: [Errno 98] Address already in use: ('0.0.0.0', 8000)\\n"
-    server = f'{SERVER} "out:{first}" sleep:1 log:{FAILED} sleep:1'
-    process = live(["bash", "-c", f"{server} | {TRIAGE} - --follow"])
+    gate = tmp_path / "gate"
+    process = live(
+        ["bash", "-c", f'{SERVER} "out:{first}" until:{gate} log:{FAILED} until:{gate}.2 | {TRIAGE} - --follow']
+    )
+    process.until("port_in_use")
+    gate.touch()
+    process.until("corrected: not port_in_use")
+    Path(f"{gate}.2").touch()
     process.end()
     told = process.text
 
@@ -154,10 +163,17 @@ def test_a_cause_is_corrected_when_a_better_one_comes(live, tmp_path):
     assert told.index("corrected: not") < told.index(CAUSE)
 
 
-def test_a_cause_that_the_server_survived_is_withdrawn(live):
+def test_a_cause_that_the_server_survived_is_withdrawn(live, tmp_path):
     """It came up all the same: what was told is taken back."""
     first = "ERROR 11-21 12:05:08 [engine.py:448] ValueError: No available memory for the cache blocks.\\n"
-    process = live(["bash", "-c", f'{SERVER} "out:{first}" sleep:1 log:{HEALTHY} sleep:4 | {TRIAGE} - --follow'])
+    gate = tmp_path / "gate"
+    process = live(
+        ["bash", "-c", f'{SERVER} "out:{first}" until:{gate} log:{HEALTHY} until:{gate}.2 | {TRIAGE} - --follow']
+    )
+    process.until("kv_cache_oom/no_cache_blocks")
+    gate.touch()
+    process.until("withdrawn: kv_cache_oom")
+    Path(f"{gate}.2").touch()
     code = process.end()
     told = process.text
 
@@ -229,9 +245,8 @@ def test_a_file_that_is_rotated_is_followed_on(followed, packed):
 
 def test_a_file_that_is_cut_is_read_from_its_beginning(followed):
     """logrotate's copytruncate, or `> server.log`."""
-    followed.path.write_text("")
-    time.sleep(0.3)
-    followed.add("new\n")
+    followed.path.write_text("new\n")
+    followed.process.until("new")
     told = followed.end()
 
     assert (told.count("line one"), told.count("new")) == (1, 1)

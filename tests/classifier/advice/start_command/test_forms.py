@@ -192,3 +192,8 @@ def test_without_a_command_there_is_nothing_to_correct():
     """No command line, no arguments, no configuration: no form."""
     made = answer(None, CHANGE)
     assert (made.corrected_command, corrected(made), corrected_form(made, "docker")) == ("", None, "")
+
+
+def test_a_text_of_braces_alone_stays_a_text():
+    """The option takes text: what looks like an empty object is none."""
+    assert 'download_dir="{}"' in forms("vllm serve a/b --download-dir '{}'", fix("--enforce-eager"))["python"]
