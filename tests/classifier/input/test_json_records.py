@@ -169,3 +169,9 @@ def test_only_the_first_twenty_lines_tell() -> None:
     """What follows may be anything."""
     assert looks_like_json(b"\n".join([b'{"log": "one"}'] * 20 + [b"plain"] * 100))
     assert not looks_like_json(b"\n".join([b"plain"] * 20 + [b'{"log": "one"}'] * 100))
+
+
+def test_halves_of_characters_in_a_record_are_kept_as_they_are() -> None:
+    """Also in a record within a record; they are replaced later, where text is made of them."""
+    assert unwrap_json(b'{"log": "a\\ud83d"}') == b"a\xed\xa0\xbd"
+    assert unwrap_json(b'{"log": "{\\"time\\": 1, \\"log\\": \\"a\\ud83d\\"}"}') == b"a\xed\xa0\xbd"

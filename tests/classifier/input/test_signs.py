@@ -61,7 +61,6 @@ def test_signs_of_lost_newlines(sign: str) -> None:
     """Two beginnings of lines far behind a long line's own; in the only line of a log one is enough."""
     assert looks_damaged(("x\n" + "y" * 150 + (sign + "z" * 30) * 3 + "\nx\n").encode())
     assert not looks_damaged(("x\n" + "y" * 150 + "z" * 150 + "\nx\n").encode())
-    assert not looks_damaged(f"x\n{sign}y {sign}\nx\n".encode())
     assert looks_damaged(("y" * 30 + sign).encode())
     assert not looks_damaged(("y" * 19 + sign).encode()[:20])
 
@@ -89,7 +88,7 @@ def test_beginnings_of_lines_of_their_own(first: str) -> None:
         "[rank0]: x", "[W1102 10:00:00 x", "INFO:     Started", "ERROR:  [x]", "W1102 10:00:00.1 x", "Process EngineCore_0:", "Exception in thread x", "Exception in callback x",
         "Exception in ASGI x", "Exception ignored in x", "handle: <x", "future: <x", "Task exception was never retrieved", "Fatal Python error: x", "Current thread 0x7", "Thread 0x7",
         "terminate called", "what(): x", "frame #3: x", "Exception raised from x", "Segmentation fault", "Bus error", "Aborted (core", "Killed",
-        "Loading safetensors checkpoint shards: 1", "Loading pt checkpoint shards: 1", "Capturing CUDA graph", "Capturing cudagraphs", "Processed prompts: 1", "usage: x",
+        "Loading safetensors checkpoint shards: 1", "Loading pt checkpoint shards: 1", "Capturing CUDA graph", "Capturing cudagraphs", "Processed prompts: 1", "usage: vllm serve [-h]",
         "docker: Error", "nvidia-container-cli: x", "huggingface/tokenizers: x", "/a/b.py:12: UserWarning: x", "host-1:12:34 [0] NCCL x", "vllm serve: error: x",
         "vllm: error: x", "ERROR x", "2025-11-02 10:00", "[2025-11-02T10:00", "10:00:00 x", "vllm-1  | x", "$ ls", "# ls", "```", "> x", '{"a"', "</pre>", "<br>", "│ x", "| x", "+ x",
         "Loading weights: 50% x",

@@ -264,3 +264,19 @@ def test_how_a_variable_is_taken_out(command: str, after: str) -> None:
 def test_however_vllm_is_started(command: str, after: str) -> None:
     """What a shell does behind it stays behind it."""
     assert forms(command, CHANGE)["shell"] == after
+
+
+@pytest.mark.parametrize("change", ["leave out --port 1", "Leave out --port", "# leave out --port 1"])
+def test_an_option_that_is_left_out_needs_no_value_to_paste(change: str) -> None:
+    """Also where the fix is a sentence."""
+    assert forms("vllm serve a/b --port 1 --seed 2", fix(change, exact=False))["shell"] == "vllm serve a/b --seed 2"
+
+
+@pytest.mark.parametrize("quote", ['"', "'", ""])
+def test_variables_of_a_compose_file_in_a_list(quote: str) -> None:
+    """In quotes or without; the one that is changed is written anew, the others stay."""
+    text = (
+        "services:\n  vllm:\n    image: vllm/vllm-openai\n    environment:\n"
+        f"      - {quote}A_B=0{quote}\n      - {quote}C=x{quote}\n    command: --model a/b\n"
+    )
+    assert load_yaml(forms(text, fix("A_B=1", "env"))["compose"])["services"]["vllm"]["environment"] == ["A_B=1", "C=x"]
