@@ -23,7 +23,10 @@ TOKEN = "hf_" + "AbCdEfGhIj" * 3
 
 def test_the_public_names_are_shown_and_there():
     """``dir()`` shows what is meant to be used, not thirty inner modules."""
-    names = ["InputError", "Question", "Report", "RuleError", "Triage", "TriageError", "__version__", "triage"]
+    names = [
+        "InputError", "Question", "Report", "RuleError", "Triage", "TriageError", "TriageHandler", "__version__", "explained",
+        "triage",
+    ]  # fmt: skip
 
     assert names == sorted(dir(vllm_triage.classifier))
     assert None not in [getattr(vllm_triage.classifier, name) for name in names]
