@@ -18,16 +18,19 @@ TITLE = "vllm-triage"
 """Heading of the section that is added."""
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: Any, call: Any) -> Generator[None, Any, Any]:  # noqa: ARG001 - pytest's names
+# `wrapper=True` would break every run of a pytest before 8: the plugin is loaded wherever we are installed.
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: Any, call: Any) -> Generator[None, Any, None]:  # noqa: ARG001 - pytest's names
     """Add a section to the report of a failing phase of a test."""
-    report = yield
+    outcome = yield
+    if outcome.excinfo is not None:  # what another plugin raised is not ours to handle
+        return
+    report = outcome.get_result()
     if report.failed:
         try:
             _add(report, str(getattr(report, "longreprtext", "")))
         except Exception as error:  # noqa: BLE001 - a test's result is not to hang on us
             report.sections.append((TITLE, f"no diagnosis: {type(error).__name__}: {error}"))
-    return report
 
 
 def _add(report: Any, error: str) -> None:

@@ -19,8 +19,9 @@ MODULES = {
 """Modules of distributions that do not bear their name."""
 NAMED = {"psycopg", "vllm-triage"}
 """Needed without an import: SQLAlchemy finds its driver by a URL; ``all`` names the other extras."""
-NOT_OURS = {"compression", "torch", "uvloop", "vllm", "vllm_triage"}
-"""The standard library of Python 3.14, what uvicorn[standard] brings where it exists, and what runs inside a recorded vLLM."""
+NOT_OURS = {"compression", "pytest", "torch", "uvloop", "vllm", "vllm_triage"}
+"""The standard library of Python 3.14, what uvicorn[standard] brings where it exists, what runs inside a recorded vLLM, and pytest,
+which alone imports our plugin of it."""
 
 
 def imported() -> Iterator[str]:
