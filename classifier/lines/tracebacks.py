@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TypeAlias
 
+from .traceback_limits import FOREIGN, FRAMES, GIVE_UP, MESSAGE_LINES, NATIVE_FRAMES, OVER, STREAMS
 from .traceback_patterns import (
     BOXED,
     BOXED_CODE,
@@ -37,21 +38,6 @@ _RAISED = ("", "ERROR", "CRITICAL")
 Read: TypeAlias = tuple[str, Trace | None]
 """What a line is within a traceback, and which exception that is."""
 _OUTSIDE: Read = ("", None)
-
-MESSAGE_LINES = 12
-"""Lines of a message that runs over several lines."""
-OVER = MESSAGE_LINES + 2
-"""Lines after which a message that nobody continues is over."""
-FRAMES = 200
-"""Frames kept of one stack."""
-GIVE_UP = 400
-"""Lines after which a traceback that nobody continues is closed."""
-NATIVE_FRAMES = 60
-"""Frames kept of a C++ stack."""
-STREAMS = 2000
-"""Streams kept; a log that has more of them starts anew."""
-FOREIGN = 25
-"""Lines of other text tolerated inside an open traceback of unprefixed lines."""
 
 
 class TraceReader:
@@ -386,16 +372,9 @@ class TraceReader:
             return "", None
         name = match.group("name").rpartition(".")[2]
         trace = Trace(
-            line.number,
-            line.number,
-            line.process,
-            name,
-            match.group("message"),
-            level=line.level,
-            text=text,
-            raw=line.raw,
-            last=line.number,
-        )
+            line.number, line.number, line.process, name, match.group("message"),
+            level=line.level, text=text, raw=line.raw, last=line.number,
+        )  # fmt: skip
         if stream.link and stream.previous is not None:
             trace.raised_from, trace.direct, stream.link = stream.previous, stream.link == "direct", ""
         kept = self._kept.add(trace)

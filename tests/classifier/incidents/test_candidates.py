@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tests.classifier.made import line_rule
 from vllm_triage.classifier.incidents.candidates import SWEEP, WINDOWS, candidates, is_prompt, read_line
 from vllm_triage.classifier.lines.tail import LINE
-from vllm_triage.classifier.lines.tracebacks import GIVE_UP, TraceReader
+from vllm_triage.classifier.lines.traceback_limits import GIVE_UP
+from vllm_triage.classifier.lines.tracebacks import TraceReader
 from vllm_triage.classifier.matching.engine import Engine
 
 RULES = [line_rule("a/cause", "no room"), line_rule("a/fact", "room 7"), line_rule("a/both", "no room")]

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vllm_triage.classifier.lines.prefix import split_line
+from vllm_triage.classifier.lines.traceback_limits import FOREIGN, FRAMES, GIVE_UP, STREAMS
 from vllm_triage.classifier.lines.traceback_patterns import looks_like_exception, short_path
-from vllm_triage.classifier.lines.tracebacks import FOREIGN, FRAMES, GIVE_UP, STREAMS, TraceReader
+from vllm_triage.classifier.lines.tracebacks import TraceReader
 from vllm_triage.classifier.lines.types import Line, Trace
 
 SITE = "/usr/lib/python3.12/site-packages"
