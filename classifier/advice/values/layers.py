@@ -11,10 +11,6 @@ FULL, SLIDING, CHUNKED, STATE, NONE = "full", "sliding", "chunked", "state", "no
 """All tokens, those of a window, those of a chunk, a state of fixed size, or nothing."""
 
 _KINDS = {
-    "full_attention": FULL,
-    "attention": FULL,
-    "global": FULL,
-    "hybrid": FULL,
     "sliding_attention": SLIDING,
     "chunked_attention": CHUNKED,
     "linear_attention": STATE,
@@ -26,6 +22,7 @@ _KINDS = {
     "moe": NONE,
     "no_op": NONE,
 }
+"""Names of layers in a config; every other name is that of full attention."""
 _PATTERN = {"M": STATE, "*": FULL, "-": NONE, "E": NONE}
 """Letters of Nemotron-H's hybrid_override_pattern."""
 

@@ -7,6 +7,7 @@ import pytest
 from tests.classifier.made import incidents, line_rule
 from vllm_triage.classifier.incidents import effort
 from vllm_triage.classifier.incidents.effort import Effort
+from vllm_triage.classifier.incidents.reader import _is_quoted
 from vllm_triage.classifier.incidents.stages import engine_of_traces, reached, stage_of, time_stages
 from vllm_triage.classifier.incidents.types import StageSpan
 from vllm_triage.classifier.lines.prefix import split_line
@@ -202,3 +203,23 @@ def test_literals_that_stand_everywhere_are_muted() -> None:
 def test_a_start_that_said_nothing_is_one() -> None:
     """Of any log."""
     assert len(incidents(["plain"], line_rule("a", "word"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "in_code", "part", "quoted"),
+    [
+        ("out of memory", False, "code", True),
+        ("out of memory", True, "code", False),
+        ("out of memory", False, "frame", True),
+        ('File ".*/vllm/', False, "frame", False),
+        ('File ".*/vllm/', False, "code", True),
+        ("out of memory", False, "final", False),
+        ("out of memory", False, "", False),
+    ],
+)
+def test_words_that_a_traceback_only_shows_prove_nothing(pattern: str, in_code: bool, part: str, quoted: bool) -> None:
+    """But for rules that ask for a frame, on a frame's line, and those that count in code."""
+    rule = line_rule("x", pattern)
+    rule.in_code = in_code
+
+    assert quoted is _is_quoted(rule, part)

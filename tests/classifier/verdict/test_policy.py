@@ -112,11 +112,11 @@ def test_every_number_is_held() -> None:
 
 
 AT_WORK: dict[str, tuple[float, str, float, int]] = {
-    "WATCHED": (9e9, STALLED, 61.0, 2),
+    "WATCHED": (9e9, STALLED, 60.0, 2),
     "WATCHED_LINES": (99, FULL, 1.0, 12),
     "STALLED": (0.5, STALLED, 1.0, 3),
     "STALLED_BRIEFLY": (0.5, STALLED, 1.0, 1),
-    "DEGRADED": (0.5, FULL, 61.0, 2),
+    "DEGRADED": (0.5, FULL, 60.0, 2),
     "DEGRADED_BRIEFLY": (0.5, FULL, 1.0, 2),
 }
 """Number, another value for it, and a state of a server at work (kind, seconds, lines) that has another confidence then."""
