@@ -62,7 +62,7 @@ class Recorder:
             HistoryError: It could not be written.
         """
         self._waiting.append(entry)
-        # Whoever gets the turn writes for all who wait. (The queue may be longer than a batch: hence the loop.)
+        # The thread that holds the lock writes a batch for all that wait. The queue may be longer than one batch, hence the loop.
         while not entry.settled:
             with self._turn:
                 if not entry.settled:

@@ -25,8 +25,8 @@ from .worker_protocol import ANSWER, PROGRESS, REFUSED, VERDICT
 
 FLUSH = 0.5
 """Seconds after which a live log is looked at, however little has come."""
-GIVE_WAY = 0.02
-"""Seconds for which an upload waits, piece by piece, while small logs are worked on: both want the interpreter's lock."""
+UPLOAD_YIELD_SECONDS = 0.02
+"""How long each piece of an upload waits at most while small logs are analysed: both compete for the interpreter lock."""
 ZSTD = b"\x28\xb5\x2f\xfd"
 PACKED = (b"\x1f\x8b", ZSTD)
 """How gzip and zstd begin; what they unpack to may be large."""
@@ -83,8 +83,8 @@ class Desk:
                     break
             else:
                 if not head.startswith(PACKED) or _small_unpacked(bytes(head), self._small):
-                    return await self._quickly(bytes(head), asked())
-            return await self._at_length(self._politely(_chain(bytes(head), pieces)), asked)
+                    return await self._in_thread(bytes(head), asked())
+            return await self._in_process(self._throttled(_chain(bytes(head), pieces)), asked)
 
     async def stream(self, pieces: Pieces, asked: Callable[[], Job], tell: Tell, enough: asyncio.Event) -> Answer:
         """Return the answer for a log, after telling on the way how far it is and what it looks like.
@@ -101,7 +101,7 @@ class Desk:
         # The caller ends a log that goes on for too long: what is known by then is worth telling.
         async with (
             self._worker(self.watching, asked(), live=True) as child,
-            _Feed(child, self._politely(_until(pieces, enough)), asked, live=True) as feed,
+            _Feed(child, self._throttled(_until(pieces, enough)), asked, live=True) as feed,
         ):
             while True:
                 kind, value = await feed.event()
@@ -124,13 +124,13 @@ class Desk:
         if self.watching is not self.children:
             await self.watching.close()
 
-    async def _quickly(self, data: bytes, job: Job) -> Answer:
+    async def _in_thread(self, data: bytes, job: Job) -> Answer:
         loop = asyncio.get_running_loop()
         with self._pools.people:
             self._small_ones += 1
             self._none_small.clear()
             try:
-                # Who is cancelled while it waits is taken out of the line.
+                # A request cancelled while it waits leaves the queue.
                 return await loop.run_in_executor(self._thread, answer, self.engine, job, data, self._limits)
             except RefusedError as refused:
                 raise Problem(refused.name, refused.detail) from None
@@ -139,16 +139,16 @@ class Desk:
                 if not self._small_ones:
                     self._none_small.set()
 
-    async def _politely(self, pieces: Pieces) -> Pieces:
-        """Yield pieces of an upload, each when no small log is worked on, or after a moment."""
+    async def _throttled(self, pieces: Pieces) -> Pieces:
+        """Yield the pieces of an upload; each waits until no small log is being analysed, at most ``UPLOAD_YIELD_SECONDS``."""
         async for piece in pieces:
             if not self._none_small.is_set():
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(GIVE_WAY):
+                    async with asyncio.timeout(UPLOAD_YIELD_SECONDS):
                         await self._none_small.wait()
             yield piece
 
-    async def _at_length(self, pieces: Pieces, asked: Callable[[], Job]) -> Answer:
+    async def _in_process(self, pieces: Pieces, asked: Callable[[], Job]) -> Answer:
         with self._pools.large:
             async with (
                 self._worker(self.children, asked(), live=False) as child,
