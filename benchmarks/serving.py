@@ -66,7 +66,7 @@ class Connection:
         self._writer.close()
 
 
-async def closed_loop(port: int, logs: list[bytes], seconds: float) -> list[float]:
+async def closed_loop(port: int, logs: list[bytes], seconds: float, clients: int = CLIENTS) -> list[float]:
     """Keep some connections busy for a time; return how long each request took."""
     times: list[float] = []
     end = time.perf_counter() + seconds
@@ -77,10 +77,10 @@ async def closed_loop(port: int, logs: list[bytes], seconds: float) -> list[floa
             status = await connection.post("/v1/triage", logs[number % len(logs)])
             assert status == 200, status
             times.append(time.perf_counter() - began)
-            number += CLIENTS
+            number += clients
         connection.close()
 
-    await asyncio.gather(*(client(number) for number in range(CLIENTS)))
+    await asyncio.gather(*(client(number) for number in range(clients)))
     return times
 
 

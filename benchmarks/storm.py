@@ -23,7 +23,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from serving import Connection, Server, samples, server
+from serving import Connection, Server, closed_loop, samples, server
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -191,8 +191,8 @@ def unfinished(options: Any) -> Figures:
     limits = {"idle_seconds": 20, "head_seconds": 20}
     with tempfile.TemporaryDirectory() as folder, FakeSlack() as slack, chatting(folder, slack, **limits) as served:
         logs = samples()
-        asyncio.run(_posting(served.port, logs, 3.0, 4))
-        idle = _p99(asyncio.run(_posting(served.port, logs, options.seconds, 4)))
+        asyncio.run(closed_loop(served.port, logs, 3.0, 4))
+        idle = _p99(asyncio.run(closed_loop(served.port, logs, options.seconds, 4)))
         signed = f"X-Slack-Request-Timestamp: {int(time.time())}\r\nX-Slack-Signature: v0={'0' * 64}\r\n"
         routes = {
             "triage": ("/v1/triage", "", 1_000_000), "json": ("/v1/triage", "Content-Type: application/json\r\n", 1_000_000),
@@ -208,7 +208,7 @@ def unfinished(options: Any) -> Figures:
                 # First what came at one time is taken in: that is a matter of processor time.
                 taken = _calm(served)
                 with _watched(served) as peak:
-                    times = asyncio.run(_posting(served.port, logs, options.seconds, 4))
+                    times = asyncio.run(closed_loop(served.port, logs, options.seconds, 4))
                 figures[name] = {
                     "grown_mib": round(max([*peak, open_.memory_now]) - before), "p99_by_idle": round(_p99(times) / idle, 1), "answered": len(times), "seconds_to_take_in": taken,
                     "seconds_until_cut": open_.wait_cut(90),
@@ -266,9 +266,9 @@ def watchers(options: Any) -> Figures:
     alone, beside = [], []
     with tempfile.TemporaryDirectory() as folder, server(f"sqlite:///{folder}/history.sqlite") as served:
         logs = samples()
-        asyncio.run(_posting(served.port, logs, 3.0, 8))
+        asyncio.run(closed_loop(served.port, logs, 3.0, 8))
         for _ in range(3):
-            alone.append(_p99(asyncio.run(_posting(served.port, logs, options.seconds, options.clients))))
+            alone.append(_p99(asyncio.run(closed_loop(served.port, logs, options.seconds, options.clients))))
             beside.append(_p99(asyncio.run(_with_watchers(served, logs, options))))
         return {
             "p99_ms": {"alone": [round(1000 * one) for one in alone], "beside": [round(1000 * one) for one in beside]},
@@ -298,27 +298,10 @@ async def _with_watchers(served: Server, logs: list[bytes], options: Any) -> lis
 
     watching = [asyncio.create_task(watch(number)) for number in range(options.watchers)]
     await asyncio.sleep(2)
-    times = await _posting(served.port, logs, options.seconds, options.clients)
+    times = await closed_loop(served.port, logs, options.seconds, options.clients)
     done.set()
     answered = await asyncio.gather(*watching)
     assert all(answered), f"{answered.count(False)} watchers had no report"
-    return times
-
-
-async def _posting(port: int, logs: list[bytes], seconds: float, clients: int) -> list[float]:
-    times: list[float] = []
-    end = time.perf_counter() + seconds
-
-    async def client(number: int) -> None:
-        connection = await Connection.open(port)
-        while (began := time.perf_counter()) < end:
-            status = await connection.post("/v1/triage", logs[number % len(logs)])
-            assert status == 200, status
-            times.append(time.perf_counter() - began)
-            number += clients
-        connection.close()
-
-    await asyncio.gather(*(client(number) for number in range(clients)))
     return times
 
 

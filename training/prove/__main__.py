@@ -18,14 +18,17 @@ from ...classifier.api import Triage
 from ..record.environment import Environment, RecordError
 from ..record.faults import Catalogue, CatalogueError, Model, Weights, version_key
 from ..record.models import make_model, make_models
+from ..record.process import free_port
 from .faults import Proof, load_faults
 from .page import PAGE, page
-from .starts import Starter, free_port
+from .starts import Starter
 from .verdicts import Judge, to_row
 
 ROWS = Path(__file__).resolve().parent / "proof.jsonl"
 LIB = ROWS.parent / "catalogue" / "lib"
 """A user's own module."""
+FIRST_PORT = 8500
+"""Where a free port is looked for."""
 SEEN = ("0.32.0",)
 """Releases whose faults were looked at while rules and corrector were written."""
 PROOF = Model(id="proof", config={"torch_dtype": "float32"}, weights=Weights())
@@ -96,7 +99,7 @@ def _prove(recorder: Catalogue, faults: list[Proof], options: argparse.Namespace
         make_models(work / "models", list(recorder.models.values()), list(recorder.adapters.values()))
     make_model(work / "models" / PROOF.id, PROOF)
     _make_certificate(work / "models")
-    fill = {"models": str(work / "models"), "port": str(free_port()), "lib": str(LIB), "work": str(work)}
+    fill = {"models": str(work / "models"), "port": str(free_port(FIRST_PORT)), "lib": str(LIB), "work": str(work)}
     rows = {(row["fault"], row["release"]): row for row in _rows(options.rows)}
     os.nice(5)
     judged = 0

@@ -8,7 +8,6 @@ import os
 import re
 import shlex
 import shutil
-import socket
 import ssl
 import subprocess
 import sys
@@ -200,16 +199,3 @@ def _asked(log: bytes, path: str) -> str:
         return f"{error!r}"
     finally:
         connection.close()
-
-
-def free_port(first: int = 8500) -> int:
-    """Return the first port from ``first`` on that nobody listens on."""
-    for port in range(first, first + 100):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-    raise RecordError(f"no free port from {first} to {first + 99}")

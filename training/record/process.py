@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from .environment import RecordError
 
 PROC = Path("/proc")
 SHARED = "/dev/shm/"  # noqa: S108 - looked at, and cleaned of what our own processes mapped
@@ -186,3 +189,16 @@ def _command_in(entry: Path, session: int) -> str:
         return (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip() or "?"
     except (OSError, ValueError):
         return ""
+
+
+def free_port(first: int) -> int:
+    """Return the first port from ``first`` on that nobody listens on."""
+    for port in range(first, first + 100):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise RecordError(f"no free port from {first} to {first + 99}")

@@ -16,7 +16,7 @@ from typing import Any
 from .environment import Environment, RecordError, bare_path
 from .faults import READY, Fault
 from .hub import Hub
-from .process import Server
+from .process import Server, free_port
 from .traffic import Client, filled
 
 FIRST_PORT = 8100
@@ -61,7 +61,7 @@ class Runner:
         recording = Recording.at(self._work, version, fault.id)
         recording.log.parent.mkdir(parents=True, exist_ok=True)
         self._fresh_folders()
-        port = _free_port()
+        port = free_port(FIRST_PORT)
         output = bytearray()
         times: list[int] = []
         about: dict[str, Any] = {}
@@ -208,16 +208,3 @@ def _in_words(fault: Fault) -> list[str]:
     words += [f"without the package {name}" for name in fault.remove_packages]
     words += [f"with the package {name}" for name in fault.install_packages]
     return words
-
-
-def _free_port() -> int:
-    """Return the first port from 8100 on that nobody uses."""
-    for port in range(FIRST_PORT, FIRST_PORT + 50):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-    raise RecordError(f"no free port from {FIRST_PORT} to {FIRST_PORT + 49}")
