@@ -168,6 +168,18 @@ def version_key(text: str) -> Key | None:
     return (*numbers, int(found[3] or 0), -1 if found[4] else 0)
 
 
+def flag_of(name: str) -> tuple[str, Entry] | None:
+    """Return a flag of any release by its name or another one of it: its main name, and what the table says of it."""
+    flags = _table()[2]["flags"]
+    main = name if name in flags else next(iter(_aliases().get(name, ())), "")
+    return (main, flags[main]) if main else None
+
+
+def is_engine_argument(name: str) -> bool:
+    """Tell whether the engine of any release takes an argument of this name."""
+    return name in _table()[2]["arguments"]
+
+
 # The table
 
 

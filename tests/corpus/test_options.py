@@ -254,3 +254,12 @@ def test_no_variable_of_another_owner_carries_vllms_name() -> None:
 def test_the_table_stays_small_enough_to_ship() -> None:
     """It goes into the wheel and is read whole."""
     assert Path(options.TABLE).stat().st_size < 400_000
+
+
+def test_a_flag_is_found_by_each_of_its_names():
+    """Short ones, and long ones that a release added."""
+    found = {name: options.flag_of(name) for name in ("-tp", "--device-memory-utilization", "--gpu-memory-utilization")}
+
+    assert ["--tensor-parallel-size", *["--gpu-memory-utilization"] * 2] == [flag[0] for flag in found.values() if flag]
+    assert options.flag_of("--nobodys-flag") is None
+    assert [True, False] == [options.is_engine_argument(name) for name in ("max_model_len", "port_of_nobody")]
