@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.classifier.made import line_rule
+from vllm_triage.classifier.incidents import candidates
 from vllm_triage.classifier.incidents import reader as reader_module
 from vllm_triage.classifier.incidents.builder import ERRORS, SITES
 from vllm_triage.classifier.incidents.reader import IncidentReader
@@ -81,7 +82,7 @@ class Nothing(Repeated):
 def lines_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of the lines that were read."""
     numbers: list[int] = []
-    usual = reader_module.read_line
+    usual = candidates.read_line
 
     def noted(*place: object) -> object:
         line = usual(*place)  # type: ignore[arg-type]
