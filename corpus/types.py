@@ -6,20 +6,16 @@ those of the attributes, lists in the singular: ``[[cause.fix]]`` fills ``Cause.
 
 from __future__ import annotations
 
+from marshal import loads
 from typing import TYPE_CHECKING, Literal
 
 from .findings import Finding
 from .records import Busy, Draft, field, record
+from .regex_engine import engine
 from .stages import Stage
 
 if TYPE_CHECKING:
     from regex import Pattern
-
-try:
-    # The C half alone: the Python half of pickle takes longer to import than the whole corpus to load.
-    from _pickle import loads
-except ImportError:  # another Python than CPython
-    from pickle import loads
 
 Role = Literal["cause", "symptom", "teardown", "advice", "fact", "benign"]
 Strength = Literal["certain", "strong", "weak", "guess"]
@@ -134,7 +130,7 @@ class Rule(Busy):
             text: str = getattr(self, name)
             stored = self.ready.get(text)
             if stored is not None:
-                found = loads(stored)  # noqa: S301 - made from our own rules
+                found = engine().compile(*loads(stored))  # noqa: S302 - made from our own rules
             else:
                 import regex
 
