@@ -5,9 +5,12 @@ from __future__ import annotations
 from ...diagnosis import Diagnosis
 from .. import policy
 from ..answer import answer_of_guess, conclude, with_alternatives
-from ..findings import Findings
+from ..findings import BUGS, Findings
 from .health import no_failure_of, silent_end
 from .rules import of_candidate
+
+_LEAST = {"weak": policy.GUESS_OVER_WEAK, "guess": policy.GUESS}
+"""Probability that the model needs against a rule, by the rule's strength; against others it is not asked."""
 
 
 def model_alone(found: Findings) -> Diagnosis | None:
@@ -38,7 +41,11 @@ def surer_model(found: Findings) -> Diagnosis | None:
     """The text model, where it is sure and the rules have no more than a weak one, or the engine's death."""
     best = found.best
     if best is not None:
-        least = policy.GUESS_OVER_WEAK if best.hit.rule.strength in ("weak", "guess") else 2.0
+        if found.only_a_place:
+            return None
+        least = _LEAST.get(best.hit.rule.strength, 2.0)
+        if best.hit.rule.strength == "guess" and best.hit.trace is not None and best.hit.trace.kind in BUGS:
+            least = policy.GUESS_OF_BUG
         bucket = best.bucket
     else:
         wrapper = found.wrapper

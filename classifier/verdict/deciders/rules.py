@@ -10,8 +10,8 @@ from ..types import Candidate
 
 
 def best_cause(found: Findings) -> Diagnosis | None:
-    """The best candidate of the rules."""
-    return of_candidate(found.best, found) if found.best is not None else None
+    """The best candidate of the rules, unless it knows a place alone and there is better to go by."""
+    return of_candidate(found.best, found) if found.best is not None and not found.only_a_place else None
 
 
 def lone_wrapper(found: Findings) -> Diagnosis | None:
@@ -20,7 +20,7 @@ def lone_wrapper(found: Findings) -> Diagnosis | None:
     if hit is None:
         return None
     death = found.known.corpus.traits(hit.rule.bucket).wrapper_rank
-    if death and (found.raised or found.message):
+    if found.message or (found.raised and (death or found.sure_guess(policy.GUESS) is not None)):
         return None
     confidence = policy.DEATH if death else policy.WRAPPER
     answer = answer_for(hit.rule.bucket, hit.rule.cause, confidence, "rule", found.known, found.incident, hit)
