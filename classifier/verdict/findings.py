@@ -13,6 +13,7 @@ from ..patterns.lazy import LazyPattern
 from . import policy
 from .answer import Known
 from .case import LOUD, Case, depth
+from .frames import with_frames
 from .types import Candidate
 from .weigh import weigh
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 MESSAGE = 2000
 """Characters of a message that are compared with the catalogue."""
-BUGS = frozenset(
+_BUGS = frozenset(
     {
         "TypeError", "AttributeError", "KeyError", "IndexError", "NameError", "UnboundLocalError", "ZeroDivisionError",
         "AssertionError", "NotImplementedError", "RecursionError", "StopIteration",
@@ -75,7 +76,9 @@ class Findings:
     def only_a_place(self) -> bool:
         """Whether the best cause is a rule's on a place, while the words of an exception are known, or no rule knows it."""
         best = self.best
-        return best is not None and best.hit.rule.strength == "guess" and bool(self.message or self.raised)
+        if best is None or not best.hit.rule.place_alone:
+            return False
+        return self.message is not None or (best.hit.rule.strength == "guess" and bool(self.raised))
 
     @cached_property
     def wrappers(self) -> list[Hit]:
@@ -105,7 +108,7 @@ class Findings:
     @cached_property
     def unread(self) -> list[Trace]:
         """Those, and such of which a rule knows the place alone: nobody has read their words."""
-        return self._standing(self.case.unexplained(guesses=True))
+        return self._standing(self.case.unexplained(places=True))
 
     @cached_property
     def errors(self) -> list[Line]:
@@ -116,7 +119,7 @@ class Findings:
     def bug(self) -> Trace | None:
         """The first of them that is an exception of Python's own, raised in vLLM's code or in one of its processes."""
         for trace in self.raised:
-            if trace.kind not in BUGS:
+            if trace.kind not in _BUGS:
                 continue
             ours = any("vllm" in frame.path for frame in trace.frames[-4:])
             if ours or (not trace.frames and (depth(trace.process) or trace.level)):
@@ -149,9 +152,16 @@ class Findings:
 
     @cached_property
     def guess(self) -> Guess | None:
-        """What the text model takes the incident for; None where it has nothing to judge or must not be asked."""
+        """What the text model takes the incident for; None where it has nothing to judge or must not be asked.
+
+        Where the words of the first exception are unknown, its stack counts as well.
+        """
         guesser = self.known.guesser
-        return guesser.ask(self.incident, self.incident.errors, self.tail) if guesser is not None else None
+        guess = guesser.ask(self.incident, self.incident.errors, self.tail) if guesser is not None else None
+        if guess is None or guess.own or self.known.alone:
+            return guess
+        unknown = next((trace for trace in self.unread if trace.frames), None)
+        return with_frames(guess, unknown) if unknown is not None else guess
 
     @cached_property
     def message(self) -> tuple[Row, Trace | Line] | None:
@@ -183,9 +193,7 @@ class Findings:
     def _standing(self, traces: list[Trace]) -> list[Trace]:
         """Return those that were told at a level at which failures are, and that were not overcome."""
         return [
-            trace
-            for trace in traces
-            if trace.level in LOUD and not self._overcome(trace.number, bool(trace.frames))
+            trace for trace in traces if trace.level in LOUD and not self._overcome(trace.number, bool(trace.frames))
         ]
 
     def _overcome(self, number: int, fatal: bool = False) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...diagnosis import Diagnosis
 from .. import policy
 from ..answer import answer_of_guess, conclude, with_alternatives
-from ..findings import BUGS, Findings
+from ..findings import Findings
 from .health import no_failure_of, silent_end
 from .rules import of_candidate
 
@@ -44,8 +44,6 @@ def surer_model(found: Findings) -> Diagnosis | None:
         if found.only_a_place:
             return None
         least = _LEAST.get(best.hit.rule.strength, 2.0)
-        if best.hit.rule.strength == "guess" and best.hit.trace is not None and best.hit.trace.kind in BUGS:
-            least = policy.GUESS_OF_BUG
         bucket = best.bucket
     else:
         wrapper = found.wrapper
