@@ -9,7 +9,7 @@ from ..findings import Findings
 from .health import no_failure_of, silent_end
 from .rules import of_candidate
 
-_LEAST = {"weak": policy.GUESS_OVER_WEAK, "guess": policy.GUESS}
+_LEAST = {"weak": policy.GUESS_OVER_WEAK, "guess": policy.GUESS_OVER_BUG}
 """Probability that the model needs against a rule, by the rule's strength; against others it is not asked."""
 
 

@@ -87,7 +87,16 @@ HELD: dict[str, list[tuple[Any, str]]] = {
     "OTHER_SOFTWARE": [(0.3, FOREIGN)],
     "NOTHING": [(0.3, "root:x:0:0:root:/root:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\n")],
 }
-BY_MODEL = {"GUESS", "GUESS_OVER_WEAK", "GUESS_OVER_DEATH", "GUESS_TRUST", "MESSAGE", "FRAMES_MUCH", "FRAMES_SOME"}
+BY_MODEL = {
+    "GUESS",
+    "GUESS_OVER_BUG",
+    "GUESS_OVER_WEAK",
+    "GUESS_OVER_DEATH",
+    "GUESS_TRUST",
+    "MESSAGE",
+    "FRAMES_MUCH",
+    "FRAMES_SOME",
+}
 """Held by the tests below, those of the frames in test_frames.py: they need a guess, or a row of the catalogue, that does not change when either is made anew."""
 
 
@@ -155,7 +164,7 @@ class Guessed:
     ("least", "log", "decider"),
     [
         (policy.GUESS, START + STRANGE, unexplained_trouble),
-        (policy.GUESS, START + BUG, unexplained_trouble),
+        (policy.GUESS_OVER_BUG, START + BUG, unexplained_trouble),
         (policy.GUESS, START + "cogs.cpp:62: Assertion `cog < teeth` failed\n", failing_words),
         (policy.GUESS_OVER_WEAK, START + WEAK, surer_model),
         (policy.GUESS_OVER_DEATH, SERVED + DEAD, surer_model),
