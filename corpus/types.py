@@ -116,6 +116,12 @@ class Rule(Busy):
     """Compiled expressions by their text, shared by all rules."""
     compiled: dict[str, Pattern[str]] = field(init=False)
 
+    @property
+    def place_alone(self) -> bool:
+        """Whether it knows where an exception was raised, and not what it said: no words, or those that it must not have."""
+        words = self.pattern or self.message.removeprefix("^")
+        return self.strength == "guess" or (self.strength == "weak" and (not words or words.startswith("(?!")))
+
     def prepare(self, needs: dict[str, list[str]], ready: dict[str, bytes]) -> None:
         """Make a rule that was read ready for matching."""
         self.bucket = self.id.partition("/")[0]
