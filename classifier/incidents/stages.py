@@ -179,7 +179,9 @@ def _by_stamps(spans: list[StageSpan]) -> None:
 
 def _by_figures(spans: dict[str, StageSpan], facts: Mapping[str, object]) -> None:
     """Put vLLM's own figures in the place of what stamps of whole seconds, between lines of several processes, show."""
-    told = {stage: float(value) for stage, fact in _FIGURES.items() if isinstance(value := facts.get(fact), (int, float))}
+    told = {
+        stage: float(value) for stage, fact in _FIGURES.items() if isinstance(value := facts.get(fact), (int, float))
+    }
     for stage, seconds in told.items():
         if stage in spans:
             spans[stage].seconds = round(seconds, 1)
