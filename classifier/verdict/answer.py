@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...corpus.store import Corpus
 from ...corpus.types import Bucket
+from ..advice.culprit import culprit
 from ..advice.fixes import advise, sentences
 from ..advice.gate import sift
 from ..advice.start_command import corrected_command
@@ -71,6 +72,8 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
 
         entry = generic_cause(known_bucket)
     captures = dict(hit.captures) if hit is not None else {}
+    if bucket != "no_failure":
+        captures = {**culprit(hit, incident), **captures}
     values = {**incident.facts, **captures}
     facts = incident.facts
     said = [hit.rule.versions] if hit is not None else []
