@@ -85,6 +85,9 @@ class Rule(Busy):
     """Full ids of rules, of which one must have fired."""
     unless: tuple[str, ...] = ()
     """Full ids of rules, of which none may have fired."""
+    confirmed_by: tuple[str, ...] = ()
+    refuted_by: tuple[str, ...] = ()
+    """Those of its cause: what in the same log speaks for it, or against it."""
     scope: Scope = "any"
     stage: Stage | Literal[""] = ""
     start: str = ""
@@ -164,6 +167,10 @@ class Cause(Draft):
     summary: str
     confirm: str = ""
     refute: str = ""
+    confirmed_by: tuple[str, ...] = ()
+    """Full ids of rules, or conditions on facts, captures and arguments, any of which shows that it is this cause."""
+    refuted_by: tuple[str, ...] = ()
+    """The same that show another cause: it loses, or is told with less confidence where nothing else is found."""
     rules: tuple[Rule, ...] = ()
     """The rules that stand within it; ``Bucket.rules`` has these as well."""
     fixes: tuple[Fix, ...] = ()
