@@ -73,7 +73,8 @@ class Chat:
         self._adapters = adapters(settings)
         targets = [target for adapter in self._adapters for target in adapter.outgoing(context)]
         self._notifier = Notifier(settings.notify, once, targets, self._outbox, counted)
-        context.tell, context.resolve = self._notifier.tell, self._notifier.resolve
+        context.tell, context.tell_each = self._notifier.tell, self._notifier.tell_each
+        context.resolve = self._notifier.resolve
 
     def start(self) -> None:
         """Begin to work off what an earlier process has left."""

@@ -161,11 +161,14 @@ class ChatContext:
     """Raises `BusyError` where no more work is taken."""
     tell: Callable[[Event, int, int], None] = field(init=False)
     """``tell(event, new, repeated)`` has all targets told, once per incident and window; written down when it returns."""
+    tell_each: Callable[[Sequence[tuple[Event, int, int]]], None] = field(init=False)
+    """The same for many events at one time."""
     take_in: Callable[[Sequence[Letter]], None] = field(init=False)
     """Keeps letters of the lane ``alerts``, to be worked off by ``work_off_alerts``; written down when it returns, where there
     is a history. Raises ``HistoryError`` or `BusyError`."""
-    work_off_alerts: Callable[[bytes], object] = field(init=False)
-    """Set by the platform that takes alerts in. Raises `BusyError` where it is to be tried again."""
+    work_off_alerts: Callable[[Sequence[bytes]], object] = field(init=False)
+    """Set by the platform that takes alerts in: works off the bodies of some letters, all or none. Raises `BusyError` where
+    they are to be tried again."""
     alerts_done: Callable[[Sequence[Mapping[str, Any]]], None] = lambda _: None
     """Told what became of alerts."""
     counted: Callable[[str, str, int], None] = lambda *_: None

@@ -183,23 +183,34 @@ class History:
             times: How many claims.
             first: Makes letters that go into the outbox in the same transaction, where the claims are the first.
         """
-        self._refuse_closed()
-        now = self._clock()
-        with self._database.writing() as connection:
-            count = claim(connection, key, times, now, now + timedelta(seconds=window_seconds))
-            if count == times and first is not None:
-                put(connection, first(), now)
-        return count == times, count
+        letters = None if first is None else lambda _at: first()
+        return self.once_each([(key, times)], window_seconds, letters)[0]
 
-    def once_each(self, keys: Sequence[str], window_seconds: float) -> list[bool]:
-        """Return for each of many keys whether it was claimed for the first time in its window, by one transaction."""
+    def once_each(
+        self,
+        claimed: Sequence[tuple[str, int]],
+        window_seconds: float,
+        first: Callable[[int], Sequence[Letter]] | None = None,
+    ) -> list[tuple[bool, int]]:
+        """Do the same for many keys, each with how many claims, in one transaction.
+
+        Args:
+            claimed: The keys, and how many claims to each.
+            window_seconds: How long the window of each is.
+            first: Makes the letters of the claim at a place of ``claimed``, where that is the first of its window.
+        """
         self._refuse_closed()
         now = self._clock()
-        found: list[bool] = [False] * len(keys)
+        end = now + timedelta(seconds=window_seconds)
+        found: list[tuple[bool, int]] = [(False, 0)] * len(claimed)
         with self._database.writing() as connection:
             # In one order everywhere: two processes would wait for each other.
-            for at in sorted(range(len(keys)), key=lambda at: (keys[at], at)):
-                found[at] = claim(connection, keys[at], 1, now, now + timedelta(seconds=window_seconds)) == 1
+            for at in sorted(range(len(claimed)), key=lambda at: (claimed[at][0], at)):
+                key, times = claimed[at]
+                count = claim(connection, key, times, now, end)
+                found[at] = count == times, count
+            if first is not None:
+                put(connection, [letter for at, (new, _) in enumerate(found) if new for letter in first(at)], now)
         return found
 
     def claimed(self, keys: Sequence[str]) -> set[str]:

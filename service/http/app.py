@@ -24,6 +24,7 @@ from . import openapi, problems
 from .chats import open_chat
 from .examples import example_log
 from .limits import Places, Pools, Rate
+from .memory import give_back
 from .metrics import Metrics
 from .middleware import ID, Envelope
 from .respond import forms
@@ -167,9 +168,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     if state.chat is not None:
         state.chat.start()
     restore = _announce_end(state, loop)
+    settling = asyncio.create_task(give_back())
     try:
         yield
     finally:
+        settling.cancel()
         restore()
         state.draining.set()
         if state.chat is not None:

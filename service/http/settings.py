@@ -86,7 +86,7 @@ class ServiceSettings(BaseSettings):
         description="bytes a second that a body comes with on average, after `idle_seconds`; 0: any. Streams are free of it",
     )
     body_memory: Count = Field(
-        44 << 20, description="bytes that each worker keeps of all bodies together; beyond, silent ones are given up"
+        40 << 20, description="bytes that each worker keeps of all bodies together; beyond, silent ones are given up"
     )
     stream_seconds: Annotated[float, Field(gt=0)] = Field(
         3600, description="a streamed log is taken to end after so long"
