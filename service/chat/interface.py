@@ -45,6 +45,8 @@ class Event:
     key: str = ""
     """The incident in its service: what messages are counted by."""
     resolved: bool = False
+    tenant: str = ""
+    """Whose it is; empty for nobody's in particular."""
 
     @property
     def new(self) -> bool:
@@ -198,7 +200,7 @@ def new_id(kind: str) -> str:
     return f"{kind}_{uuid.uuid4().hex}"
 
 
-def event_of(
+def event_of(  # noqa: PLR0913 - all that an event says
     context: ChatContext,
     report: Report,
     incident: Incident | None,
@@ -206,11 +208,14 @@ def event_of(
     service: str = "",
     name: str = "",
     note: str = "",
+    tenant: str = "",
 ) -> Event:
     """Return the event of a report."""
     link = context.link(incident.id) if incident else ""
     key = incident_key(report, incident, service)
-    return Event(report, incident, mask(service), mask(name), link, note=mask(note), key=key)
+    if tenant:
+        key = f"{key}@{tenant}"
+    return Event(report, incident, mask(service), mask(name), link, note=mask(note), key=key, tenant=tenant)
 
 
 def incident_key(report: Report, incident: Incident | None, service: str) -> str:
@@ -225,6 +230,8 @@ def incident_key(report: Report, incident: Incident | None, service: str) -> str
 def selects(select: Selection, event: Event) -> bool:
     """Return whether a target's filter lets an event through."""
     report = event.report
+    if event.tenant not in (select.tenants or {""}):
+        return False
     if select.buckets and not select.buckets & {report.bucket, report.cause}:
         return False
     if select.services and event.service not in select.services:

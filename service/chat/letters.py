@@ -14,7 +14,7 @@ from .interface import Event
 
 AT_ONCE = 50
 """Alerts of one letter: few enough to be worked off well within the time that a letter is lent for."""
-_PLAIN = ("service", "name", "link", "recurrence", "received", "note", "id", "key")
+_PLAIN = ("service", "name", "link", "recurrence", "received", "note", "id", "key", "tenant")
 
 
 def pack_event(event: Event) -> bytes:
@@ -36,7 +36,7 @@ def unpack_event(body: bytes) -> Event:
     incident: Incident | None = None
     if values["incident"] is not None:
         incident = replace(loads(Incident, json.dumps(values["incident"])), new=bool(values["new"]))
-    return Event(report_of(values["report"]), incident, **{name: values[name] for name in _PLAIN})
+    return Event(report_of(values["report"]), incident, **{name: values[name] for name in _PLAIN if name in values})
 
 
 def pack_alerts(alerts: Sequence[Alert]) -> Iterator[bytes]:

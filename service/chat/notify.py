@@ -63,6 +63,7 @@ class Notifier:
         targets: Where messages go.
         outbox: Where letters wait; None without a history.
         counted: Told every outcome: target, outcome, number of messages.
+        muted: Whether nobody wants to be told of an incident now; asked where a window begins.
     """
 
     def __init__(
@@ -72,10 +73,12 @@ class Notifier:
         targets: Iterable[Outgoing],
         outbox: Outbox | None = None,
         counted: Callable[[str, str, int], None] = lambda *_: None,
+        muted: Callable[[Event], bool] = lambda _: False,
     ) -> None:
         self._settings = settings
         self._once = once
         self._told = counted
+        self._muted = muted
         self._counting = Background("chat-count", settings.queue)
         self._lanes = [(target, Background(f"chat-{target.name}", settings.queue)) for target in targets]
         self._lock = threading.Lock()
@@ -244,6 +247,9 @@ class Notifier:
                     self._submit(number, target, lane, event)
 
     def _letters(self, event: Event) -> list[Letter]:
+        if self._muted(event):
+            self._counted("", "muted")
+            return []
         body = pack_event(event)
         return [Letter(target.name, event.id, body) for target, _ in self._lanes if target.wants(event)]
 

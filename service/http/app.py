@@ -79,7 +79,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         app.include_router(page_router())
     if settings.cors_origins:
         app.add_middleware(
-            CORSMiddleware, allow_origins=list(settings.cors_origins), allow_methods=["GET", "POST", "DELETE"],
+            CORSMiddleware, allow_origins=list(settings.cors_origins), allow_methods=["GET", "POST", "PATCH", "DELETE"],
             allow_headers=["Authorization", "Content-Type", "Content-Encoding", "X-API-Key", ID],
             expose_headers=[ID, "X-Incident-ID", "X-Not-Recorded", "RateLimit", "RateLimit-Policy", "Retry-After"],
         )  # fmt: skip

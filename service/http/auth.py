@@ -30,6 +30,8 @@ class Caller:
     """Of the key; empty without."""
     address: str
     """As the server sees it, or a trusted proxy told it."""
+    tenant: str = ""
+    """Whose incidents are written and seen."""
 
     @property
     def id(self) -> str:
@@ -76,7 +78,7 @@ class Allowed(SecurityBase):
             raise Problem("key-unknown", "The key is not, or no longer, known here.", CHALLENGE)
         if not key.allows(self.scope):
             raise Problem("scope-missing", f"The key {key.name} lacks the scope {self.scope}.")
-        return Caller(key.name, address)
+        return Caller(key.name, address, key.tenant)
 
 
 def _given(headers: Mapping[str, str]) -> str:
