@@ -97,11 +97,12 @@ class Effort:
         if rule.frequent or matches > (FACT_TRIES if rule.role == "fact" else TRIES):
             self.done.add(index)
 
-    def missed(self, index: int, rule: Rule) -> None:
+    def missed(self, index: int) -> None:
         """Note that a line rule did not match a line that holds its literal."""
         misses = self._misses[index] = self._misses.get(index, 0) + 1
         if misses > MISSES:
             self.done.add(index)
+            rule = self._engine.line_rules[index]
             if not rule.frequent:  # such a rule is tried on the last lines of its kind
                 self._hopeless.add(rule.id)
 
