@@ -335,3 +335,19 @@ class Health(Node):
     status: Literal["ok", "degraded", "not ready"]
     """degraded: logs are answered, and not recorded"""
     checks: dict[str, str] = field(default_factory=dict)
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Me(Node):
+    """Who asks, and what that allows."""
+
+    name: str = ""
+    """of the key or the person; empty where nobody is known, or nobody need be"""
+    scopes: tuple[str, ...] = ()
+    """what may be done: triage, read, feedback, operate, admin"""
+    tenant: str = ""
+    """whose incidents are seen; empty: those of no tenant"""
+    signed_in: bool = False
+    """whether there is a session that can be ended (`POST /auth/logout`)"""
+    sign_in: str | None = None
+    """path where people sign in; null where they cannot"""
