@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from operator import itemgetter
 
 from ...corpus.types import Rule
 from ..matching.engine import Engine
@@ -123,7 +124,7 @@ class Effort:
         """Stop looking for literals that stand everywhere in this log: their rules have had their chance."""
         if len(found) < FEWEST:
             return
-        for word, count in Counter(item[0] for item in found).items():
+        for word, count in Counter(map(itemgetter(0), found)).items():
             rules = self._engine.scanner.rules[word]
             if rules:
                 total = self._visits[word] = self._visits.get(word, 0) + count

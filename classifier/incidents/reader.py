@@ -12,10 +12,11 @@ from ..lines.types import Line, Trace
 from ..matching.bounded import TooSlowError
 from ..matching.engine import Engine
 from ..matching.match import match_line
+from ..matching.scan import Found
 from ..matching.types import Hit
 from ..serving.recorder import Recorder
 from .builder import ERRORS, SITES, IncidentBuilder, Place
-from .candidates import Literals, candidates, is_prompt, read_line
+from .candidates import Followed, Literals, candidates, is_prompt, read_line
 from .effort import ORDINARY, Effort
 from .repeated import Repeated
 from .types import Incident
@@ -44,9 +45,11 @@ class IncidentReader:
         self.shared = shared
         self.incidents: list[Incident] = []
         """The starts that are over."""
+        self.again = False
+        """Whether this start prints what it has printed before, so that it is worth remembering lines."""
         self._engine = engine
         self._recorder = Recorder()
-        self._repeated = Repeated()
+        self._repeated = Repeated(engine.scanner)
         self._begin(1)
         self._ahead: list[tuple[Rule, Line, Captures]] = []
 
@@ -88,11 +91,15 @@ class IncidentReader:
             # In a log that servers share, a line without anything is another's: an own one bears the container's name.
             if self.shared and start == end:
                 continue
-            if self._again and self._repeated.take(data, start, end, line, literals, self):
+            if self.again and self._repeated.take(data, start, end, line, literals, self):
                 continue
             self._read_line((data, start, end, earlier), line, literals)
         self._repeated.leave_block()
         self.effort.learn(found, len(data))
+
+    def follow(self, data: bytes, start: int, number: int, found: Found, index: int) -> Followed:
+        """Pass over the lines from ``start`` on that say what the log has said before; see ``Reading``."""
+        return self._repeated.follow(data, start, number, found, index, self)
 
     def _read_line(self, place: Place, number: int, literals: Literals) -> None:
         line = read_line(place[0], place[1], place[2], number, literals)
@@ -107,13 +114,14 @@ class IncidentReader:
         traces = self.traces
         part, trace = traces.feed(line)
         missed = self._try_rules(line, place, literals, part, trace) if literals else set()
-        if self._again and traces is self.traces:
+        if self.again and traces is self.traces:
             self._repeated.note(place[:3], line, part, missed, self)
         # The line may have begun the next start: from here on it is that one's.
         if line.level in ("ERROR", "CRITICAL") and part in ("", "final"):
             self._builder.note_error(line, place)
-            self._again = self._again or traces.repeats or len(self.incident.errors) >= ERRORS
+            self.again = self.again or len(self.incident.errors) >= ERRORS
         if part == "final":
+            self.again = self.again or self.traces.repeats
             self._builder.keep_context(line, place)
 
     def _try_rules(self, line: Line, place: Place, literals: Literals, part: str, trace: Trace | None) -> set[int]:
@@ -181,8 +189,7 @@ class IncidentReader:
         # Asked for on every line.
         self.traces, self.done = self._builder.traces, self.effort.done
         self._repeated.begin()
-        self._again = False
-        """Whether this start prints what it has printed before, so that it is worth remembering lines."""
+        self.again = False
 
     def _close(self, last: int) -> None:
         if len(self.incidents) > LOOP:

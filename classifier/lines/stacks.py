@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TypeAlias
 
-from .prefix import split_line
 from .traceback_limits import FOREIGN, FRAMES, MESSAGE_LINES, NATIVE_FRAMES, OVER
 from .traceback_patterns import (
     BOXED,
@@ -16,6 +15,7 @@ from .traceback_patterns import (
     NATIVE,
     NOTEBOOK_CODE,
     RAISE,
+    exception_of,
     looks_like_exception,
     notebook_frame,
     short_path,
@@ -36,10 +36,6 @@ class Stacks:
         self._kept = Kept()
         self.open = 0
         """Streams within a traceback: while there are any, every line must be fed."""
-
-    def feed(self, line: Line) -> Read:
-        """Take the next line."""
-        raise NotImplementedError
 
     def _head(self, stream: Stream, line: Line, before: str) -> Read:
         if stream.state == "stack" and (stream.trace.frames or stream.mode):
@@ -145,9 +141,14 @@ class Stacks:
 
     def _read_skipped(self, stream: Stream) -> None:
         """Read the lines of a stack that were skipped, now that they may be the begin of another one than was thought."""
-        skipped, stream.skipped = stream.skipped, []
-        for data, start, end, number in skipped:
-            self.feed(split_line(number, data[start:end].decode("utf-8", "replace")))
+        step, frames = stream.resume, stream.trace.frames
+        for data, start, end, first, behind in stream.skipped:
+            for number, raw in enumerate(data[start:end].split(b"\n"), first):
+                step = step.then[raw[behind:]] if step is not None else None
+                if step is not None:
+                    step.add_to(frames, number, raw)
+                    stream.foreign = 0 if step.frame is not None else stream.foreign
+        stream.skipped = []
 
     def _finish(self, stream: Stream, line: Line | None, text: str = "") -> Read:
         if stream.skipped:
@@ -220,19 +221,19 @@ class Stacks:
         if line.level and not line.logged:
             self._leave(stream)
             return "", None
-        if looks_like_exception(text) and line.text[:1] not in " \t":
+        if (found := exception_of(text)) is not None and line.text[:1] not in " \t":
             # Another exception line: printed bare by somebody else.
             self._leave(stream)
-            return self._alone(stream, line)
+            return self._alone(stream, line, found)
         if stream.fresh and len(trace.message) < 4000:
             trace.message += "\n" + line.text[:500]
         trace.last = max(trace.last, line.number)
         return "more", trace
 
-    def _alone(self, stream: Stream, line: Line) -> Read:
+    def _alone(self, stream: Stream, line: Line, found: re.Match[str] | None = None) -> Read:
         """Keep an exception that stands on a line without its stack."""
         text = line.text.strip()
-        found = FINAL.match(text) if looks_like_exception(text) else None
+        found = found or exception_of(text)
         loose = None if found else LOOSE.search(text[:2000])
         match = found or loose
         if match is None or not match.group("message"):

@@ -16,22 +16,36 @@ NOTHING = Trace(0, 0, "")
 """Stands for the exception being read where there is none."""
 
 
-Skipped: TypeAlias = tuple[bytes, int, int, int]
-"""A line of a stack that was passed over: a block, its start and end there, its number."""
+Skipped: TypeAlias = tuple[bytes, int, int, int, int]
+"""Lines of a stack that were passed over, one after the other: a block, their start and end there, the number of the first,
+and the bytes that stand before the stack's own on each."""
 
 
 class Step:
     """A line of a stack that was printed before, and the lines that have followed it."""
 
-    __slots__ = ("count", "frames", "missed", "then")
+    __slots__ = ("code", "count", "frame", "frames", "missed", "then")
 
     def __init__(self) -> None:
         self.then: dict[bytes, Step] = {}
+        self.frame: Frame | None = None
+        """The frame that the line added, with the numbers of that time."""
+        self.code = ""
+        """What the line told of the innermost frame's code."""
         self.frames: list[Frame] = []
         """The frames of the first stack that came by here, of which so many stood up to here."""
         self.count = 0
         self.missed: set[int] = set()
         """Line rules that do not match the line."""
+
+    def add_to(self, frames: list[Frame], number: int, raw: bytes) -> None:
+        """Add what the line says to a stack in which it stands as line ``number``."""
+        if self.frame is not None:
+            model = self.frame
+            frames.append(Frame(model.path, model.function, "", model.number, number, raw.decode("utf-8", "replace")))
+        elif self.code:
+            frames[-1].code, frames[-1].code_line = self.code, number
+            frames[-1].code_raw = raw.decode("utf-8", "replace")
 
     def tail(self) -> tuple[tuple[str, str], ...]:
         """Return the part of ``Trace.key`` that the frames make."""
@@ -49,7 +63,7 @@ class Stream:
 
     __slots__ = (
         "closed", "foreign", "fresh", "link", "logging_error", "mode",
-        "more", "outer", "previous", "seen", "skipped", "state", "step", "stepped", "trace",
+        "more", "outer", "previous", "resume", "seen", "skipped", "state", "step", "stepped", "trace",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -75,6 +89,8 @@ class Stream:
         """The exception whose stack that is."""
         self.skipped: list[Skipped] = []
         """Lines of the stack that were not read: they are known."""
+        self.resume: Step | None = None
+        """Where the stack stood before the first of them."""
 
 
 def origin(raw: str) -> str:

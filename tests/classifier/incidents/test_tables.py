@@ -149,7 +149,7 @@ def test_how_often_a_rule_may_match(role: str, most: int) -> None:
 
 def test_how_often_a_rule_may_miss() -> None:
     """Eight thousand times; then it is said."""
-    counted, rule = made()
+    counted, _ = made()
     for _ in range(8000):
         counted.missed(0)
     assert (counted.done, counted.given_up()) == (set(), [])
