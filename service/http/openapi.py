@@ -78,6 +78,7 @@ def document(app: FastAPI) -> dict[str, Any]:
     """Return the OpenAPI document of the service."""
     # Routes import this module.
     from .routes.feedback import Said
+    from .routes.incidents import Handling
     from .routes.plan import PlanRequest
 
     if app.openapi_schema is None:
@@ -85,7 +86,7 @@ def document(app: FastAPI) -> dict[str, Any]:
             title=app.title, version=f"1 (report {SCHEMA_VERSION})", summary=app.summary, description=ABOUT,
             routes=app.routes, tags=TAGS, license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         )  # fmt: skip
-        read, said = (Log, Batch, PlanRequest, Said), (ProblemDetails, Event)
+        read, said = (Log, Batch, PlanRequest, Said, Handling), (ProblemDetails, Event)
         _, extra = TypeAdapter.json_schemas(
             [
                 *((kind.__name__, "validation", TypeAdapter[Any](kind)) for kind in read),
