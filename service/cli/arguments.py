@@ -15,6 +15,7 @@ COMMANDS = {
     "rules": ("rules", "list the rules"),
     "plan": ("plan", "work out whether a model fits some GPUs, and with which options"),
     "serve": ("serve", "answer over HTTP, keep the history, show the web page"),
+    "mcp": ("mcp", "answer coding agents by the Model Context Protocol"),
     "history": ("history", "look into the incidents that serve keeps; export feedback"),
     "train": ("train", "train the text model on logs of your own"),
     "evaluate": ("evaluate", "score the answers on labelled logs"),
