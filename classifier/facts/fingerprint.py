@@ -117,7 +117,7 @@ def bound_release(marks: Iterable[Mark], releases: Sequence[str] = ()) -> Releas
 
     known = index()
     allowed = sum(1 << at for at, name in enumerate(known.releases) if not releases or name in releases)
-    sets = [fitting & allowed for mark in _distinct(marks) if (fitting := _tested(known, mark)) is not None]
+    sets = [fitting & allowed for fitting in _tested(known, _distinct(marks)) if fitting is not None]
     return _bounded(sets, known.releases)
 
 
@@ -166,10 +166,18 @@ def _distinct(marks: Iterable[Mark]) -> list[Mark]:
     return list(found.values())
 
 
-def _tested(known: Index, mark: Mark) -> int | None:
-    if isinstance(mark, SiteMark):
-        return known.site(mark.path.rpartition("/")[2], mark.line, mark.words)
-    return known.frame(mark.path, mark.function, mark.line, mark.code)
+def _tested(known: Index, marks: list[Mark]) -> Iterator[int | None]:
+    """Yield for each mark the releases that fit it; None where it is another program's."""
+    from .fingerprint_index import Spot
+
+    files: dict[str, list[Spot]] = {}
+    for mark in marks:
+        if isinstance(mark, SiteMark):
+            yield known.site(mark.path.rpartition("/")[2], mark.line, mark.words)
+        else:
+            files.setdefault(mark.path, []).append(Spot(mark.function, mark.line, mark.code))
+    for path, spots in files.items():
+        yield from known.frames(path, spots)
 
 
 def _bounded(sets: list[int], names: Sequence[str]) -> ReleaseRange:

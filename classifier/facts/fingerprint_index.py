@@ -23,8 +23,8 @@ from __future__ import annotations
 import os
 import zlib
 from array import array
-from bisect import bisect_left
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Container, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple, TypedDict
@@ -62,6 +62,15 @@ class Place(NamedTuple):
     def line(self, own: int) -> int:
         """Return its line in one of ``releases``, from 1."""
         return self.starts[own] + self.offset + 1
+
+
+class Spot(NamedTuple):
+    """What a frame of a traceback says of its file."""
+
+    function: str
+    line: int
+    code: str
+    """The line under the frame; empty where the log has none."""
 
 
 class Weave(NamedTuple):
@@ -128,18 +137,21 @@ class Index:
                 fitting |= ((2 << span[first + at]) - 1) << born[first + at]
         return fitting
 
-    def frame(self, path: str, function: str, line: int, code: str) -> int | None:
-        """Return the releases in which ``line`` of the file at ``path`` is ``code``, or lies in ``function``.
+    def frames(self, path: str, spots: Sequence[Spot]) -> list[int | None]:
+        """Return for each spot the releases in which its line of the file at ``path`` is its code, or lies in its function.
 
-        None where the index does not hold the file, or no such function where the code does not tell either.
+        None where the index does not hold the file, or no such function where the code does not tell either. All spots
+        of a file are asked for at once: each question would unroll the file's whole history anew.
         """
         weave = self._weave(path)
         if weave is None:
-            return None
-        found = self._by_code(weave, line, code) if code else 0
+            return [None] * len(spots)
+        by_code = self._by_code(weave, [spot for spot in spots if spot.code])
         # Code may have been cut, wrapped, or glued to something: then the function alone is asked, where it is one and
         # not the module itself or an expression in it.
-        return found or (self._by_function(weave, line, function) if function.isidentifier() else None)
+        left = [spot for spot in spots if not by_code.get(spot) and spot.function.isidentifier()]
+        by_function = self._by_function(weave, left) if left else {}
+        return [by_code.get(spot) or by_function.get(spot) for spot in spots]
 
     def _sites(self) -> tuple[array[int], bytes, bytes, bytes]:
         if self._columns is None:
@@ -167,29 +179,36 @@ class Index:
             )
         return self._weaves[path]
 
-    def _by_code(self, weave: Weave, line: int, code: str) -> int:
-        mark = code_mark(code)
-        fitting = 0
-        for place in _places(weave, weave.spots, weave.spot_gaps, weave.spot_marks, mark):
+    def _by_code(self, weave: Weave, spots: list[Spot]) -> dict[Spot, int]:
+        wanted: dict[int, dict[int, list[Spot]]] = {}
+        for spot in spots:
+            wanted.setdefault(code_mark(spot.code), {}).setdefault(spot.line, []).append(spot)
+        fitting = dict.fromkeys(spots, 0)
+        for place in _places(weave, weave.spots, weave.spot_gaps, weave.spot_marks, wanted):
+            lines = wanted[place.mark]
             for own in place.releases:
-                if place.line(own) == line:
-                    fitting |= _between(weave.own, own, len(self.releases))
+                for spot in lines.get(place.line(own), ()):
+                    fitting[spot] |= _between(weave.own, own, len(self.releases))
         return fitting
 
-    def _by_function(self, weave: Weave, line: int, function: str) -> int | None:
-        mark = code_mark(function)
-        if mark not in weave.function_marks:
-            return None
-        # Of each of the file's own releases the functions that begin at or before the line, the last ones last.
-        before: list[list[int]] = [[] for _ in weave.own]
+    def _by_function(self, weave: Weave, spots: list[Spot]) -> dict[Spot, int]:
+        """Return what is known of those spots whose function the file has."""
+        marks = {spot: mark for spot in spots if (mark := code_mark(spot.function)) in weave.function_marks}
+        if not marks:
+            return {}
+        # Of each of the file's own releases the functions in the order of their first lines.
+        lines: list[list[int]] = [[] for _ in weave.own]
+        names: list[list[int]] = [[] for _ in weave.own]
         for place in _places(weave, weave.functions, weave.function_gaps, weave.function_marks):
             for own in place.releases:
-                if place.line(own) <= line:
-                    before[own].append(place.mark)
-        fitting = 0
-        for own, marks in enumerate(before):
-            if mark in marks[-1 - DEFINITIONS :]:
-                fitting |= _between(weave.own, own, len(self.releases))
+                lines[own].append(place.line(own))
+                names[own].append(place.mark)
+        fitting = dict.fromkeys(marks, 0)
+        for spot, mark in marks.items():
+            for own, begins in enumerate(lines):
+                last = bisect_right(begins, spot.line)
+                if mark in names[own][max(0, last - 1 - DEFINITIONS) : last]:
+                    fitting[spot] |= _between(weave.own, own, len(self.releases))
         return fitting
 
 
@@ -210,21 +229,23 @@ def _columns(raw: bytes) -> Weave:
     return Weave(*columns)
 
 
-def _places(weave: Weave, counts: bytes, gaps: bytes, marks: bytes, wanted: int | None = None) -> Iterator[Place]:
-    """Yield the spots or functions with the mark ``wanted``, or all, in the order of the file."""
+def _places(
+    weave: Weave, counts: bytes, gaps: bytes, marks: bytes, wanted: Container[int] = range(256)
+) -> Iterator[Place]:
+    """Yield the spots or functions with one of the marks ``wanted``, in the order of the file."""
     # Lines come and go with blocks: added up over the file's own releases, these are the lines so far of each.
     changes = [0] * (len(weave.own) + 1)
     first = 0
     for lines, born, span, count in zip(weave.lines, weave.born, weave.span, counts, strict=True):
         if count:
             here = marks[first : first + count]
-            if wanted is None or wanted in here:
-                starts = list(accumulate(changes))
-                offset = 0
-                for mark, gap in zip(here, gaps[first : first + count], strict=True):
-                    offset += gap
-                    if wanted is None or mark == wanted:
-                        yield Place(mark, range(born, born + span), starts, offset)
+            starts: list[int] = []
+            offset = 0
+            for mark, gap in zip(here, gaps[first : first + count], strict=True):
+                offset += gap
+                if mark in wanted:
+                    starts = starts or list(accumulate(changes))
+                    yield Place(mark, range(born, born + span), starts, offset)
             first += count
         changes[born] += lines
         changes[born + span] -= lines

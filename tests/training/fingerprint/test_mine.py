@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.training.fingerprint.releases import RELEASES, archive
-from vllm_triage.classifier.facts.fingerprint_index import Index
+from vllm_triage.classifier.facts.fingerprint_index import Index, Spot
 from vllm_triage.training.fingerprint import __main__ as command
 from vllm_triage.training.fingerprint.mine import Miner
 from vllm_triage.training.fingerprint.pack import pack
@@ -59,18 +59,18 @@ def test_a_frame_is_told_by_its_code(known: Index) -> None:
     code = "outputs = self.executor.execute_model(self.batch)"
     first, second = line_of("0.2.0", code), line_of("0.3.0", code)
 
-    assert ["0.2.0"] == fitting(known, known.frame(CORE, "step", first, code))
-    assert ["0.3.0", "0.3.1"] == fitting(known, known.frame(CORE, "step", second, code))
+    assert ["0.2.0"] == fitting(known, known.frames(CORE, [Spot("step", first, code)])[0])
+    assert ["0.3.0", "0.3.1"] == fitting(known, known.frames(CORE, [Spot("step", second, code)])[0])
 
 
 def test_a_frame_without_code_is_told_by_its_function(known: Index) -> None:
     """Also behind a function that is defined within it."""
     line = line_of("0.3.1", "return self.find_nearest")
 
-    assert ["0.2.0", "0.3.0", "0.3.1"] == fitting(known, known.frame(CORE, "check", line, ""))
-    assert [] == fitting(known, known.frame(CORE, "step", 2, ""))
-    assert fitting(known, known.frame(CORE, "<module>", 2, "")) is None
-    assert fitting(known, known.frame("vllm/v1/engine/none.py", "step", line, "")) is None
+    assert ["0.2.0", "0.3.0", "0.3.1"] == fitting(known, known.frames(CORE, [Spot("check", line, "")])[0])
+    assert [] == fitting(known, known.frames(CORE, [Spot("step", 2, "")])[0])
+    assert fitting(known, known.frames(CORE, [Spot("<module>", 2, "")])[0]) is None
+    assert fitting(known, known.frames("vllm/v1/engine/none.py", [Spot("step", line, "")])[0]) is None
 
 
 def test_another_file_is_refused() -> None:
