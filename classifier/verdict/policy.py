@@ -29,6 +29,12 @@ QUIET = -0.25
 QUIET_LEAD = 1.5
 """Points by which what was said at INFO or WARNING must lead an error of another kind to be the cause all the same."""
 
+CONFIRMED = 0.15
+"""What the same log confirms, by another line, an argument or a figure, goes before what it does not."""
+
+REFUTED = -1.2
+"""What the same log refutes goes behind another cause of the next strength: its words came of something else."""
+
 REQUEST_WHILE_DYING = -0.9
 """What concerns one request is not why the engine died at the same time."""
 
@@ -40,6 +46,9 @@ CONFIDENCE = {"certain": 0.985, "strong": 0.955, "weak": 0.88, "guess": 0.6}
 
 QUOTED_LESS = 0.25
 """Taken off the confidence where the deciding words stand in quoted source code."""
+
+REFUTED_LESS = 0.3
+"""Taken off the confidence of a cause that the same log refutes, where no other is found."""
 
 THIN_BELOW, THIN_LESS = 1.0, 0.1
 """Points below which an answer has little behind it, and what that takes off the confidence."""

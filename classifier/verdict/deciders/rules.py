@@ -58,12 +58,19 @@ def of_candidate(best: Candidate, found: Findings) -> Diagnosis:
         confidence -= policy.QUOTED_LESS
     if best.score < policy.THIN_BELOW:
         confidence -= policy.THIN_LESS
+    against = found.case.shown(best.hit.rule.refuted_by, best.hit)
+    if against:
+        confidence -= policy.REFUTED_LESS
     if rivals:
         gap = best.score - rivals[0].score
         confidence -= max(0.0, policy.CLOSE_LESS * (1 - gap / policy.CLOSE)) if gap < policy.CLOSE else 0.0
     answer = answer_for(best.bucket, best.cause, confidence, "rule", found.known, found.incident, best.hit)
     answer.evidence = evidence_for(best, found.incident)
     answer.chain = chain_of(best.hit)
+    if sign := found.case.shown(best.hit.rule.confirmed_by, best.hit):
+        answer.confirm = f"Here {sign}. {answer.confirm}".rstrip()
+    if against:
+        answer.refute = f"Here {against}: look at what else the log names. {answer.refute}".rstrip()
     total = confidence
     for other in rivals[:6]:
         if other.bucket in {name for name, _ in answer.alternatives}:

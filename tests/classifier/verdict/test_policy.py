@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.classifier.verdict.logs import ANSWERED, DEAD, OOM, READY, START, STRANGE, TRIAGE, WITH_MODEL, findings
-from tests.classifier.verdict.test_signals import DRIVER, TOO_LONG
+from tests.classifier.verdict.test_signals import ALIGNED, DRIVER, EAGER, GRAPHS, TOO_LONG, TWO_RANKS
 from vllm_triage.classifier.report.model import Alternative
 from vllm_triage.classifier.serving.types import FULL, STALLED
 from vllm_triage.classifier.testing import corpus_files
@@ -64,6 +64,9 @@ HELD: dict[str, list[tuple[Any, str]]] = {
     "QUOTED": [(0.0, QUOTED)],
     "QUIET": [(-9.0, START + DRIVER.format("WARNING"))],
     "QUIET_LEAD": [(0.0, START + DRIVER.format("WARNING") + PORT)],
+    "CONFIRMED": [(0.0, TWO_RANKS + GRAPHS + ALIGNED)],
+    "REFUTED": [(0.0, EAGER + GRAPHS + PORT)],
+    "REFUTED_LESS": [(0.0, EAGER + GRAPHS)],
     "REQUEST_WHILE_DYING": [(9.0, START + TOO_LONG + OOM + DEAD)],
     "REQUEST": [(9.0, SERVED + TOO_LONG + OOM)],
     "CONFIDENCE": [({"certain": 0.5, "strong": 0.5, "weak": 0.5, "guess": 0.5}, START + OOM)],
