@@ -23,6 +23,10 @@ ALIKE = 4
 """Hits of one rule from which on one more with the same captures adds nothing, whatever else its line says."""
 ERRORS = 40
 """Error lines kept of one incident, for logs that no rule knows."""
+BEGIN = 60
+"""Characters by which they are told apart: of those that begin alike one is kept."""
+SITES = 200
+"""Lines of vLLM's logger that are kept to tell its release by, where no line names it."""
 NAMED_UNTIL = (0, 32, 0, 0, 0)
 """Release from which on not everything that the API server prints bears its name; it has done so since 0.10.1."""
 OFFLINE = ("llm.py", "entrypoints/llm.py", "offline")
@@ -109,7 +113,7 @@ class IncidentBuilder:
     def note_error(self, line: Line, place: Place) -> None:
         """Keep a line logged as an error, unless one that begins like it was kept."""
         errors = self.incident.errors
-        if len(errors) < ERRORS and all(other.text[:60] != line.text[:60] for other in errors):
+        if len(errors) < ERRORS and all(other.text[:BEGIN] != line.text[:BEGIN] for other in errors):
             errors.append(line)
             self.keep_context(line, place)
 
@@ -135,7 +139,7 @@ class IncidentBuilder:
         self.book.set("engine", engine_of_traces(incident.traces), HINT)
         incident.facts = self.book.facts()
         incident.reached = reached(incident.stages, incident.traces, incident.hits)
-        time_stages(incident.stages)
+        time_stages(incident.stages, incident.facts)
         return incident
 
 

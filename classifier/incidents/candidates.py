@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Protocol, TypeAlias
 
 from ..lines.prefix import split_line
@@ -17,12 +18,18 @@ SWEEP = 16
 WINDOW_BEFORE, WINDOW_AFTER, WINDOWS = 1024, 3072, 8
 """Bytes read around a literal in the rest of a line that is too long to be read whole, and how many such windows."""
 
+_START = itemgetter(1)
+
 Literals: TypeAlias = dict[int, str]
 """Line rules to be tried on a line, each with its literal that the line holds."""
 
 
 Candidate: TypeAlias = tuple[int, int, int, Literals]
 """A line that is worth reading: its start and end in the block, its number in the log, the rules to be tried on it."""
+
+
+Followed: TypeAlias = tuple[int, int, int]
+"""Where the next line begins, its number, and the index of the first literal that is not before it."""
 
 
 class Reading(Protocol):
@@ -32,6 +39,20 @@ class Reading(Protocol):
     """While a traceback is open, every line counts."""
     done: set[int]
     """Line rules that need not be tried any more: another set for each start."""
+
+    again: bool
+    """Whether the log prints what it has printed before, so that it is worth following."""
+
+    def follow(self, data: bytes, start: int, number: int, found: Found, index: int) -> Followed:
+        """Pass over the lines from ``start`` on, line ``number``, that say what the log has said before.
+
+        Args:
+            data: The block.
+            start: Where the next line begins.
+            number: Its number.
+            found: The literals that count.
+            index: Of the first that is not before the line.
+        """
 
 
 def candidates(data: bytes, number: int, found: Found, scanner: Scanner, reading: Reading) -> Iterator[Candidate]:
@@ -72,10 +93,14 @@ def candidates(data: bytes, number: int, found: Found, scanner: Scanner, reading
             if reading.done is not done:
                 # The line began another start, for which all rules count again.
                 done = reading.done
-                everything = everything or sorted(found, key=_start_of)
-                waited_for, index = everything, bisect_left(everything, position, key=_start_of)
-        steps += 1
-        if open_traces and steps % SWEEP == 0:
+                everything = everything or sorted(found, key=_START)
+                waited_for, index = everything, bisect_left(everything, position, key=_START)
+        before, steps = steps, steps + 1
+        if reading.again and not returns:
+            position, after, index = reading.follow(data, position, number + 1, waited_for, index)
+            steps += after - number - 1
+            counted, number = position, after
+        if open_traces and steps // SWEEP > before // SWEEP:
             reading.traces.sweep(number)
             open_traces = reading.traces.open
 
@@ -83,12 +108,8 @@ def candidates(data: bytes, number: int, found: Found, scanner: Scanner, reading
 def _waited_for(found: Found, scanner: Scanner, done: set[int]) -> Found:
     """Return the literals that some rule waits for, or that make tracebacks, in the order of their starts."""
     rules = scanner.rules
-    idle = {word for word in {item[0] for item in found} if rules[word] and done.issuperset(rules[word])}
-    return sorted((item for item in found if item[0] not in idle), key=_start_of)
-
-
-def _start_of(found: tuple[int, int, int]) -> int:
-    return found[1]
+    idle = {word for word in set(map(itemgetter(0), found)) if rules[word] and done.issuperset(rules[word])}
+    return sorted((item for item in found if item[0] not in idle) if idle else found, key=_START)
 
 
 def _line_start(data: bytes, position: int, at: int, returns: bool) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from operator import itemgetter
 
 from ...corpus.types import Rule
 from ..matching.engine import Engine
@@ -97,11 +98,12 @@ class Effort:
         if rule.frequent or matches > (FACT_TRIES if rule.role == "fact" else TRIES):
             self.done.add(index)
 
-    def missed(self, index: int, rule: Rule) -> None:
+    def missed(self, index: int) -> None:
         """Note that a line rule did not match a line that holds its literal."""
         misses = self._misses[index] = self._misses.get(index, 0) + 1
         if misses > MISSES:
             self.done.add(index)
+            rule = self._engine.line_rules[index]
             if not rule.frequent:  # such a rule is tried on the last lines of its kind
                 self._hopeless.add(rule.id)
 
@@ -122,7 +124,7 @@ class Effort:
         """Stop looking for literals that stand everywhere in this log: their rules have had their chance."""
         if len(found) < FEWEST:
             return
-        for word, count in Counter(item[0] for item in found).items():
+        for word, count in Counter(map(itemgetter(0), found)).items():
             rules = self._engine.scanner.rules[word]
             if rules:
                 total = self._visits[word] = self._visits.get(word, 0) + count

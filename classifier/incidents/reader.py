@@ -12,11 +12,13 @@ from ..lines.types import Line, Trace
 from ..matching.bounded import TooSlowError
 from ..matching.engine import Engine
 from ..matching.match import match_line
+from ..matching.scan import Found
 from ..matching.types import Hit
 from ..serving.recorder import Recorder
-from .builder import IncidentBuilder, Place
-from .candidates import Literals, candidates, is_prompt, read_line
+from .builder import ERRORS, SITES, IncidentBuilder, Place
+from .candidates import Followed, Literals, candidates, is_prompt, read_line
 from .effort import ORDINARY, Effort
+from .repeated import Repeated
 from .types import Incident
 
 AHEAD = 24
@@ -31,10 +33,6 @@ EARLY = ("launch", "config")
 """Stages that a launcher speaks of before the server does."""
 
 
-SITES = 200
-"""Lines of vLLM's logger that are kept to tell its release by, where no line names it."""
-
-
 class IncidentReader:
     """Fed with the blocks of one server's log, in order.
 
@@ -47,8 +45,11 @@ class IncidentReader:
         self.shared = shared
         self.incidents: list[Incident] = []
         """The starts that are over."""
+        self.again = False
+        """Whether this start prints what it has printed before, so that it is worth remembering lines."""
         self._engine = engine
         self._recorder = Recorder()
+        self._repeated = Repeated(engine.scanner)
         self._begin(1)
         self._ahead: list[tuple[Rule, Line, Captures]] = []
 
@@ -60,7 +61,7 @@ class IncidentReader:
     @property
     def scanner(self) -> object:
         """What finds literals at present, which a copy of the reader may share."""
-        return self._effort.scanner
+        return self.effort.scanner
 
     @property
     def signs(self) -> tuple[int, ...]:
@@ -85,12 +86,20 @@ class IncidentReader:
         """
         self.incident.contexts.extend(data)
         self._recorder.read(data, number)
-        found = self._effort.scanner.find(data)
+        found = self.effort.scanner.find(data)
         for start, end, line, literals in candidates(data, number, found, self._engine.scanner, self):
             # In a log that servers share, a line without anything is another's: an own one bears the container's name.
-            if not self.shared or start < end:
-                self._read_line((data, start, end, earlier), line, literals)
-        self._effort.learn(found, len(data))
+            if self.shared and start == end:
+                continue
+            if self.again and self._repeated.take(data, start, end, line, literals, self):
+                continue
+            self._read_line((data, start, end, earlier), line, literals)
+        self._repeated.leave_block()
+        self.effort.learn(found, len(data))
+
+    def follow(self, data: bytes, start: int, number: int, found: Found, index: int) -> Followed:
+        """Pass over the lines from ``start`` on that say what the log has said before; see ``Reading``."""
+        return self._repeated.follow(data, start, number, found, index, self)
 
     def _read_line(self, place: Place, number: int, literals: Literals) -> None:
         line = read_line(place[0], place[1], place[2], number, literals)
@@ -102,26 +111,34 @@ class IncidentReader:
             if not literals or not self.traces.open:
                 self._try_rules(line, place, literals, "", None)
                 return
-        part, trace = self.traces.feed(line)
-        if literals:
-            self._try_rules(line, place, literals, part, trace)
+        traces = self.traces
+        part, trace = traces.feed(line)
+        missed = self._try_rules(line, place, literals, part, trace) if literals else set()
+        if self.again and traces is self.traces:
+            self._repeated.note(place[:3], line, part, missed, self)
         # The line may have begun the next start: from here on it is that one's.
         if line.level in ("ERROR", "CRITICAL") and part in ("", "final"):
             self._builder.note_error(line, place)
+            self.again = self.again or len(self.incident.errors) >= ERRORS
         if part == "final":
+            self.again = self.again or self.traces.repeats
             self._builder.keep_context(line, place)
 
-    def _try_rules(self, line: Line, place: Place, literals: Literals, part: str, trace: Trace | None) -> None:
+    def _try_rules(self, line: Line, place: Place, literals: Literals, part: str, trace: Trace | None) -> set[int]:
+        """Try rules on a line; return those that do not match it, whoever wrote it."""
+        missed = set()
         size = len(line.text)
         for index in sorted(literals):
             rule = self._engine.line_rules[index]
             captures = None
-            if size <= ORDINARY or self._effort.affords(index, rule, size):
+            if size <= ORDINARY or self.effort.affords(index, rule, size):
                 captures = self._search(index, rule, line, literals[index])
             if captures is None or (rule.speaker and not self._builder.is_spoken_by(rule, line)):
-                self._effort.missed(index, rule)
+                self.effort.missed(index)
+                if captures is None:
+                    missed.add(index)
                 continue
-            self._effort.matched(index, rule)
+            self.effort.matched(index, rule)
             quoted = _is_quoted(rule, part)
             if rule.role != "fact":
                 self._builder.keep(Hit(rule, line, captures, trace if part else None, quoted, last=line.number), place)
@@ -129,12 +146,13 @@ class IncidentReader:
                 self._fact(rule, line, captures, place)
             elif rule.bucket != "facts":
                 self.incident.fired.add(rule.id)
+        return missed
 
     def _search(self, index: int, rule: Rule, line: Line, literal: str) -> Captures | None:
         try:
             return match_line(rule, line, literal)
         except TooSlowError:
-            self._effort.took_too_long(index, rule)
+            self.effort.took_too_long(index, rule)
             return None
 
     def _fact(self, rule: Rule, line: Line, captures: Captures, place: Place) -> None:
@@ -155,7 +173,7 @@ class IncidentReader:
 
     def _mark(self, rule: Rule, line: Line, captures: Captures) -> None:
         if self._builder.mark(rule, line, captures) == "serving":
-            self._effort.serves()
+            self.effort.serves()
 
     def _start_anew(self, number: int) -> None:
         """Close the start that was read so far: the next one begins on line ``number``."""
@@ -167,16 +185,18 @@ class IncidentReader:
             self._mark(rule, line, captures)
 
     def _begin(self, number: int) -> None:
-        self._builder, self._effort = IncidentBuilder(number), Effort(self._engine)
+        self._builder, self.effort = IncidentBuilder(number), Effort(self._engine)
         # Asked for on every line.
-        self.traces, self.done = self._builder.traces, self._effort.done
+        self.traces, self.done = self._builder.traces, self.effort.done
+        self._repeated.begin()
+        self.again = False
 
     def _close(self, last: int) -> None:
         if len(self.incidents) > LOOP:
             # The answer is about this one, or about the one before.
             _thin(self.incidents[-2])
-        incident = self._builder.close(last, self._engine.trace_rules, self._effort.slow)
-        incident.given_up = self._effort.given_up()
+        incident = self._builder.close(last, self._engine.trace_rules, self.effort.slow)
+        incident.given_up = self.effort.given_up()
         self.incidents.append(incident)
 
     def finish(self, tail: Tail, last: int) -> list[Incident]:

@@ -28,17 +28,18 @@ _STARTS = b"(IWED[T \t<>{\"'-|`$#~^=0123456789\r"
 
 def looks_damaged(data: bytes) -> bool:
     """Tell whether whole lines, at most a block of them, are worth a closer look."""
-    if b"\r\n" in data:
+    # One byte is looked for before two, which takes fifty times as long.
+    if b"\r" in data and b"\r\n" in data:
         data = data.replace(b"\r\n", b"\n")
     return (
         (b"<" in data and any(sign in data for sign in _TAGS))
         or (b"&" in data and any(sign in data for sign in _ENTITIES))
-        or (b"\xe2\x80" in data and any(sign in data for sign in _TYPESET))
-        or (b"\\n" in data and any(sign in data for sign in _ESCAPED))
-        or b"^M" in data
+        or (b"\xe2" in data and b"\xe2\x80" in data and any(sign in data for sign in _TYPESET))
+        or (b"\\" in data and b"\\n" in data and any(sign in data for sign in _ESCAPED))
+        or (b"^" in data and b"^M" in data)
         or b"]:\n" in data
         or (b'File "' in data and _cut_frame(data))
-        or b"\xc2\xa0" in data
+        or (b"\xc2" in data and b"\xc2\xa0" in data)
         or _numbered(data[:4096])
         or _indented(data)
         or _exported(data)

@@ -25,7 +25,7 @@ class Contexts:
             block: The block that holds it, with the line's start and end there.
             earlier: The end of the log before that block.
         """
-        if number in self._kept or len(self._kept) >= KEPT:
+        if number in self._kept or self.full:
             return
         data, start, end = block
         before = data[max(0, start - SPAN) : start]
@@ -35,6 +35,11 @@ class Contexts:
         self._kept[number] = [before, data[start : min(end, start + 2 * SPAN)], after]
         if len(after) < SPAN and after.count(b"\n") <= AFTER:
             self._short.append(number)
+
+    @property
+    def full(self) -> bool:
+        """Whether no more lines are kept."""
+        return len(self._kept) >= KEPT
 
     def extend(self, data: bytes) -> None:
         """Add the begin of the next block to what was cut off by the end of the last."""

@@ -67,16 +67,21 @@ def short_path(path: str) -> str:
 
 def looks_like_exception(text: str) -> bool:
     """Tell whether a line without indentation can be an exception's own line."""
+    return exception_of(text) is not None
+
+
+def exception_of(text: str) -> re.Match[str] | None:
+    """Return the parts of a line without indentation that can be an exception's own line, else None."""
     found = FINAL.match(text)
     if not found:
-        return False
-    name = found.group("name").rpartition(".")[2]
-    if name[:1].islower() and not found.group("name").startswith(("torch.", "zmq.", "concurrent.", "asyncio.")):
-        return False
-    if NAME.search(name):
-        return True
-    # An exception of a package, whatever its name: dotted, or alone on its line.
-    return "." in found.group("name") and name[:1].isupper() and found.group("message") is not None
+        return None
+    full = found.group("name")
+    name = full.rpartition(".")[2]
+    if name[:1].islower() and not full.startswith(("torch.", "zmq.", "concurrent.", "asyncio.")):
+        return None
+    # An exception of a package counts whatever its name: dotted, or alone on its line.
+    fits = NAME.search(name) or ("." in full and name[:1].isupper() and found.group("message") is not None)
+    return found if fits else None
 
 
 def link_of(text: str) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from .traceback_patterns import ARROW, NAME, looks_like_exception
-from .types import Line, Trace
+from .types import KEY_FRAMES, Frame, Line, Trace
 
 TRACES = 2000
 """Different exceptions kept of one server start."""
@@ -14,12 +16,54 @@ NOTHING = Trace(0, 0, "")
 """Stands for the exception being read where there is none."""
 
 
+Skipped: TypeAlias = tuple[bytes, int, int, int, int]
+"""Lines of a stack that were passed over, one after the other: a block, their start and end there, the number of the first,
+and the bytes that stand before the stack's own on each."""
+
+
+class Step:
+    """A line of a stack that was printed before, and the lines that have followed it."""
+
+    __slots__ = ("code", "count", "frame", "frames", "missed", "then")
+
+    def __init__(self) -> None:
+        self.then: dict[bytes, Step] = {}
+        self.frame: Frame | None = None
+        """The frame that the line added, with the numbers of that time."""
+        self.code = ""
+        """What the line told of the innermost frame's code."""
+        self.frames: list[Frame] = []
+        """The frames of the first stack that came by here, of which so many stood up to here."""
+        self.count = 0
+        self.missed: set[int] = set()
+        """Line rules that do not match the line."""
+
+    def add_to(self, frames: list[Frame], number: int, raw: bytes) -> None:
+        """Add what the line says to a stack in which it stands as line ``number``."""
+        if self.frame is not None:
+            model = self.frame
+            frames.append(Frame(model.path, model.function, "", model.number, number, raw.decode("utf-8", "replace")))
+        elif self.code:
+            frames[-1].code, frames[-1].code_line = self.code, number
+            frames[-1].code_raw = raw.decode("utf-8", "replace")
+
+    def tail(self) -> tuple[tuple[str, str], ...]:
+        """Return the part of ``Trace.key`` that the frames make."""
+        return tuple(
+            (frame.path, frame.function) for frame in self.frames[max(0, self.count - KEY_FRAMES) : self.count]
+        )
+
+    def __deepcopy__(self, _memo: dict[int, object]) -> Step:
+        """Return the step itself: what it tells of lines is true of every reader."""
+        return self
+
+
 class Stream:
     """Where the reader stands in the lines of one process (of one logger, where vLLM's prefix names it)."""
 
     __slots__ = (
         "closed", "foreign", "fresh", "link", "logging_error", "mode",
-        "more", "outer", "previous", "seen", "state", "trace",
+        "more", "outer", "previous", "resume", "seen", "skipped", "state", "step", "stepped", "trace",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -39,6 +83,14 @@ class Stream:
         self.fresh = False
         """Whether the message is that of an exception not seen before."""
         self.logging_error = False
+        self.step: Step | None = None
+        """Where the stack stands among those that were printed before; None where it is not followed."""
+        self.stepped: Trace | None = None
+        """The exception whose stack that is."""
+        self.skipped: list[Skipped] = []
+        """Lines of the stack that were not read: they are known."""
+        self.resume: Step | None = None
+        """Where the stack stood before the first of them."""
 
 
 def origin(raw: str) -> str:
@@ -55,6 +107,8 @@ class Kept:
     def __init__(self) -> None:
         self.traces: list[Trace] = []
         self._known: dict[tuple[object, ...], Trace] = {}
+        self.repeats = False
+        """Whether one was printed twice."""
 
     def add(self, trace: Trace) -> Trace:
         """Keep an exception, or count it where an equal one is known; return the one that is kept."""
@@ -63,10 +117,8 @@ class Kept:
         key = trace.key()
         known = self._known.get(key)
         if known is not None:
-            known.count += 1
-            known.last = max(known.last, trace.last)
-            if trace.process and trace.process not in known.processes and len(known.processes) < PROCESSES:
-                known.processes.append(trace.process)
+            self.repeats = True
+            self.again(known, trace.process, trace.last)
             return known
         if trace.raised_from is not None:
             trace.raised_from.cause_of = trace
@@ -75,6 +127,17 @@ class Kept:
             self._known[key] = trace
             self.traces.append(trace)
         return trace
+
+    def again(self, known: Trace, process: str, last: int) -> None:
+        """Count an exception that was printed once more, by ``process``, up to line ``last``."""
+        known.count += 1
+        known.last = max(known.last, last)
+        if process and process not in known.processes and len(known.processes) < PROCESSES:
+            known.processes.append(process)
+
+    def knows(self, key: tuple[object, ...]) -> bool:
+        """Tell whether an exception with this key is kept."""
+        return key in self._known
 
 
 def link(outer: Trace, cause: Trace) -> None:

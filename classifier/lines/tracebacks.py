@@ -2,52 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from typing import TypeAlias
-
-from .traceback_limits import FOREIGN, FRAMES, GIVE_UP, MESSAGE_LINES, NATIVE_FRAMES, OVER, STREAMS
-from .traceback_patterns import (
-    BOXED,
-    BOXED_CODE,
-    CALLS,
-    FINAL,
-    FRAME,
-    LINKED,
-    LOOSE,
-    MARGIN,
-    NATIVE,
-    NOTEBOOK,
-    NOTEBOOK_CODE,
-    RAISE,
-    THROWN,
-    link_of,
-    looks_like_exception,
-    notebook_frame,
-    short_path,
-)
-from .traceback_state import NOTHING, Kept, Stream, is_moved_exception, link, note_code, origin
-from .types import Frame, Line, Trace
+from .stacks import Read, Stacks, parts_of
+from .traceback_limits import GIVE_UP, MESSAGE_LINES, OVER, STREAMS
+from .traceback_patterns import CALLS, FRAME, LINKED, NOTEBOOK, THROWN, link_of, looks_like_exception
+from .traceback_state import Stream, origin
+from .types import KEY_MESSAGE, Line, Trace
 
 _MARKS = ("--- Logging error ---", "Fatal Python error: ", "terminate called after throwing")
 _MARK_STARTS = frozenset("-Ft")
-_POINTERS = ("^", "~", "---->")
-
 _RAISED = ("", "ERROR", "CRITICAL")
 """Levels of lines that can be an exception's own."""
 
-Read: TypeAlias = tuple[str, Trace | None]
-"""What a line is within a traceback, and which exception that is."""
 _OUTSIDE: Read = ("", None)
 
 
-class TraceReader:
+class TraceReader(Stacks):
     """Feed it lines in order; it collects the exceptions that they print."""
 
     def __init__(self) -> None:
-        self._streams: dict[tuple[str, str], Stream] = {}
-        self._kept = Kept()
-        self.open = 0
-        """Streams within a traceback: while there are any, every line must be fed."""
+        super().__init__()
+        self.streams: dict[tuple[str, str], Stream] = {}
+        self.latest = Stream()
+        """That of the line fed last."""
 
     @property
     def traces(self) -> list[Trace]:
@@ -56,14 +32,14 @@ class TraceReader:
 
     def close_all(self) -> None:
         """Close what is open, at the end of the input."""
-        for stream in self._streams.values():
+        for stream in self.streams.values():
             if stream.state == "stack":
                 self._finish(stream, None)
             self._leave(stream)
 
     def sweep(self, number: int) -> None:
         """Close streams that have been silent for long before line ``number``."""
-        for stream in self._streams.values():
+        for stream in self.streams.values():
             if stream.state and number - stream.seen > (GIVE_UP if stream.state == "stack" else OVER):
                 if stream.state == "stack":
                     self._finish(stream, None)
@@ -75,8 +51,10 @@ class TraceReader:
         Returns:
             ``("head" | "frame" | "code" | "final" | "more" | "", trace)``.
         """
-        stream = self._stream_of(line)
+        stream = self.latest = self._stream_of(line)
         text = line.text
+        if stream.skipped and not self._ends_like_known(stream, text):
+            self._read_skipped(stream)
         if text[:1] in _MARK_STARTS and text.startswith(_MARKS):
             return self._mark(stream, line)
         at = text.find(CALLS)
@@ -94,20 +72,63 @@ class TraceReader:
             return self._frame(stream, line, found)
         return self._alone(stream, line) if line.level in _RAISED else _OUTSIDE
 
-    def _stream_of(self, line: Line) -> Stream:
-        """Return the stream that a line belongs to: that of its process, and of its logger, which names each line."""
+    @property
+    def repeats(self) -> bool:
+        """Tell whether an exception was printed twice."""
+        return self._kept.repeats
+
+    def again(self, stream: Stream, trace: Trace, process: str, number: int) -> bool:
+        """Count an exception that stands alone on line ``number`` of a stream, if that is all the line does."""
+        over = stream.state == "message" and (stream.more <= 1 or number - stream.closed > OVER)
+        if over or stream.link or stream.outer is not None:
+            return False
+        self._kept.again(trace, process, number)
+        self._expect_message(stream, trace, number)
+        return True
+
+    def stands_alone(self, line: Line) -> Trace | None:
+        """Return the exception that the line just fed is, if ``again`` can count it from here on."""
+        trace, text = self.latest.trace, line.text
+        plain = (
+            self.latest.state == "message" and not trace.frames and text[:1].isalpha() and looks_like_exception(text)
+        )
+        if not plain or trace.kind.endswith("Group") or "ray::" in trace.message or not self._kept.knows(trace.key()):
+            return None
+        return trace
+
+    @staticmethod
+    def key_of(line: Line) -> tuple[str, str]:
+        """Return what names the stream of a line: its process, and its logger, which names each line."""
         kind = f"{line.level}{line.source}" if line.logged else ""
         raw = line.raw
         if len(raw) != len(line.text) and raw[0] not in "(IEW" and (container := origin(raw)):
             kind += container
-        key = (line.process, kind)
-        stream = self._streams.get(key)
+        return line.process, kind
+
+    def _stream_of(self, line: Line) -> Stream:
+        key = self.key_of(line)
+        stream = self.streams.get(key)
         if stream is None:
-            if len(self._streams) >= STREAMS:
+            if len(self.streams) >= STREAMS:
                 self.close_all()
-                self._streams.clear()
-            stream = self._streams[key] = Stream()
+                self.streams.clear()
+            stream = self.streams[key] = Stream()
         return stream
+
+    def _ends_like_known(self, stream: Stream, text: str) -> bool:
+        """Take the known stack of lines that were skipped for theirs, if an exception ends it that is known as well."""
+        step = stream.step
+        if step is None or not text[:1].isalpha() or CALLS in text or LINKED in text or 'File "' in text:
+            return False
+        text = text.strip()
+        if not looks_like_exception(text):
+            return False
+        kind, message = parts_of(text)
+        if not self._kept.knows((kind, message[:KEY_MESSAGE], step.tail())):
+            return False
+        stream.trace.frames = step.frames[: step.count]
+        stream.skipped = []
+        return True
 
     def _mark(self, stream: Stream, line: Line) -> Read:
         """Take a line that announces something other than a plain traceback."""
@@ -179,221 +200,3 @@ class TraceReader:
             return "code", trace
         self._finish(stream, None)
         return "", None
-
-    def _head(self, stream: Stream, line: Line, before: str) -> Read:
-        if stream.state == "stack" and (stream.trace.frames or stream.mode):
-            self._finish(stream, None)
-        if stream.outer is not None and not stream.outer.kind.endswith("Group"):
-            stream.outer = None
-        trace = self._start(stream, line)
-        before = before.strip(" |+")
-        if before and not before.endswith("Group") and looks_like_exception(before.split(" ")[0]):
-            trace.kind = before.split(" ")[0].rpartition(".")[2]
-        return "head", trace
-
-    def _chain(self, stream: Stream, link: str) -> Read:
-        if stream.state == "stack":
-            self._finish(stream, None)
-        self._leave(stream)
-        stream.link = link
-        return "head", None
-
-    def _start(self, stream: Stream, line: Line) -> Trace:
-        if not stream.state:
-            self.open += 1
-        trace = Trace(line.number, line.number, line.process, level=line.level)
-        trace.logging_error = stream.logging_error
-        if stream.link and stream.previous is not None:
-            trace.raised_from = stream.previous
-            trace.direct = stream.link == "direct"
-        stream.link = ""
-        stream.logging_error = False
-        stream.trace = trace
-        stream.state = "stack"
-        stream.mode = ""
-        stream.seen = line.number
-        stream.foreign = 0
-        return trace
-
-    def _frame(self, stream: Stream, line: Line, found: re.Match[str]) -> Read:
-        if stream.state == "message":
-            self._leave(stream)
-        if stream.mode == "thrown":
-            self._finish(stream, None)
-        if stream.state != "stack":
-            self._start(stream, line)
-        trace = stream.trace
-        stream.seen = line.number
-        stream.foreign = 0
-        if len(trace.frames) < FRAMES and stream.mode in ("", "crash"):
-            number = found.group("number")
-            trace.frames.append(
-                Frame(
-                    short_path(found.group("path")),
-                    (found.group("function") or "").strip(),
-                    "",
-                    int(number) if number else 0,
-                    line.number,
-                    line.raw,
-                )
-            )
-        return "frame", trace
-
-    def _inside(self, stream: Stream, line: Line) -> Read:  # noqa: PLR0911 - as above
-        """Take a line below the head of a traceback."""
-        trace, text = stream.trace, line.text
-        stream.seen = line.number
-        if not text.isascii() and ("│" in text[:12] or text.lstrip()[:1] in ("╭", "╰")):
-            return self._boxed(stream, line)
-        if line.level and not line.logged and line.level not in ("ERROR", "CRITICAL"):
-            return self._foreign(stream)
-        bare = MARGIN.sub("", text) if text[:40].lstrip()[:1] in ("|", "+") else text
-        if not bare.strip("+- \t"):
-            return "code", trace
-        if found := notebook_frame(bare):
-            return self._frame(stream, line, found)
-        if bare[0] in " \t\xa0" or bare.startswith(_POINTERS) or NOTEBOOK_CODE.match(bare):
-            bare = bare.strip()
-            note_code(trace, bare, line)
-            if not is_moved_exception(trace, bare):
-                return "code", trace
-        bare = bare.strip()
-        if looks_like_exception(bare):
-            return self._finish(stream, line, bare)
-        return self._foreign(stream)
-
-    def _foreign(self, stream: Stream) -> Read:
-        """Count a line of somebody else's within a traceback."""
-        trace = stream.trace
-        stream.foreign += 1
-        if stream.foreign > FOREIGN:
-            self._finish(stream, None)
-        return "", trace
-
-    def _boxed(self, stream: Stream, line: Line) -> Read:
-        """Take a line of a traceback that rich has drawn a box around."""
-        found = BOXED.match(line.text)
-        if found:
-            return self._frame(stream, line, found)
-        trace = stream.trace
-        found = BOXED_CODE.match(line.text)
-        if found and trace.frames:
-            frame = trace.frames[-1]
-            frame.code, frame.code_line, frame.code_raw = found.group("code").strip(), line.number, line.raw
-        return "code", trace
-
-    def _finish(self, stream: Stream, line: Line | None, text: str = "") -> Read:
-        trace = stream.trace
-        mode, stream.mode = stream.mode, ""
-        if mode == "thread":
-            self._leave(stream)
-            return "", None
-        if mode == "crash":
-            trace.frames.reverse()
-        if mode:
-            stream.previous = self._kept.add(trace)
-            self._leave(stream)
-            return "", stream.previous
-        stream.trace = NOTHING
-        if line is not None:
-            found = FINAL.match(text)
-            assert found is not None  # noqa: S101 - the caller asked looks_like_exception
-            trace.kind = found.group("name").rpartition(".")[2]
-            if found.group("inner"):
-                trace.kind = found.group("inner").strip("()").rpartition(".")[2]
-            trace.message = found.group("message") or ""
-            trace.text, trace.raw, trace.number, trace.last = text, line.raw, line.number, line.number
-            trace.level = line.level
-        else:
-            trace.number = trace.last = stream.seen or trace.first
-            trace.kind = _raised_by(trace)
-        kept = self._kept.add(trace)
-        if line is None:
-            stream.previous = kept
-            self._leave(stream)
-            return "", kept
-        self._await_message(stream, line, kept, trace)
-        return "final", kept
-
-    def _await_message(self, stream: Stream, line: Line, kept: Trace, trace: Trace) -> None:
-        """Note an exception whose message may go on over the next lines, and what it is linked with."""
-        if not stream.state:
-            self.open += 1
-        stream.state, stream.mode, stream.trace, stream.previous = "message", "", kept, kept
-        stream.more, stream.closed, stream.seen = MESSAGE_LINES, line.number, line.number
-        # A repetition adds nothing to the message of the first.
-        stream.fresh = kept is trace
-        if stream.outer is not None and stream.outer is not kept:
-            link(stream.outer, kept)
-            stream.outer = None
-        # What follows is the cause: Ray prints the remote stack, an exception group its members.
-        if kept.kind.endswith("Group") or "ray::" in kept.message:
-            stream.outer = kept
-
-    def _message(self, stream: Stream, line: Line) -> Read:
-        trace = stream.trace
-        text = line.text.strip()
-        stream.seen = line.number
-        stream.more -= 1
-        if text.startswith("frame #") and (found := NATIVE.match(text)):
-            if stream.fresh and len(trace.frames) < NATIVE_FRAMES and all(not frame.number for frame in trace.frames):
-                trace.frames.insert(
-                    0,
-                    Frame(
-                        found.group("path").rpartition("/")[2], found.group("function"), "", 0, line.number, line.raw
-                    ),
-                )
-            return "more", trace
-        if text[:1] in ("|", "+"):
-            # The rules between an exception group's members are numbered.
-            text = MARGIN.sub("", text).strip("+-0123456789. ")
-        if not text or stream.more <= 0 or line.number - stream.closed > OVER:
-            self._leave(stream)
-            return "", None
-        if line.level and not line.logged:
-            self._leave(stream)
-            return "", None
-        if looks_like_exception(text) and line.text[:1] not in " \t":
-            # Another exception line: printed bare by somebody else.
-            self._leave(stream)
-            return self._alone(stream, line)
-        if stream.fresh and len(trace.message) < 4000:
-            trace.message += "\n" + line.text[:500]
-        trace.last = max(trace.last, line.number)
-        return "more", trace
-
-    def _alone(self, stream: Stream, line: Line) -> Read:
-        """Keep an exception that stands on a line without its stack."""
-        text = line.text.strip()
-        found = FINAL.match(text) if looks_like_exception(text) else None
-        loose = None if found else LOOSE.search(text[:2000])
-        match = found or loose
-        if match is None or not match.group("message"):
-            return "", None
-        name = match.group("name").rpartition(".")[2]
-        trace = Trace(
-            line.number, line.number, line.process, name, match.group("message"),
-            level=line.level, text=text, raw=line.raw, last=line.number,
-        )  # fmt: skip
-        if stream.link and stream.previous is not None:
-            trace.raised_from, trace.direct, stream.link = stream.previous, stream.link == "direct", ""
-        kept = self._kept.add(trace)
-        stream.previous = kept
-        if found:
-            self._await_message(stream, line, kept, trace)
-        return "final", kept
-
-    def _leave(self, stream: Stream) -> None:
-        if stream.state:
-            self.open -= 1
-        stream.state = stream.mode = ""
-        stream.trace = NOTHING
-
-
-def _raised_by(trace: Trace) -> str:
-    """Return what the last code of a stack raises where the log is cut before the exception's own line; "" for anything else."""
-    code = trace.frames[-1].code.strip() if trace.frames else ""
-    if code.startswith("assert "):
-        return "AssertionError"
-    found = RAISE.match(code)
-    return found["name"].rpartition(".")[2] if found is not None else ""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from ...corpus.records import Busy, field, record
 
+KEY_FRAMES, KEY_MESSAGE = 6, 200
+"""Innermost frames, and characters of the message, by which two exceptions are told apart."""
+
 
 @record(slots=True)
 class Line(Busy):
@@ -83,4 +86,8 @@ class Trace(Busy):
 
     def key(self) -> tuple[object, ...]:
         """Return what makes two printed exceptions the same fault."""
-        return (self.kind, self.message[:200], tuple((frame.path, frame.function) for frame in self.frames[-6:]))
+        return (
+            self.kind,
+            self.message[:KEY_MESSAGE],
+            tuple((frame.path, frame.function) for frame in self.frames[-KEY_FRAMES:]),
+        )

@@ -39,6 +39,8 @@ class StreamName(NamedTuple):
     pod: str = ""
     container: str = ""
     start: str = ""
+    tenant: str = ""
+    """Whose it is, by the key that it came with."""
 
     @property
     def label(self) -> str:
@@ -86,8 +88,8 @@ def _short(text: str) -> str:
     return shown(text)[:WIDTH]
 
 
-def gathered(entries: Iterable[Entry]) -> dict[StreamName, bytes]:
-    """Return the lines of each stream in the order of their times, those without one where they stood."""
+def gathered(entries: Iterable[Entry], tenant: str = "") -> dict[StreamName, bytes]:
+    """Return the lines of each stream of a tenant in the order of their times, those without one where they stood."""
     parts: dict[StreamName, list[tuple[int, int, str]]] = {}
     last = 0
     for number, (stream, time, text) in enumerate(entries):
@@ -97,5 +99,5 @@ def gathered(entries: Iterable[Entry]) -> dict[StreamName, bytes]:
     for stream, lines in parts.items():
         lines.sort()
         texts = (text if text.endswith("\n") else f"{text}\n" for _, _, text in lines)
-        found[stream] = "".join(texts).encode("utf-8", "replace")
+        found[stream._replace(tenant=tenant)] = "".join(texts).encode("utf-8", "replace")
     return found

@@ -91,8 +91,10 @@ class Batch(BaseModel):
 class Asked:
     """Everything asked about one log: by the query, and by what comes along with the log while it arrives."""
 
-    def __init__(self, query: Query, form: str = "json") -> None:
+    def __init__(self, query: Query, form: str = "json", tenant: str = "") -> None:
         self.store = query.store
+        self.tenant = tenant
+        """Whose log it is."""
         self._query = query
         self._form = form
         self._told: _Common = query
@@ -127,7 +129,7 @@ class Asked:
 
     def fresh(self, fields: LogFields) -> Asked:
         """Return the same for another log of the request."""
-        other = Asked(self._query, self._form)
+        other = Asked(self._query, self._form, self.tenant)
         other.add(fields)
         return other
 

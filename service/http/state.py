@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..chat import Chat
     from ..collect.collector import Collector
     from ..history import History
+    from .sign_in.sessions import Sessions
 
 
 @dataclass(slots=True)
@@ -36,6 +37,8 @@ class State:
     memory: BodyMemory
     rate: Rate
     metrics: Metrics
+    sessions: Sessions | None = None
+    """Where people sign in with an OpenID provider."""
     history: History | None = None
     chat: Chat | None = None
     collector: Collector | None = None

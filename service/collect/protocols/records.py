@@ -60,7 +60,8 @@ def _entry(record: Mapping[str, object], default: StreamName) -> Entry | None:
             fields = {**nested, **fields}
     own = {name: fields[name] for names in NAMES.values() for name in names if name in fields}
     found = name_of(own) if own else StreamName()
-    return Entry(StreamName(*(one or other for one, other in zip(found, default, strict=True))), _time(record), line)
+    named = StreamName(*(one or other for one, other in zip(found, default, strict=True)))
+    return Entry(named, _time(record), line)
 
 
 def _time(record: Mapping[str, object]) -> int:

@@ -46,15 +46,19 @@ def routes() -> APIRouter:
 
 
 def _endpoint(name: str, protocol: Protocol) -> Callable[..., Awaitable[Response]]:
-    async def take(request: Request, _caller: Annotated[Caller, Security(Allowed(Scope.TRIAGE))]) -> Response:
+    async def take(request: Request, caller: Annotated[Caller, Security(Allowed(Scope.TRIAGE))]) -> Response:
         state = state_of(request)
         kind = media_type(request) or protocol.TYPES[0]
         if kind not in protocol.TYPES:
             raise unsupported(*protocol.TYPES)
         body = await whole(request, state.settings, PACKED)
-        most = state.settings.max_json
+        query, most = dict(request.query_params), state.settings.max_json
+
+        def read() -> dict[StreamName, bytes]:
+            return gathered(protocol.read(body, kind, query, most), caller.tenant)
+
         try:
-            found = await asyncio.to_thread(_read, protocol, body, kind, dict(request.query_params), most)
+            found = await asyncio.to_thread(read)
         except FormError as error:
             raise Problem("invalid", f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
         assert state.collector is not None  # noqa: S101 - the routes are there with it alone
@@ -70,10 +74,6 @@ def _endpoint(name: str, protocol: Protocol) -> Callable[..., Awaitable[Response
     return take
 
 
-def _read(protocol: Protocol, body: bytes, kind: str, query: dict[str, str], most: int) -> dict[StreamName, bytes]:
-    return gathered(protocol.read(body, kind, query, most))
-
-
 def teller(state: State) -> Callable[[Verdict], Awaitable[None]]:
     """Return what keeps the verdicts of streams and tells the chats."""
 
@@ -83,7 +83,8 @@ def teller(state: State) -> Callable[[Verdict], Awaitable[None]]:
         _log.info("verdict of a stream", extra=told)
         if verdict.kind == "withdrawn":
             return
-        asked = Asked(Query(service=label(stream.label)[:100], name=file_name(stream.log.replace("/", "."))))
+        query = Query(service=label(stream.label), name=file_name(stream.log.replace("/", ".")))
+        asked = Asked(query, tenant=stream.tenant)
         try:
             await finish(state, report, asked)
         except (InputError, Problem) as error:

@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.classifier.made import line_rule
-from vllm_triage.classifier.incidents.candidates import SWEEP, WINDOWS, candidates, is_prompt, read_line
+from vllm_triage.classifier.incidents.candidates import SWEEP, WINDOWS, Followed, candidates, is_prompt, read_line
 from vllm_triage.classifier.lines.tail import LINE
 from vllm_triage.classifier.lines.traceback_limits import GIVE_UP
 from vllm_triage.classifier.lines.tracebacks import TraceReader
 from vllm_triage.classifier.matching.engine import Engine
+from vllm_triage.classifier.matching.scan import Found
 
 RULES = [line_rule("a/cause", "no room"), line_rule("a/fact", "room 7"), line_rule("a/both", "no room")]
 ENGINE = Engine(RULES)
@@ -24,6 +25,11 @@ class Reading:
         self.traces = TraceReader()
         self.traces.open = open_traces
         self.done = set(done)
+        self.again = False
+
+    def follow(self, data: bytes, start: int, number: int, found: Found, index: int) -> Followed:
+        """Pass over nothing."""
+        return start, number, index
 
 
 def seen(data: bytes, reading: Reading | None = None, number: int = 1) -> list[tuple[int, bytes, list[int]]]:

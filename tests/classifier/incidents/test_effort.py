@@ -49,12 +49,12 @@ def test_a_rule_that_matched_often_enough_is_done(effort, index, tries):
 def test_a_rule_whose_words_fit_nowhere_is_given_up_and_that_is_said(effort):
     """Thousands of lines that hold its literal and are something else."""
     for _ in range(MISSES):
-        effort.missed(0, CAUSE)
-        effort.missed(2, FREQUENT)
+        effort.missed(0)
+        effort.missed(2)
     assert (set(), []) == (effort.done, effort.given_up())
 
-    effort.missed(0, CAUSE)
-    effort.missed(2, FREQUENT)
+    effort.missed(0)
+    effort.missed(2)
 
     assert {0, 2} == effort.done
     # A frequent one is tried on the last lines of its kind: nothing is lost.

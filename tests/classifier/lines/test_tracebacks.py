@@ -348,7 +348,7 @@ def test_endless_recursion_and_endless_names_are_bounded() -> None:
     reader = TraceReader()
     for number in range(STREAMS * 2):
         reader.feed(split_line(number, f"(task pid={number}) words"))
-    assert len(reader._streams) <= STREAMS
+    assert len(reader.streams) <= STREAMS
 
 
 def test_impossible_line_numbers_do_no_harm() -> None:

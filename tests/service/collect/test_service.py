@@ -212,6 +212,23 @@ def test_keys_are_asked_for(serve):
     assert given == [401, 200, 200]
 
 
+@pytest.mark.slow
+def test_a_stream_is_its_tenants(serve):
+    """The same pod of two tenants is two streams; each sees its own."""
+    from vllm_triage.service.http.keys import make_key
+
+    made = [make_key(name, ["triage", "read"], name) for name in ("one", "two")]
+    service = serve(api_keys=[line for _, line in made])
+    for key, _ in made:
+        service.http.post("/v1/collect?pod=a", json=lines(), headers={"X-API-Key": key})
+    seen = []
+    for key, _ in made:
+        service.http.headers["X-API-Key"] = key
+        seen.append([cause for _, _, cause in service.wait_for(1)])
+
+    assert seen == [[CAUSE], [CAUSE]]
+
+
 def test_without_the_setting_there_are_no_endpoints(serve):
     assert serve(collect=False).http.post("/v1/collect", json=[]).status_code == 404
 

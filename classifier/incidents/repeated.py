@@ -1,0 +1,383 @@
+"""What a log has printed before: stacks line for line, exceptions, errors that add nothing but their number.
+
+A server that lost its engine prints the same stack for each request. From the third time on a line of it is neither
+decoded nor peeled: its bytes lead from one step of the known stack to the next. Where the stack turns out to be another
+one after all, the lines that were passed over are read as usual, so that no answer depends on this.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from ..lines.traceback_state import Skipped, Step, Stream
+from ..lines.tracebacks import TraceReader
+from ..lines.types import Line, Trace
+from .builder import BEGIN, ERRORS, SITES
+
+if TYPE_CHECKING:
+    from ..matching.scan import Found, Scanner
+    from .candidates import Literals
+    from .effort import Effort
+    from .types import Incident
+
+LONGEST = 1024
+"""Bytes of a line that is remembered."""
+PREFIX = 120
+"""Bytes in which vLLM's prefix ends, with whatever a container put in front of it."""
+STEPS = 20_000
+"""Lines of stacks remembered."""
+RUN = 8
+"""Lines from which on it is worth comparing the rest of a stack at once."""
+REMEMBERED = 5_000
+"""Prefixes remembered, and whole lines, and exceptions; when there are more of a kind, all of it is forgotten."""
+_LOGGED = ("ERROR", "CRITICAL")
+_RAISED = ("", *_LOGGED)
+_USUAL = b"(IEW"
+_MARKS = (b"---", b"Fatal", b"terminate")
+_NAMED = re.compile(rb"(?:\[?(?:rank\d+|pid \d+)\]?:? )?[A-Za-z_][\w.]*(?:\([\w.]*\))?(?::|$)")
+"""What begins like an exception's own line."""
+
+
+class Reading(Protocol):
+    """What is known of the start that is being read."""
+
+    traces: TraceReader
+    effort: Effort
+    done: set[int]
+
+    @property
+    def incident(self) -> Incident:
+        """What is kept of it."""
+
+
+class Source:
+    """Who wrote a line, as told from its first bytes, or from all of them."""
+
+    __slots__ = ("key", "level", "logged", "plain", "process")
+
+    def __init__(self, key: tuple[str, str], line: Line, plain: bool) -> None:
+        self.key, self.process, self.level, self.logged = key, line.process, line.level, line.logged
+        self.plain = plain
+        """Whether what is left of the line is its message."""
+
+
+class Run(NamedTuple):
+    """How a stack goes on."""
+
+    bodies: list[bytes]
+    """Its next lines, without what stands before them."""
+    size: int
+    """Their bytes."""
+    end: Step
+    """The step that the last of them is."""
+
+    def stands_at(self, data: bytes, start: int, prefix: bytes) -> bool:
+        """Tell whether the lines from ``start`` on are these, with ``prefix`` before each."""
+        if not self.bodies:
+            return False
+        # Where lines of others stand between them, the last of them is not where it would be.
+        last = start + self.size + (len(self.bodies) - 1) * (len(prefix) + 1)
+        if not data.startswith(prefix + self.bodies[-1] + b"\n", last - len(self.bodies[-1])):
+            return False
+        return data.startswith(prefix + (b"\n" + prefix).join(self.bodies), start)
+
+
+_NO_RUN = Run([], 0, Step())
+
+
+class Repeated:
+    """Remembers what one log has printed; stacks in whatever start, exceptions and errors of the one being read."""
+
+    def __init__(self, scanner: Scanner) -> None:
+        self._scanner = scanner
+        self._last: tuple[bytes, Source, Stream] | None = None
+        """What stood before the line that was taken last."""
+        self._prefixes: dict[bytes, Source] = {}
+        self._whole: dict[bytes, Source] = {}
+        self._roots: dict[tuple[str, tuple[str, str] | None], Step] = {}
+        self._runs: dict[Step, Run] = {}
+        self._steps = 0
+        self._waiting: list[Stream] = []
+        self._alone: dict[tuple[tuple[str, str], bytes], Trace] = {}
+        self._begins: set[bytes] = set()
+
+    def __deepcopy__(self, _memo: dict[int, object]) -> Repeated:
+        """Return one that remembers nothing: a copied reader has streams and exceptions of its own."""
+        return Repeated(self._scanner)
+
+    def begin(self) -> None:
+        """Forget what belongs to the start that is over."""
+        self._last = None
+        self._waiting.clear()
+        self._alone.clear()
+        self._begins.clear()
+
+    def take(self, data: bytes, start: int, end: int, number: int, literals: Literals, reading: Reading) -> bool:
+        """Tell whether a line says only what an earlier one said; it is counted then, and need not be read.
+
+        Args:
+            data: Its block.
+            start: Where it begins there.
+            end: Where it ends.
+            number: Of the line.
+            literals: The rules to be tried on it.
+            reading: Stands before the line.
+        """
+        self._last = None
+        if end - start > LONGEST:
+            return False
+        raw = data[start:end]
+        source, body = self._known(raw)
+        stream = reading.traces.streams.get(source.key) if source is not None else None
+        if stream is None or source is None or (source.logged and len(reading.incident.sites) < SITES):
+            return False
+        if stream.state == "stack":
+            line = data, start, end, number, end - start - len(body)
+            return self._steps_on(stream, source, line, literals, reading)
+        taken = False
+        if not literals and source.plain and (source.level not in _LOGGED or self._is_kept_like(body, reading)):
+            taken = not stream.state and _says_nothing(body, source.level)
+            if taken:
+                self._last = raw[: len(raw) - len(body)], source, stream
+            taken = taken or self._again(stream, source, body, number, reading)
+        return taken
+
+    def _steps_on(self, stream: Stream, source: Source, line: Skipped, literals: Literals, reading: Reading) -> bool:
+        """Pass over a line within a stack that has gone on so before."""
+        data, start, end, number, behind = line
+        if stream.step is None or stream.stepped is not stream.trace:
+            return False
+        step = stream.step.then.get(data[start + behind : end])
+        if step is None or not _all_missed(step, literals, reading):
+            return False
+        if not stream.skipped:
+            self._waiting.append(stream)
+            stream.resume = stream.step
+        stream.skipped.append(line)
+        stream.step, stream.seen = step, number
+        self._last = data[start : start + behind], source, stream
+        return True
+
+    def follow(
+        self, data: bytes, start: int, number: int, found: Found, index: int, reading: Reading
+    ) -> tuple[int, int, int]:
+        """Take the lines after the one that was taken last, as long as they stand in the same block and begin like it.
+
+        Args:
+            data: The block.
+            start: Where the next line begins.
+            number: Its number.
+            found: The literals that count.
+            index: Of the first that is not before the line.
+            reading: Stands before the line.
+
+        Returns:
+            Where the first line begins that is left, its number, and the index of the first literal not before it.
+        """
+        last, self._last = self._last, None
+        if last is None or last[1].key not in reading.traces.streams:
+            return start, number, index
+        prefix, source, stream = last
+        first, first_number, behind = start, number, len(prefix)
+        step = stream.step if stream.state == "stack" else None
+        if step is not None and (run := self._run(step)).stands_at(data, start, prefix):
+            end = start + run.size + len(run.bodies) * (behind + 1)
+            ahead = bisect_left(found, end - 1, index, key=itemgetter(1))
+            if self._nobody_waits(found[index:ahead], reading):
+                start, number, index, step = end, number + len(run.bodies), ahead, run.end
+        while data.startswith(prefix, start) and (end := data.find(b"\n", start)) >= 0:
+            body = data[start + behind : end]
+            if not prefix and ((other := self._whole.get(body)) is None or other.key != source.key):
+                break
+            ahead, waiting = self._waiting_for(found, index, end, reading)
+            if step is not None:
+                after = step.then.get(body)
+                if after is None or not _all_missed(after, waiting, reading):
+                    break
+                step = after
+            elif waiting or not self._adds_nothing(body, source, reading):
+                break
+            start, number, index = end + 1, number + 1, ahead
+        if step is not None and start > first:
+            stream.skipped.append((data, first, start - 1, first_number, behind))
+            stream.step, stream.seen = step, number - 1
+        return start, number, index
+
+    def _run(self, step: Step) -> Run:
+        """Return how stacks that came by a step have gone on, the first of them; nothing but at their first frame."""
+        if step.count != 1:
+            return _NO_RUN
+        run = self._runs.get(step)
+        if run is None or run.end.then:
+            bodies = []
+            end = step
+            while end.then:
+                body, end = next(iter(end.then.items()))
+                bodies.append(body)
+            if len(bodies) < RUN:
+                return _NO_RUN
+            run = self._runs[step] = Run(bodies, sum(map(len, bodies)), end)
+        return run
+
+    def _nobody_waits(self, found: Found, reading: Reading) -> bool:
+        """Tell whether no rule waits for any of some literals."""
+        rules, done = self._scanner.rules, reading.done
+        return all(done.issuperset(rules[word]) for word in set(map(itemgetter(0), found)))
+
+    def _waiting_for(self, found: Found, index: int, end: int, reading: Reading) -> tuple[int, set[int]]:
+        """Return the index of the first literal that begins after ``end``, and the rules that wait for those before it."""
+        waiting: set[int] = set()
+        size = len(found)
+        while index < size and found[index][1] < end:
+            for rule in self._scanner.rules[found[index][0]]:
+                if rule not in reading.done:
+                    waiting.add(rule)
+            index += 1
+        return index, waiting
+
+    def _adds_nothing(self, body: bytes, source: Source, reading: Reading) -> bool:
+        """Tell whether a line outside tracebacks, for which no rule waits, changes nothing."""
+        kept = source.level not in _LOGGED or self._is_kept_like(body, reading)
+        return kept and len(body) < LONGEST - PREFIX and body[:1] != b"(" and _says_nothing(body, source.level)
+
+    def _known(self, raw: bytes) -> tuple[Source | None, bytes]:
+        """Return who wrote a line, and the line without its prefix where that is vLLM's own."""
+        at = raw.find(b"] ", 0, PREFIX) + 2
+        source = self._prefixes.get(raw[:at]) if at > 1 else None
+        if source is None:
+            return self._whole.get(raw), raw
+        # A process may be named behind the prefix; at a line's end Ray says how often it has seen it.
+        if raw[at : at + 1] == b"(" or b"across cluster]" in raw:
+            return None, raw
+        return source, raw[at:]
+
+    def leave_block(self) -> None:
+        """Keep of the block that was read no more than the lines that were passed over and may have to be read."""
+        for stream in self._waiting:
+            stream.skipped = [
+                (data[start:end], 0, end - start, number, behind) for data, start, end, number, behind in stream.skipped
+            ]
+        self._waiting = [stream for stream in self._waiting if stream.skipped]
+
+    def note(self, place: tuple[bytes, int, int], line: Line, part: str, missed: set[int], reading: Reading) -> None:
+        """Remember a line that was read.
+
+        Args:
+            place: Its block, start and end.
+            line: As it was read.
+            part: What it is within a traceback.
+            missed: Rules that do not match it, whoever wrote it.
+            reading: Stands behind the line.
+        """
+        data, start, end = place
+        stream = reading.traces.latest
+        in_stack = stream.state == "stack" and not stream.mode
+        if end - start > LONGEST or not in_stack:
+            stream.step = None
+        if end - start > LONGEST:
+            return
+        raw = data[start:end]
+        source, body = self._source(raw, line, reading.traces)
+        # Lines that are remembered whole are those of one stream.
+        root = line.level, source.key if body is raw else None
+        if in_stack and part == "head":
+            stream.step, stream.stepped = self._roots.setdefault(root, Step()), stream.trace
+        elif in_stack and part in ("frame", "code"):
+            if stream.stepped is not stream.trace:
+                # A frame that no line announced begins a stack as well.
+                known = part == "frame" and len(stream.trace.frames) == 1
+                stream.step, stream.stepped = (
+                    (self._roots.setdefault(root, Step()) if known else None),
+                    stream.trace,
+                )
+            stream.step = self._next(stream, line, body, missed)
+        elif in_stack:
+            stream.step = None
+        elif part in ("", "final") and line.level in _LOGGED and source.plain:
+            self._begins.add(body[:BEGIN])
+        if (
+            part == "final"
+            and source.plain
+            and stream.trace.count > 1
+            and (trace := reading.traces.stands_alone(line)) is not None
+        ):
+            _forget(self._alone)
+            self._alone[source.key, body] = trace
+
+    def _source(self, raw: bytes, line: Line, traces: TraceReader) -> tuple[Source, bytes]:
+        """Return who wrote a line that was read, and remember how to tell."""
+        body = line.text.encode("utf-8", "replace")
+        at = len(raw) - len(body)
+        prefix = raw[:at]
+        usual = line.logged and prefix[:1] in _USUAL and raw.endswith(body) and raw.find(b"] ", 0, PREFIX) + 2 == at
+        if usual and prefix and not body.startswith(b"("):
+            source = self._prefixes.get(prefix)
+            if source is None:
+                _forget(self._prefixes)
+                source = self._prefixes[prefix] = Source(traces.key_of(line), line, True)
+            return source, body
+        source = self._whole.get(raw)
+        if source is None:
+            _forget(self._whole)
+            source = self._whole[raw] = Source(traces.key_of(line), line, body == raw)
+        return source, raw
+
+    def _next(self, stream: Stream, line: Line, body: bytes, missed: set[int]) -> Step | None:
+        """Return the step that a line of a stack is, and what is known of it now."""
+        if stream.step is None:
+            return None
+        step = stream.step.then.get(body)
+        if step is None:
+            if self._steps >= STEPS:
+                return None
+            self._steps += 1
+            step = stream.step.then[body] = Step()
+            frames = step.frames = stream.trace.frames
+            step.count = len(frames)
+            if frames and frames[-1].line == line.number:
+                step.frame = frames[-1]
+            elif frames and frames[-1].code_line == line.number:
+                step.code = frames[-1].code
+        step.missed |= missed
+        return step
+
+    def _is_kept_like(self, body: bytes, reading: Reading) -> bool:
+        """Tell whether a line logged as an error would not be kept."""
+        return len(reading.incident.errors) >= ERRORS or (body[:BEGIN] in self._begins and body.isascii())
+
+    def _again(self, stream: Stream, source: Source, body: bytes, number: int, reading: Reading) -> bool:
+        """Count an exception that stands alone on its line, if it has stood so before."""
+        trace = self._alone.get((source.key, body))
+        full = source.level not in _LOGGED or reading.incident.contexts.full
+        return trace is not None and full and reading.traces.again(stream, trace, source.process, number)
+
+
+def _all_missed(step: Step, literals: Collection[int], reading: Reading) -> bool:
+    """Tell whether none of the rules matches the line of a step; they count as tried then."""
+    if not literals:
+        return True
+    if not step.missed.issuperset(literals):
+        return False
+    for index in literals:
+        reading.effort.missed(index)
+    return True
+
+
+def _says_nothing(body: bytes, level: str) -> bool:
+    """Tell whether a line outside tracebacks neither begins one nor can be an exception's own."""
+    if (  # what may belong to a traceback, or name an exception within a sentence; a loop over it would take twice as long
+        b".py" in body or b"(most recent call " in body or b"above exception" in body or b'File "' in body
+        or b"Error: " in body or b"Exception: " in body or b"): " in body
+        or not body.isascii() or body.startswith(_MARKS)
+    ):  # fmt: skip
+        return False
+    return level not in _RAISED or _NAMED.match(body) is None
+
+
+def _forget(remembered: dict[bytes, Source] | dict[tuple[tuple[str, str], bytes], Trace]) -> None:
+    if len(remembered) >= REMEMBERED:
+        remembered.clear()
