@@ -122,7 +122,7 @@ def make_app(memory: Memory) -> FastAPI:  # noqa: C901, PLR0915 - one function f
         return incident
 
     @app.get("/v1/incidents")
-    def incidents(  # noqa: PLR0913 - all that may be asked
+    def incidents(
         q: str = "",
         service: str = "",
         bucket: str = "",
