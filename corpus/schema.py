@@ -30,6 +30,9 @@ _VERSIONS = re.compile(
     r"^(?:[<>]=?|==|!=)\s*\d+(?:\.\d+)*(?:\.?(?:post|rc|dev)\d+)?(?:\s*,\s*(?:[<>]=?|==|!=)\s*\d+(?:\.\d+)*(?:\.?(?:post|rc|dev)\d+)?)*$"
 )
 _WHEN = re.compile(r"^[\w:\-\.]+ (?:present|absent|(?:==|!=|<=|>=|<|>|in) .+)$")
+_RULE_ID = re.compile(r"^[a-z0-9_\-]+/[a-z0-9][a-z0-9_.\-]*$")
+_OF_CAUSE = ("confirmed_by", "refuted_by")
+"""Attributes of a rule that its cause's table tells."""
 _SLUG = re.compile(r"^[a-z0-9][a-z0-9_.\-]*$")
 _TABLES = {"causes": "cause", "rules": "rule", "fixes": "fix"}
 """Attributes that hold tables, and the keys under which these stand in a file."""
@@ -79,6 +82,10 @@ def parse_bucket(data: Mapping[str, object], file: str, lines: Mapping[Path, int
     names = {cause.id for cause in bucket.causes}
     loose = [_rule(table, spot, bucket.id, names) for table, spot in _tables(data, "rule", place)]
     bucket.rules = (*(rule for cause in bucket.causes for rule in cause.rules), *loose)
+    known = {cause.id: cause for cause in bucket.causes}
+    for rule in bucket.rules:
+        if rule.cause:
+            rule.confirmed_by, rule.refuted_by = known[rule.cause].confirmed_by, known[rule.cause].refuted_by
     _unique(file, "cause", [(cause.id, cause.line) for cause in bucket.causes])
     _unique(file, "rule", [(rule.name, rule.line) for rule in bucket.rules])
     return bucket
@@ -94,6 +101,11 @@ def _cause(table: object, place: Place, bucket: str) -> Cause:
             raise CorpusError(spot.says("'cause' is the one that it stands in; leave the key out", "cause"))
         within = {**item, "cause": cause.id} if isinstance(item, dict) else item
         rules.append(_rule(within, spot, bucket, {cause.id}))
+    for key in _OF_CAUSE:
+        for sign in getattr(cause, key):
+            if not _RULE_ID.match(sign) and not all(_WHEN.match(part) for part in sign.split(" and ")):
+                message = f"{key} {sign!r} is neither a rule's full id nor a condition such as 'enforce_eager == True'"
+                raise CorpusError(place.says(message, key))
     cause.rules = tuple(rules)
     cause.fixes = tuple(_fix(item, spot) for item, spot in _tables(table, "fix", place))
     cause.line = place.line()
@@ -228,7 +240,8 @@ def choices_of(hint: object) -> list[str]:
 
 def _keys(kind: type[Table]) -> dict[str, object]:
     hints = get_type_hints(kind, localns={"Pattern": re.Pattern})
-    return {_TABLES.get(item.name, item.name): hints[item.name] for item in fields(kind) if item.init}
+    own = [item.name for item in fields(kind) if item.init and not (kind is Rule and item.name in _OF_CAUSE)]
+    return {_TABLES.get(name, name): hints[name] for name in own}
 
 
 KINDS: tuple[type[Table], ...] = (Bucket, Cause, Rule, Fix)

@@ -10,6 +10,7 @@ from ..diagnosis import Advice
 from ..facts.versions import in_range
 from ..masking.mask import mask
 from ..patterns.lazy import LazyPattern
+from .conditions import holds
 from .quoting import as_word, in_prose
 from .values import COMPUTED, PIECES, WORKED
 
@@ -52,39 +53,6 @@ def sentences(template: str, values: Mapping[str, object]) -> str:
     """Return the sentences of ``template`` whose values are all known."""
     parts = [fill(sentence, values) for sentence in _SENTENCE.made.split(template.strip())]
     return " ".join(text for text, whole in parts if whole)
-
-
-def holds(condition: str, facts: Mapping[str, object]) -> bool:
-    """Evaluate a ``when`` condition; a comparison with an unknown fact holds."""
-    name, _, rest = condition.partition(" ")
-    if name.startswith("arg:"):
-        arguments = facts.get("arguments") or {}
-        value = arguments.get(name[4:].lstrip("-").replace("-", "_")) if isinstance(arguments, dict) else None
-    else:
-        value = facts.get(name)
-        if value is None and name in COMPUTED:
-            value = COMPUTED[name](facts) or None
-    if rest == "present":
-        return value is not None
-    if rest == "absent":
-        return value is None
-    if value is None:
-        return True
-    sign, _, wanted = rest.partition(" ")
-    if sign == "in":
-        return str(value) in [item.strip() for item in wanted.split(",")]
-    return _compare(value, sign, wanted.strip())
-
-
-def _compare(value: object, sign: str, wanted: str) -> bool:
-    """Compare as numbers where both are, else as text, which is not ordered."""
-    try:
-        left, right = float(value) if isinstance(value, (int, float)) else float(str(value)), float(wanted)
-    except ValueError:
-        return {"!=": str(value) != wanted}.get(sign, str(value) == wanted and sign in ("==", "<=", ">="))
-    return {
-        "==": left == right, "!=": left != right, "<": left < right, ">": left > right, "<=": left <= right, ">=": left >= right,
-    }[sign]  # fmt: skip
 
 
 def advise(

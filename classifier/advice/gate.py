@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ...corpus.records import replace
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
+from .check import add_checks
 from .situation import Situation
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ _NVIDIA = LazyPattern(
 _AMD = LazyPattern(r"rocm-smi|amd-smi|HIP_VISIBLE|/dev/kfd|VLLM_ROCM|HSA_OVERRIDE")
 _ON_GPU = LazyPattern(r"TRITON_ATTN|FLASHINFER|FLASH_ATTN|XFORMERS|FLEX_ATTENTION")
 """Attention backends that need a GPU."""
+_OF_MEMORY = (
+    "--gpu-memory-utilization", "--device-memory-utilization", "--kv-cache-dtype", "--tensor-parallel-size", "--max-model-len",
+)  # fmt: skip
+"""Options that the memory ledger can be held against."""
 _UNSAFE = {
     r"trust[-_]remote[-_]code": r"trust[-_ ]remote[-_ ]code|custom code|remote code|execute the (?:configuration|model) file",
     r"allow[-_]deprecated[-_]quantization": r"allow[-_ ]deprecated[-_ ]quantization|is deprecated",
@@ -64,7 +69,11 @@ def sift(
         from .corrector import correct
 
         corrections = correct(situation.case)
-    return tried(fixes, situation, corrections)
+    kept, withheld = tried(fixes, situation, corrections)
+    if failed:
+        request = hit is not None and hit.rule.scope == "request"
+        add_checks(kept, situation, incident.reached, request or incident.reached in _SERVED)
+    return kept, withheld
 
 
 def tried(
@@ -175,10 +184,27 @@ def _set(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     variables, parts = change
     if reason := _excluded([name for name, _ in variables], parts, situation):
         return None, reason
-    if fix.moves and len(parts) == 1:
-        return _moved(fix, parts[0], situation)
+    if len(parts) == 1 and not variables:
+        fitting, reason = _moved(fix, parts[0], situation) if fix.moves else (fix, "")
+        if fitting is None:
+            return None, reason
+        moved = parts[0] if fitting.change == fix.change else _only_part(fitting.change)
+        if moved is not None and moved.name in _OF_MEMORY:
+            from .balance import balanced
+
+            fitting, reason = balanced(fitting, moved, situation.facts)
+        if fitting is None or fix.moves:
+            return fitting, reason
+        fix = fitting
     so = all(_is_so(part, situation) for part in parts) and _have_values(variables, situation)
     return (None, "it is set so already") if so else (fix, "")
+
+
+def _only_part(change: str) -> Part | None:
+    from .start_command.change import read_change
+
+    read = read_change(change)
+    return read[1][0] if read is not None and len(read[1]) == 1 else None
 
 
 def _excluded(variables: list[str], parts: list[Part], situation: Situation) -> str:

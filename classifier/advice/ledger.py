@@ -121,7 +121,29 @@ def _ways(facts: Mapping[str, object], total: float | None, share: float, cache:
         _by_ranks(facts, cache, needed, length),
         _way(f"--max-model-len {fits}", fits, f"{cache:.2f} GiB hold that many tokens"),
     ]
+    if all(way is None or way.context < length for way in found):
+        found.append(_together(facts, total, share, cache, needed, length))
     return tuple(sorted((way for way in found if way is not None), key=lambda way: -way.context))
+
+
+def _together(
+    facts: Mapping[str, object], total: float | None, share: float, cache: float, needed: float, length: int
+) -> Way | None:
+    """Return several changes at once, where each alone leaves the context short: more ranks, a byte for two, a larger share."""
+    changes: list[str] = []
+    if ranks := _ranks(facts, cache, needed):
+        size, cache, needed = ranks
+        changes.append(f"--tensor-parallel-size {size}")
+    if needed > cache and _halves(facts):
+        needed /= 2
+        changes.append("--kv-cache-dtype fp8")
+    if needed > cache and total and (way := _by_share(facts, total, share, cache, needed, length)):
+        if way.context < length:
+            return None
+        return _way(f"{' '.join(changes)} {way.change}", length, way.yields) if changes else None
+    if needed > cache or len(changes) < 2:
+        return None
+    return _way(" ".join(changes), length, f"{cache:.2f} GiB of KV cache for the {needed:.2f} needed")
 
 
 def _by_share(
@@ -149,8 +171,7 @@ def _by_share(
 
 def _by_format(facts: Mapping[str, object], cache: float, needed: float, length: int) -> Way | None:
     """Return keys and values of one byte each, for GPUs."""
-    now = str(facts.get("kv_cache_dtype") or "").lower().removeprefix("torch.")
-    if now not in _WIDE or str(facts.get("platform") or "cuda") not in ("cuda", "rocm"):
+    if not _halves(facts):
         return None
     if needed / 2 <= cache:
         return _way(
@@ -162,8 +183,23 @@ def _by_format(facts: Mapping[str, object], cache: float, needed: float, length:
     )
 
 
+def _halves(facts: Mapping[str, object]) -> bool:
+    """Tell whether keys and values take two bytes now and could take one."""
+    now = str(facts.get("kv_cache_dtype") or "").lower().removeprefix("torch.")
+    return now in _WIDE and str(facts.get("platform") or "cuda") in ("cuda", "rocm")
+
+
 def _by_ranks(facts: Mapping[str, object], cache: float, needed: float, length: int) -> Way | None:
     """Return more of the GPUs that the log shows: weights and keys are split, what a GPU needs besides stays."""
+    ranks = _ranks(facts, cache, needed)
+    if ranks is None or ranks[2] > ranks[1]:
+        return None
+    size, there, part = ranks
+    return _way(f"--tensor-parallel-size {size}", length, f"{there:.1f} GiB on each GPU for the {part:.2f} needed")
+
+
+def _ranks(facts: Mapping[str, object], cache: float, needed: float) -> tuple[int, float, float] | None:
+    """Return the next number of ranks with each rank's KV cache and need; None where the log shows no GPUs for it."""
     size = raise_tensor_parallel_size(facts).value
     now = whole(facts, "tensor_parallel_size") or 1
     weights = number(facts, "weights_gib") or 0.0
@@ -172,12 +208,7 @@ def _by_ranks(facts: Mapping[str, object], cache: float, needed: float, length: 
     if not size or int(size) <= now or not heads or not gpus or int(size) > min(heads, gpus):
         return None
     part = now / int(size)
-    there = cache + weights * (1 - part)
-    if needed * part > there:
-        return None
-    return _way(
-        f"--tensor-parallel-size {size}", length, f"{there:.1f} GiB on each GPU for the {needed * part:.2f} needed"
-    )
+    return int(size), cache + weights * (1 - part), needed * part
 
 
 def _fits(cache: float, each: float) -> int:

@@ -54,6 +54,7 @@ NUMBERS = frozenset(
 BOOLEANS = frozenset({"enforce_eager", "trust_remote_code", "enable_lora"})
 LARGEST = frozenset(
     {"weights_gib", "gpu_memory_total_gib", "kv_cache_needed_gib", "activation_gib", "non_torch_gib", "gpu_count"}
+    | {"weights_seconds", "compile_seconds", "graph_seconds", "init_seconds"}
 )
 SMALLEST = frozenset(
     {"kv_cache_available_gib", "gpu_memory_free_gib", "kv_cache_tokens", "max_len_that_fits", "max_concurrency"}

@@ -139,7 +139,7 @@ class IncidentBuilder:
         self.book.set("engine", engine_of_traces(incident.traces), HINT)
         incident.facts = self.book.facts()
         incident.reached = reached(incident.stages, incident.traces, incident.hits)
-        time_stages(incident.stages)
+        time_stages(incident.stages, incident.facts)
         return incident
 
 

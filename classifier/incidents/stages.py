@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 from ...corpus.stages import STAGES
@@ -22,6 +23,7 @@ _LONGEST = 43200
 
 # Where vLLM's own code stands while a stage runs: the innermost frame that says so decides.
 _FUNCTIONS = {
+    "config": "create_engine_config create_model_config",
     "distributed_init": (
         "init_worker_distributed_environment init_distributed_environment init_process_group _init_workers_ray"
     ),
@@ -38,6 +40,10 @@ _FUNCTIONS = {
     "graph_capture": "capture_model _capture_cudagraphs capture_graph graph_capture",
 }
 _STAGE_OF = {function: stage for stage, functions in _FUNCTIONS.items() for function in functions.split()}
+_FIGURES = {"weights": "weights_seconds", "compile": "compile_seconds", "graph_capture": "graph_seconds"}
+"""Facts that tell how long a stage took."""
+_OF_ENGINE = ("compile", "profile", "kv_cache", "graph_capture")
+"""Stages of which vLLM tells the sum ("init engine … took")."""
 _COMPILERS = (
     "torch/_inductor/compile_fx",
     "torch/_inductor/codecache",
@@ -149,11 +155,16 @@ def engine_of_traces(traces: list[Trace]) -> str:
     return "" if new == old else ("V1" if new else "V0")
 
 
-def time_stages(spans: list[StageSpan]) -> None:
-    """Fill in the seconds spent in each stage, from the time stamp of its first line to that of the next stage.
+def time_stages(spans: list[StageSpan], facts: Mapping[str, object]) -> None:
+    """Fill in the seconds spent in each stage: vLLM's own figure, else from its first line's stamp to the next stage's.
 
     Stamps of two kinds (a container's and vLLM's own) may tell two time zones: only like is taken from like.
     """
+    _by_stamps(spans)
+    _by_figures({span.stage: span for span in spans}, facts)
+
+
+def _by_stamps(spans: list[StageSpan]) -> None:
     stamped = [
         (span, *stamp)
         for span in sorted(spans, key=lambda item: item.line)
@@ -164,6 +175,29 @@ def time_stages(spans: list[StageSpan]) -> None:
         took = (end - start) % 86400
         if kind == other and took < _LONGEST:
             span.seconds = round(took, 1)
+
+
+def _by_figures(spans: dict[str, StageSpan], facts: Mapping[str, object]) -> None:
+    """Put vLLM's own figures in the place of what stamps of whole seconds, between lines of several processes, show."""
+    told = {
+        stage: float(value) for stage, fact in _FIGURES.items() if isinstance(value := facts.get(fact), (int, float))
+    }
+    for stage, seconds in told.items():
+        if stage in spans:
+            spans[stage].seconds = round(seconds, 1)
+    whole = facts.get("init_seconds")
+    if not isinstance(whole, (int, float)):
+        return
+    # What the engine took as a whole is shared out: first what vLLM tells, then what stamps show, up to what is left.
+    left = float(whole) - sum(told.get(stage, 0.0) for stage in _OF_ENGINE if stage in spans)
+    measured = [spans[stage] for stage in _OF_ENGINE if stage in spans and stage not in told]
+    for span in measured:
+        span.seconds = round(max(0.0, min(left, span.seconds or 0.0)), 1)
+        left -= span.seconds
+    # The profiling run begins before its first line, at the end of the weights.
+    if measured and left > 0:
+        first = next((span for span in measured if span.stage == "profile"), measured[0])
+        first.seconds = round((first.seconds or 0.0) + left, 1)
 
 
 def _failed(hits: list[Hit]) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...corpus.store import Corpus
 from ...corpus.types import Bucket
+from ..advice.culprit import culprit
 from ..advice.fixes import advise, sentences
 from ..advice.gate import sift
 from ..advice.start_command import corrected_command
@@ -71,6 +72,8 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
 
         entry = generic_cause(known_bucket)
     captures = dict(hit.captures) if hit is not None else {}
+    if bucket != "no_failure":
+        captures = {**culprit(hit, incident), **captures}
     values = {**incident.facts, **captures}
     facts = incident.facts
     said = [hit.rule.versions] if hit is not None else []
@@ -87,7 +90,7 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
         decided_by=decided_by,
         rule=hit.rule.id if hit is not None else "",
         title=sentences(entry.title, values) or known_bucket.title,
-        summary=sentences(entry.summary, values),
+        summary=sentences(entry.summary, values) or _first_sentence(known_bucket.meaning),
         fixes=fixes,
         withheld=withheld,
         corrected_command=corrected_command(facts, fixes) if bucket != "no_failure" else "",
@@ -95,6 +98,11 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
         refute=sentences(entry.refute, values),
         notes=[assumed] if assumed and any(fix.versions for fix in entry.fixes) else [],
     )
+
+
+def _first_sentence(meaning: str) -> str:
+    """Return what a bucket means in short: for an answer whose own words all hang on values that the log does not tell."""
+    return meaning.partition(". ")[0].rstrip(".") + "." if meaning else ""
 
 
 def conclude(finding: str, confidence: float, decided_by: str, known: Known, incident: Incident) -> Diagnosis:
@@ -189,7 +197,8 @@ def answer_of_guess(guess: Guess, known: Known, incident: Incident) -> Diagnosis
         share = 0.5 + policy.GUESS_TRUST * (share - 0.5)
     titles = known.guesser.titles if known.guesser is not None else {}
     written = bucket in known.corpus.buckets()
-    cause = likely_cause(bucket, guess.terms, known.corpus) if written else ""
+    nearest = likely_cause(bucket, guess.terms, known.corpus) if written else ""
+    cause = nearest or guess.cause
     answer = answer_for(bucket, cause or GENERIC, share, "model", known, incident, None)
     if not written:
         answer.title = titles.get(bucket, answer.title)
@@ -197,8 +206,12 @@ def answer_of_guess(guess: Guess, known: Known, incident: Incident) -> Diagnosis
     whose = "A model trained on your own logs" if guess.own else "The text model"
     told = f"{whose} takes it for {bucket}, with {round(100 * answer.confidence)} % confidence"
     told += ": no rule was asked." if known.alone else ": no rule knows these words."
-    if cause:
+    if guess.frames:
+        told += f" The stack ends in {guess.frames[0]}."
+    if nearest:
         told += f" The cause within the bucket is the one whose words are nearest ({cause})."
+    elif cause:
+        told += " The cause within the bucket is the one that this part of the code stands for."
     elif written:
         told += " It does not tell the cause; the fixes are those that several causes share."
     else:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ...corpus.stages import STAGE_ORDER
 from ...corpus.types import Traits
+from ..advice.conditions import shows
 from ..incidents.types import Incident
 from ..lines.types import Line, Trace
 from ..matching.match import match_frames
@@ -78,6 +79,24 @@ class Case:
             return False
         return not (rule.unless and any(name in self.fired for name in rule.unless))
 
+    def shown(self, signs: tuple[str, ...], hit: Hit) -> str:
+        """Return the first of the signs of a hit's cause that the log shows, in words; "" where it shows none.
+
+        A sign is a rule's full id, or conditions joined by "and" on facts, arguments and the hit's captures. What the log
+        does not tell shows nothing.
+        """
+        for sign in signs:
+            if "/" in sign.partition(" ")[0]:
+                if sign in self.fired and sign != hit.rule.id:
+                    return f"the log holds {sign}{self._where(sign)}"
+            elif all(shows(part, {**self.incident.facts, **hit.captures}) for part in sign.split(" and ")):
+                return f"the log tells {sign}"
+        return ""
+
+    def _where(self, name: str) -> str:
+        lines = [hit.line.number for hit in self.incident.hits if hit.rule.id == name]
+        return f" (line {min(lines)})" if lines else ""
+
     def stands(self, hit: Hit) -> bool:
         """Tell whether a hit counts at all: nothing harmless explains it, its stack fits, its conditions hold."""
         return not self.cancelled(hit) and self.holds(hit) and match_frames(hit.rule, hit.trace)
@@ -103,9 +122,19 @@ class Case:
         ]
         return sorted(hits, key=lambda hit: hit.line.number)
 
-    def unexplained(self) -> list[Trace]:
-        """Return the exceptions that no rule speaks for, roots before what was raised from them, deepest process first."""
-        speaking = [hit for hit in self.incident.hits if hit.rule.role != "fact"]
+    def unexplained(self, places: bool = False) -> list[Trace]:
+        """Return the exceptions that no rule speaks for, roots before what was raised from them, deepest process first.
+
+        Advice that is printed below an exception ("For debugging consider ...") says nothing about it.
+
+        Args:
+            places: Whether those count, too, of which rules know the place and not the words.
+        """
+        speaking = [
+            hit
+            for hit in self.incident.hits
+            if hit.rule.role not in ("fact", "advice") and not (places and hit.rule.place_alone)
+        ]
         traces = {id(hit.trace) for hit in speaking if hit.trace is not None}
         lines = {hit.line.number for hit in speaking}
         found = [

@@ -60,7 +60,19 @@ def one_request(case: Case, hit: Hit) -> Signal | None:
     return Signal(policy.REQUEST, "concerns one request")
 
 
-SIGNALS = (asks_for_more, outdone, words_and_place, quoted, quiet, one_request)
+def confirmed(case: Case, hit: Hit) -> Signal | None:
+    """Another line, an argument or a figure of the same log shows that it is this cause."""
+    sign = case.shown(hit.rule.confirmed_by, hit)
+    return Signal(policy.CONFIRMED, f"confirmed: {sign}") if sign else None
+
+
+def refuted(case: Case, hit: Hit) -> Signal | None:
+    """The same log shows that it is another cause."""
+    sign = case.shown(hit.rule.refuted_by, hit)
+    return Signal(policy.REFUTED, f"refuted: {sign}") if sign else None
+
+
+SIGNALS = (asks_for_more, outdone, words_and_place, quoted, quiet, one_request, confirmed, refuted)
 """All reasons that have points, in the order in which they are told."""
 
 

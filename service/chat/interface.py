@@ -222,7 +222,7 @@ def incident_key(report: Report, incident: Incident | None, service: str) -> str
     """Return what messages about a report are counted by: its fingerprint, in its service."""
     if incident is not None:
         return f"incident:{incident.fingerprint}:{incident.service}"
-    from ..history import fingerprint
+    from ..fingerprint import fingerprint
 
     return f"incident:{fingerprint(report)}:{service}"
 

@@ -18,9 +18,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 from ...classifier.masking.mask import mask
 from ...classifier.report.model import Report
 from ...classifier.report.schema import read
+from ..fingerprint import fingerprint
 from ..wire import Incident, dumps
 from .database import Database, retriable
-from .fingerprint import fingerprint
 from .tables import HOUR, counts, incidents, microseconds, moment, occurrences, owners
 from .tenants import kept as kept_fingerprint
 from .tenants import shown

@@ -77,9 +77,9 @@ def body(model: type[BaseModel]) -> dict[str, Any]:
 def document(app: FastAPI) -> dict[str, Any]:
     """Return the OpenAPI document of the service."""
     # Routes import this module.
+    from ..plan_request import PlanRequest
     from .routes.feedback import Said
     from .routes.incidents import Handling
-    from .routes.plan import PlanRequest
 
     if app.openapi_schema is None:
         made = get_openapi(

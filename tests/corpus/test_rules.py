@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from vllm_triage.classifier.advice.fixes import holds
+from vllm_triage.classifier.advice.conditions import holds
 from vllm_triage.classifier.advice.values import COMPUTED
 from vllm_triage.classifier.testing import check_confusers, check_examples, company, corpus_files
 from vllm_triage.classifier.testing import fires as rule_fires

@@ -10,6 +10,7 @@ from .case import Case
 from .complaint import Complaint
 from .given import of_attribute, of_divisor, of_feature, of_json, of_missing_key, of_path, of_quoted, of_relation
 from .names import of_field, of_value, of_words
+from .unnamed import UNNAMED
 
 _ARGUMENT = LazyPattern(r"error: argument (?P<names>-[^:\s]+(?:/-[^:\s]+)*): (?P<rest>.*)", re.DOTALL)
 _CHOICE = LazyPattern(
@@ -68,6 +69,7 @@ _ENV_VALUE = LazyPattern(r"(?P<name>VLLM_[A-Z0-9_]+)(?: must be|=| ['\"])")
 _WORTH = LazyPattern(
     r"error: argument|validation error|[Ii]nvalid|[Uu]nknown|[Uu]nsupported|must be|should be|one of|has no attribute|KeyError|specify|not (?:found|supported|available)|"
     r"[Nn]o such|exist|not be found|Not a directory|[Cc]an't|Repo id|local directory|"
+    r"by zero|validation errors|to unpack|Failed to parse|can't allocate|not divisible|"
     r"could not convert|[Cc]hose from|Unknown level|appears to be| requires --|[Ss]et VLLM_|not be "
 )
 """Without any of these nothing is found; the table of options need not be read."""
@@ -78,7 +80,7 @@ def read(case: Case) -> list[Complaint]:
     text = case.text
     if not _WORTH.search(text) and not case.captures.get("option"):
         return []
-    found = of_json(case) or _of_fields(case)
+    found = of_json(case) or next(filter(None, (reader(case) for reader in UNNAMED)), []) or _of_fields(case)
     if not found and (argument := _ARGUMENT.search(text)):
         found = _of_argument(argument["names"], argument["rest"], case)
     if not found:

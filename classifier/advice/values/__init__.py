@@ -21,8 +21,9 @@ _MODULES = {
     "batch": ("halve_max_num_seqs", "fit_max_num_seqs", "halve_max_num_batched_tokens"),
     "cache_space": ("fit_kv_cache_memory_bytes", "fit_cpu_kvcache_space"),
     "context": ("fit_max_model_len",),
+    "libraries": ("system_package", "cuda_library"),
     "memory": ("fit_gpu_memory_utilization", "raise_gpu_memory_utilization", "lower_gpu_memory_utilization"),
-    "names": ("hub_repository", "model_folder"),
+    "names": ("hub_repository", "model_folder", "into_model_folder"),
     "options": (
         "meant_option", "meant_options", "gone_options", "later_options", "misplaced_options", "stray_words", "option_name",
         "option_kind", "accepted_value",
@@ -49,7 +50,7 @@ def _text(work: Callable[[Mapping[str, object]], Worked]) -> Callable[[Mapping[s
     return lambda facts: work(facts).value
 
 
-PIECES = frozenset({"meant_options", "gone_options", "misplaced_options", "accepted_value"})
+PIECES = frozenset({"meant_options", "gone_options", "misplaced_options", "accepted_value", "into_model_folder"})
 """Those that give a piece of a command, in which what comes from the log is quoted already; all others give one word."""
 
 WORKED = {name: _later(module, name) for module, names in _MODULES.items() for name in names}

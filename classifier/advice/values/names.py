@@ -12,16 +12,24 @@ _PATH = re.compile(r"(?:~|\.{1,2})?/[\w./@+\-]{1,300}")
 
 
 def hub_repository(facts: Mapping[str, object]) -> Worked:
-    """Return the served model where its name is one of a hub's (``ORG/NAME``)."""
-    name = str(facts.get("model") or "")
-    if not name:
-        return Worked("", "the log names no model")
-    return Worked(name, "") if _REPOSITORY.fullmatch(name) else Worked("", f"{name!r} is no repository's name")
+    """Return the served model where its name is one of a hub's (``ORG/NAME``), else the repository that the error names."""
+    return _named(facts, _REPOSITORY, "repository's name")
 
 
 def model_folder(facts: Mapping[str, object]) -> Worked:
-    """Return the served model where it is a folder."""
-    name = str(facts.get("model") or "")
-    if not name:
+    """Return the served model where it is a folder, else the folder that the error names."""
+    return _named(facts, _PATH, "folder")
+
+
+def into_model_folder(facts: Mapping[str, object]) -> Worked:
+    """Return ``--local-dir`` with the model's folder; nothing where the model is served from the hub's cache."""
+    folder = model_folder(facts)
+    return Worked(f" --local-dir {folder.value}", "") if folder else folder
+
+
+def _named(facts: Mapping[str, object], shape: re.Pattern[str], what: str) -> Worked:
+    names = [str(facts[key]) for key in ("model", "repo") if facts.get(key)]
+    if not names:
         return Worked("", "the log names no model")
-    return Worked(name, "") if _PATH.fullmatch(name) else Worked("", f"{name!r} is no folder")
+    fitting = next((name for name in names if shape.fullmatch(name)), "")
+    return Worked(fitting, "" if fitting else f"{names[0]!r} is no {what}")

@@ -78,7 +78,7 @@ def test_a_cache_of_one_byte_is_not_made_smaller_and_not_on_a_cpu():
     """Only where keys and values take two bytes now."""
     assert not any("fp8" in change for change, _ in ways(kv_cache_dtype="fp8"))
     assert not any("fp8" in change for change, _ in ways(platform="cpu"))
-    assert ways(kv_cache_needed_gib=12.0)[0] == ("--kv-cache-dtype fp8 --max-model-len 109056", 109056)
+    assert ("--kv-cache-dtype fp8 --max-model-len 109056", 109056) in ways(kv_cache_needed_gib=12.0)
 
 
 def test_more_ranks_only_on_gpus_seen_and_with_kv_heads_to_split():
@@ -103,3 +103,14 @@ def test_a_total_that_is_not_told_is_named_and_no_share_is_worked_out():
         "GiB: weights 14.2 + activations and others not told + KV cache 5.0; the GPU's total"
     )
     assert [way.change for way in book.ways] == ["--kv-cache-dtype fp8", "--max-model-len 93456"]
+
+
+def test_where_no_change_alone_is_enough_several_are_made_together():
+    """Each rank keeps half of 14.25 GiB of weights, and needs half of 60 GiB; half of that again fits."""
+    seen = {"gpu_count": 8, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256}
+    found = ways(kv_cache_needed_gib=45.0, **seen)
+    assert found[0] == ("--tensor-parallel-size 2 --kv-cache-dtype fp8", 131072)
+    assert ways(kv_cache_needed_gib=12.0, gpu_memory_utilization=0.85, weights_gib=13.0)[0] == (
+        "--kv-cache-dtype fp8 --gpu-memory-utilization 0.91", 131072,
+    )  # fmt: skip
+    assert max(context for _, context in ways(kv_cache_needed_gib=90.0, **seen)) < 131072

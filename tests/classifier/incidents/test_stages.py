@@ -141,14 +141,42 @@ def test_stages_are_timed_over_midnight_and_never_between_two_clocks() -> None:
         StageSpan("api_ready", 3, "2025-10-26T08:00:20Z"),
         StageSpan("serving", 4, ""),
     ]
-    time_stages(spans)
+    time_stages(spans, {})
     assert [20.5, None, None, None] == [span.seconds for span in spans]
+
+
+@pytest.mark.parametrize(
+    ("facts", "seconds"),
+    [
+        ({}, {"weights": 20.0, "compile": 15.0, "profile": 0.0, "kv_cache": 900.0, "graph_capture": None}),
+        ({"weights_seconds": 12.34}, {"weights": 12.3, "kv_cache": 900.0}),
+        ({"compile_seconds": 9.0, "graph_seconds": 4.0, "init_seconds": 20.0},
+         {"compile": 9.0, "profile": 0.0, "kv_cache": 7.0, "graph_capture": 4.0}),
+        ({"init_seconds": 40.0}, {"compile": 15.0, "profile": 0.0, "kv_cache": 25.0, "graph_capture": 0.0}),
+        ({"compile_seconds": 9.0, "graph_seconds": 30.0, "init_seconds": 20.0}, {"profile": 0.0, "kv_cache": 0.0}),
+        ({"init_seconds": 1000.0}, {"compile": 15.0, "profile": 85.0, "kv_cache": 900.0}),
+    ],
+)  # fmt: skip
+def test_vllms_own_figures_stand_before_stamps(facts: dict[str, object], seconds: dict[str, float | None]) -> None:
+    """A silence after the engine was there is no time of its KV cache; the parts of its start add up to the whole."""
+    stamps = {"weights": "10:00:00", "compile": "10:00:20", "profile": "10:00:35", "kv_cache": "10:00:35"}
+    spans = [StageSpan(stage, number, f"10-25 {at}") for number, (stage, at) in enumerate(stamps.items(), 1)]
+    spans.append(StageSpan("graph_capture", 5, "10-25 10:15:35"))
+    time_stages(spans, facts)
+    assert seconds == {span.stage: span.seconds for span in spans if span.stage in seconds}
+
+
+def test_a_configuration_that_is_refused_is_a_stage_of_its_own() -> None:
+    """The stack of the error tells it where no line does."""
+    trace = Trace(1, 1, "", "ValidationError")
+    trace.frames = [Frame("vllm/engine/arg_utils.py", "create_engine_config")]
+    assert "config" == stage_of(trace)
 
 
 @given(st.lists(st.tuples(st.sampled_from(STAGES), st.text(alphabet="0123456789:-/T.,Z ", max_size=30)), max_size=12))
 def test_no_stamp_breaks_the_clock(items: list[tuple[str, str]]) -> None:
     """Times are missing or lie between nothing and half a day, whatever stands where a stamp is expected."""
     spans = [StageSpan(stage, number, stamp) for number, (stage, stamp) in enumerate(items, 1)]
-    time_stages(spans)
+    time_stages(spans, {})
     assert all(span.seconds is None or 0 <= span.seconds <= 43200 for span in spans)
     assert reached(spans, [], []) in {"", *STAGES}

@@ -126,7 +126,7 @@ def test_how_far_a_start_got() -> None:
 def test_how_long_a_stage_took(first: str, second: str, seconds: float | None) -> None:
     """Between stamps of the same kind, over midnight, half a day at most."""
     stages = [StageSpan("weights", 1, first), StageSpan("profile", 2, second)]
-    time_stages(stages)
+    time_stages(stages, {})
     assert stages[0].seconds == seconds
 
 

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from tests.classifier.verdict.logs import ANSWERED, DEAD, OOM, READY, START, STRANGE, TRIAGE, WITH_MODEL, findings
-from tests.classifier.verdict.test_signals import DRIVER, TOO_LONG
+from tests.classifier.verdict.test_signals import ALIGNED, DRIVER, EAGER, GRAPHS, TOO_LONG, TWO_RANKS
 from vllm_triage.classifier.report.model import Alternative
 from vllm_triage.classifier.serving.types import FULL, STALLED
 from vllm_triage.classifier.testing import corpus_files
 from vllm_triage.classifier.verdict import policy
 from vllm_triage.classifier.verdict.deciders.at_work import confidence
+from vllm_triage.classifier.verdict.deciders.doubt import failing_words
 from vllm_triage.classifier.verdict.deciders.model import surer_model
 from vllm_triage.classifier.verdict.deciders.trouble import unexplained_trouble
 from vllm_triage.corpus.compiler import read_bucket
@@ -63,6 +64,9 @@ HELD: dict[str, list[tuple[Any, str]]] = {
     "QUOTED": [(0.0, QUOTED)],
     "QUIET": [(-9.0, START + DRIVER.format("WARNING"))],
     "QUIET_LEAD": [(0.0, START + DRIVER.format("WARNING") + PORT)],
+    "CONFIRMED": [(0.0, TWO_RANKS + GRAPHS + ALIGNED)],
+    "REFUTED": [(0.0, EAGER + GRAPHS + PORT)],
+    "REFUTED_LESS": [(0.0, EAGER + GRAPHS)],
     "REQUEST_WHILE_DYING": [(9.0, START + TOO_LONG + OOM + DEAD)],
     "REQUEST": [(9.0, SERVED + TOO_LONG + OOM)],
     "CONFIDENCE": [({"certain": 0.5, "strong": 0.5, "weak": 0.5, "guess": 0.5}, START + OOM)],
@@ -86,8 +90,17 @@ HELD: dict[str, list[tuple[Any, str]]] = {
     "OTHER_SOFTWARE": [(0.3, FOREIGN)],
     "NOTHING": [(0.3, "root:x:0:0:root:/root:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\n")],
 }
-BY_MODEL = {"GUESS", "GUESS_OF_BUG", "GUESS_OVER_WEAK", "GUESS_OVER_DEATH", "GUESS_TRUST", "MESSAGE"}
-"""Held by the tests below: they need a guess, or a row of the catalogue, that does not change when either is made anew."""
+BY_MODEL = {
+    "GUESS",
+    "GUESS_OVER_BUG",
+    "GUESS_OVER_WEAK",
+    "GUESS_OVER_DEATH",
+    "GUESS_TRUST",
+    "MESSAGE",
+    "FRAMES_MUCH",
+    "FRAMES_SOME",
+}
+"""Held by the tests below, those of the frames in test_frames.py: they need a guess, or a row of the catalogue, that does not change when either is made anew."""
 
 
 WATCHED_LIVE = {"STOOD_STILL"}
@@ -143,6 +156,8 @@ class Guessed:
         self.reasons: list[Any] = []
         self.evidence: list[Any] = []
         self.terms: set[str] = set()
+        self.frames: list[str] = []
+        self.cause = ""
 
     def described(self) -> str:
         return "guessed"
@@ -152,7 +167,8 @@ class Guessed:
     ("least", "log", "decider"),
     [
         (policy.GUESS, START + STRANGE, unexplained_trouble),
-        (policy.GUESS_OF_BUG, START + BUG, unexplained_trouble),
+        (policy.GUESS_OVER_BUG, START + BUG, unexplained_trouble),
+        (policy.GUESS, START + "cogs.cpp:62: Assertion `cog < teeth` failed\n", failing_words),
         (policy.GUESS_OVER_WEAK, START + WEAK, surer_model),
         (policy.GUESS_OVER_DEATH, SERVED + DEAD, surer_model),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.classifier.verdict.logs import ANSWERED, DEAD, READY, START, STOPPED, findings
+from tests.classifier.verdict.logs import ANSWERED, DEAD, READY, START, STOPPED, TRIAGE, findings
 from vllm_triage.classifier.verdict import policy, signals
 from vllm_triage.classifier.verdict.findings import Findings
 
@@ -78,3 +78,32 @@ def test_what_was_overcome_or_came_after_the_end_is_no_cause(log: str, why: str)
 def test_every_signal_says_why() -> None:
     found = findings(START + TOO_LONG + DEAD)
     assert any("concerns one request" in reason for reason in found.candidates[0].reasons)
+
+
+EAGER = START.replace("'acme/harbor-8b'}", "'acme/harbor-8b', 'enforce_eager': True}")
+TWO_RANKS = START.replace("'acme/harbor-8b'}", "'acme/harbor-8b', 'tensor_parallel_size': 2}")
+GRAPHS = "(EngineCore_DP0 pid=77) ERROR 11-02 10:00:30 [core.py:710] RuntimeError: CUDA error: operation not permitted when stream is capturing\n"
+ALIGNED = "(EngineCore_DP0 pid=77) ERROR 11-02 10:00:30 [core.py:710] ValueError: The input size is not aligned with the quantized weight shape. This can be caused by too large tensor parallel size.\n"
+CUBLAS = "(EngineCore_DP0 pid=77) ERROR 11-02 10:00:31 [core.py:710] RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasGemmEx( handle)`\n"
+ILLEGAL = "(EngineCore_DP0 pid=77) ERROR 11-02 10:00:33 [core.py:710] RuntimeError: CUDA error: an illegal memory access was encountered\n"
+
+
+def test_what_the_same_log_refutes_goes_behind_another_cause() -> None:
+    """By an argument, and by a rule that fired; the reason stands in the explanation, and in the answer if it stays the best."""
+    assert {policy.REFUTED} == told(findings(EAGER + GRAPHS), "cuda_graph_crash", signals.refuted)
+    assert set() == told(findings(START + GRAPHS), "cuda_graph_crash", signals.refuted)
+    found = findings(START + CUBLAS + ILLEGAL)
+    assert "illegal_memory_access" == found.candidates[0].cause
+    assert any(
+        "refuted: the log holds gpu_fault/illegal-access (line 6)" in each for each in found.candidates[1].reasons
+    )
+    alone = TRIAGE.report(EAGER + GRAPHS)
+    assert alone.refute.startswith("Here the log tells enforce_eager == True")
+    assert alone.confidence < TRIAGE.report(START + GRAPHS).confidence
+
+
+def test_what_the_same_log_confirms_goes_before_its_like() -> None:
+    """By a figure that the log tells; one that it does not tell confirms nothing."""
+    assert {policy.CONFIRMED} == told(findings(TWO_RANKS + ALIGNED), "quantization_mismatch", signals.confirmed)
+    assert set() == told(findings(START + ALIGNED), "quantization_mismatch", signals.confirmed)
+    assert TRIAGE.report(TWO_RANKS + ALIGNED).confirm.startswith("Here the log tells tensor_parallel_size > 1.")

@@ -18,6 +18,7 @@ def test_names_that_fixes_may_use():
     """A name is not taken away without notice: rule files use them."""
     assert sorted(COMPUTED) == [
         "accepted_value",
+        "cuda_library",
         "distribution",
         "fit_cpu_kvcache_space",
         "fit_gpu_memory_utilization",
@@ -31,6 +32,7 @@ def test_names_that_fixes_may_use():
         "halve_max_num_batched_tokens",
         "halve_max_num_seqs",
         "hub_repository",
+        "into_model_folder",
         "later_options",
         "lower_gpu_memory_utilization",
         "lower_tensor_parallel_size",
@@ -47,6 +49,7 @@ def test_names_that_fixes_may_use():
         "raise_tensor_parallel_size",
         "smallest_change_that_fits",
         "stray_words",
+        "system_package",
         "total_weights_gib",
         "unified_memory",
     ]

@@ -1,0 +1,101 @@
+"""Whether what a fix sets gives one request of the full context the memory that it lacks: the ledger, held against a fix.
+
+A fix that the ledger excludes is joined with the context that fits then, or left out where it gains too little to be worth
+its price.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ...corpus.records import replace
+from ..diagnosis import Advice
+from .values.context import BLOCK, fit_max_model_len
+from .values.memory import default_utilization
+from .values.worked import number, whole
+
+if TYPE_CHECKING:
+    from .start_command.parts import Part
+
+LARGEST_GPU_GIB = 288.0
+"""The most memory that one GPU has which vLLM serves on (AMD Instinct MI355X)."""
+BESIDE = 1.5
+"""How many times weights and KV cache the budget may be, where the total is not told: what activations and others take."""
+WORTH = 1.25
+"""How much longer the context must become for a fix to be worth its price."""
+_SHARE = ("--gpu-memory-utilization", "--device-memory-utilization")
+
+
+def balanced(fix: Advice, part: Part, facts: Mapping[str, object]) -> tuple[Advice | None, str]:
+    """Return a fix as it makes a request fit, or None with the reason why it does not.
+
+    Args:
+        fix: Sets one option.
+        part: The option, with its value.
+        facts: Of a server whose KV cache is too small for one request; of others all fixes hold.
+    """
+    needed, cache = number(facts, "kv_cache_needed_gib"), number(facts, "kv_cache_available_gib")
+    if needed is None or cache is None or cache >= needed or len(part.values) != 1:
+        return fix, ""
+    after = _after(part.name, part.values[0].value, facts, cache, needed)
+    if after is None:
+        return fix, ""
+    there, then, most = after
+    if there >= then:
+        return fix, ""
+    if fix.safety == "destructive":
+        return fix, ""
+    said = f"{there:.1f} GiB of KV cache {'at most ' if most else ''}for the {then:.1f} GiB that one request needs then"
+    fits = int(fit_max_model_len(facts).value or 0)
+    # Tokens that fit grow with the cache, and with what a token takes less.
+    context = int(fits * there / cache * needed / then) // BLOCK * BLOCK if cache > 0 and fits else 0
+    if most or context < fits * WORTH or part.name == "--max-model-len":
+        return None, f"not enough: {said}"
+    return replace(
+        fix,
+        title=f"{fix.title}, and cap the context",
+        change=f"{part.words[0].value.partition('=')[0]} {part.values[0].value} --max-model-len {context}",
+        why=f"{fix.why} Alone it is not enough: {said}.".strip(),
+    ), ""
+
+
+def _after(
+    option: str, value: str, facts: Mapping[str, object], cache: float, needed: float
+) -> tuple[float, float, bool] | None:
+    """Return cache and need in GiB with an option, and whether the cache is at most that; None where it moves neither."""
+    if option in _SHARE:
+        return _with_share(value, facts, cache, needed)
+    if option == "--kv-cache-dtype" and value.startswith("fp8"):
+        now = str(facts.get("kv_cache_dtype") or "auto").lower()
+        return (cache, needed if now.startswith(("fp8", "int8")) else needed / 2, False)
+    if option == "--tensor-parallel-size" and value.isdigit():
+        weights, ranks = number(facts, "weights_gib"), whole(facts, "tensor_parallel_size") or 1
+        if weights is None or int(value) <= ranks:
+            return None
+        part = ranks / int(value)
+        heads = whole(facts, "num_key_value_heads")
+        copied = heads is not None and heads < int(value)
+        return cache + weights * (1 - part), needed if copied else needed * part, False
+    if option == "--max-model-len" and value.isdigit() and (length := whole(facts, "max_model_len")):
+        # Windows and states make short contexts dearer by the token, never cheaper: only what is plainly too long is excluded.
+        fits = int(fit_max_model_len(facts).value or 0)
+        return (cache, needed * int(value) / length, False) if fits and int(value) > fits else None
+    return None
+
+
+def _with_share(
+    value: str, facts: Mapping[str, object], cache: float, needed: float
+) -> tuple[float, float, bool] | None:
+    given, total = number(facts, "gpu_memory_utilization"), number(facts, "gpu_memory_total_gib")
+    now = default_utilization(facts) if given is None else given
+    try:
+        more = float(value) - now
+    except ValueError:
+        return None
+    if total:
+        return cache + more * total, needed, False
+    weights = number(facts, "weights_gib")
+    likely = (weights + max(cache, 0.0)) / now * BESIDE if weights else LARGEST_GPU_GIB
+    most = cache + more * min(likely, LARGEST_GPU_GIB)
+    return (most, needed, True) if most < needed else None

@@ -1,0 +1,98 @@
+"""Whose code an error comes from: the part of vLLM, or the package beside it, in which it was raised.
+
+What it finds are values of fixes and conditions (``when = ["component == attention"]``), for causes that only say that
+something went wrong in somebody's code.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ..patterns.lazy import LazyPattern
+
+if TYPE_CHECKING:
+    from ..incidents.types import Incident
+    from ..lines.types import Frame, Trace
+    from ..matching.types import Hit
+
+_COMPONENTS = (
+    ("speculation", "speculative decoding", r"vllm/(?:v1/)?spec_decode/|vllm/.*/(?:eagle|medusa|ngram_proposer)"),
+    ("lora", "LoRA", r"vllm/lora/"),
+    ("structure", "structured output", r"vllm/(?:v1/structured_output|model_executor/guided_decoding)/|^(?:xgrammar|outlines|lmformatenforcer)/"),
+    ("transfer", "the transfer of KV caches", r"vllm/distributed/(?:kv_transfer|ec_transfer)/|^(?:lmcache|nixl|mooncake)/"),
+    ("media", "multimodal input", r"vllm/multimodal/|:\w*(?:multimodal|mm_encoder|vision)\w*"),
+    ("experts", "the mixture of experts", r"fused_moe/|^(?:deep_ep|deep_gemm|pplx_kernels)/"),
+    ("quantization", "the quantised layers", r"layers/quantization/|^(?:bitsandbytes|auto_gptq|compressed_tensors)/"),
+    ("attention", "attention", r"vllm/(?:v1/)?attention/|^(?:flash_attn|flashinfer|xformers|vllm/vllm_flash_attn)/"),
+    ("all_reduce", "the all-reduce between GPUs", r"device_communicators/(?:custom_all_reduce|quick_all_reduce|symm_mem)|custom_ar"),
+    ("compilation", "torch.compile", r"vllm/compilation/|^torch/_(?:inductor|dynamo)/|^triton/"),
+    ("sampling", "sampling", r"vllm/v1/sample/|layers/(?:sampler|logits_processor)"),
+    ("scheduling", "the scheduler", r"vllm/(?:v1/)?core/"),
+    ("model", "the model's own code", r"model_executor/models/|layers/mamba/|transformers_modules"),
+    ("api", "the API server", r"vllm/entrypoints/"),
+)  # fmt: skip
+"""Parts of vLLM, as conditions and people call them, by the frame: of the first that fits, the feature is named."""
+_BELOW = LazyPattern(
+    r"^(?:torch|triton|asyncio|concurrent|multiprocessing|uvloop|importlib|contextlib|json|threading)/|^<"
+)
+"""Frames below the code that is to blame."""
+_INNERMOST = 12
+_NOISE = LazyPattern(
+    r"0x[0-9a-f]+|(?:/[\w.+-]+){2,}|\b[0-9a-f]{12,}\b|\bat \d{10,}\b|(?<![\w.])\d{4,}(?![\w.])|\[(?:rank)?\d+\]:?"
+)
+"""What differs from one report of an error to the next."""
+_EMPTIED = LazyPattern(r"\(\s*\)|['=:]\s*(?=[,)']|$)|'\s*'")
+"""What is left of values that were taken out."""
+_LONGEST = 110
+
+
+def culprit(hit: Hit | None, incident: Incident) -> dict[str, str]:
+    """Return what is known of the place: ``component``, ``raised_in``, ``frame``, ``owner`` and ``search``; empty without a stack.
+
+    Args:
+        hit: The one that decided; its stack counts, else that of the first exception of the start.
+        incident: The start.
+    """
+    if incident.foreign or incident.engine:
+        return {}  # its own project knows its faults
+    trace = _trace_of(hit, incident)
+    if trace is None:
+        return {"search": searched(hit.line.text)} if hit is not None and hit.line.text else {}
+    frame = _to_blame(trace)
+    found = {"search": searched(f"{trace.kind}: {trace.message.partition(chr(10))[0]}", frame)}
+    if frame is None:
+        return found
+    found |= {"frame": f"{frame.path}:{frame.function}", "owner": frame.path.partition("/")[0]}
+    # An inner helper belongs to the feature that called it last.
+    for each in reversed(trace.frames[-_INNERMOST:]):
+        name = next((key for key, _, shape in _COMPONENTS if re.search(shape, f"{each.path}:{each.function}")), "")
+        if name:
+            found |= {"component": name, "raised_in": next(words for key, words, _ in _COMPONENTS if key == name)}
+            break
+    return found
+
+
+def searched(error: str, frame: Frame | None = None) -> str:
+    """Return words by which others have reported an error: without numbers, paths and addresses, with the place."""
+    plain = _NOISE.sub(" ", re.sub(r"[`\"\\<>{}|]", " ", error))
+    plain = re.sub(r"\s+", " ", _EMPTIED.sub(" ", plain)).strip(" :.,")
+    words = plain[:_LONGEST].rsplit(" ", 1)[0] if len(plain) > _LONGEST else plain
+    if frame is None or not re.fullmatch(r"[\w.<>]{1,60}", frame.function):
+        return words
+    return f"{words} {frame.path.rpartition('/')[2]} {frame.function.strip('<>')}".strip()
+
+
+def _trace_of(hit: Hit | None, incident: Incident) -> Trace | None:
+    """Return the exception that decided, or the one within which the deciding line stands; without a hit the first one."""
+    if hit is not None and hit.trace is not None and hit.trace.frames:
+        return hit.trace
+    found = [each for each in incident.traces if each.kind and each.frames and not each.logging_error]
+    if hit is None:
+        return next(iter(found), None)
+    return next((each for each in found if each.first <= hit.line.number <= each.number), hit.trace)
+
+
+def _to_blame(trace: Trace) -> Frame | None:
+    """Return the innermost frame that is not Python's, torch's or the compiler's own."""
+    return next((frame for frame in reversed(trace.frames) if not _BELOW.search(frame.path)), None)

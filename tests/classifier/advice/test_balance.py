@@ -1,0 +1,45 @@
+"""No fix is shown that leaves a request without the memory that the log says is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.classifier.advice.test_gate import fix, situation
+from vllm_triage.classifier.advice.gate import tried
+
+MISSING = {"kv_cache_needed_gib": 16.0, "kv_cache_available_gib": 5.0, "max_model_len": 131072, "platform": "cuda"}
+MUCH_MISSING = {**MISSING, "kv_cache_available_gib": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("change", "facts", "shown"),
+    [
+        ("--gpu-memory-utilization 0.95", {**MISSING, "gpu_memory_total_gib": 79.1}, "--gpu-memory-utilization 0.95 --max-model-len 60304"),
+        ("--gpu-memory-utilization 0.95", {**MISSING, "gpu_memory_total_gib": 79.1, "gpu_memory_utilization": 0.8},
+         "--gpu-memory-utilization 0.95"),
+        ("--gpu-memory-utilization 0.95", {**MISSING, "gpu_memory_total_gib": 79.1, "gpu_memory_utilization": 0.85},
+         "--gpu-memory-utilization 0.95 --max-model-len 105584"),
+        ("--gpu-memory-utilization 0.91", {**MISSING, "gpu_memory_total_gib": 79.1, "gpu_memory_utilization": 0.9}, ""),
+        ("--gpu-memory-utilization 0.93", {**MISSING, "weights_gib": 14.0, "gpu_memory_utilization": 0.9}, ""),
+        ("--gpu-memory-utilization 0.93", {**MISSING, "gpu_memory_utilization": 0.9}, ""),
+        ("--gpu-memory-utilization 0.93", {"gpu_memory_utilization": 0.9}, "--gpu-memory-utilization 0.93"),
+        ("--kv-cache-dtype fp8", {**MISSING, "kv_cache_available_gib": 9.0}, "--kv-cache-dtype fp8"),
+        ("--kv-cache-dtype fp8", MISSING, "--kv-cache-dtype fp8 --max-model-len 81792"),
+        ("--kv-cache-dtype fp8", {**MISSING, "kv_cache_dtype": "fp8_e5m2"}, ""),
+        ("--tensor-parallel-size 2", {**MISSING, "weights_gib": 14.0}, "--tensor-parallel-size 2"),
+        ("--tensor-parallel-size 2", {**MISSING, "weights_gib": 14.0, "num_key_value_heads": 1},
+         "--tensor-parallel-size 2 --max-model-len 98144"),
+        ("--tensor-parallel-size 2", {**MUCH_MISSING, "weights_gib": 1.0}, "--tensor-parallel-size 2 --max-model-len 40832"),
+        ("--max-model-len 65536", MISSING, ""),
+        ("--max-model-len 32768", MISSING, "--max-model-len 32768"),
+    ],
+)  # fmt: skip
+def test_what_the_ledger_excludes_is_joined_or_left_out(change: str, facts: dict[str, Any], shown: str) -> None:
+    """Too little alone is given with the context that fits then; what gains next to nothing is left out, with the sum."""
+    kept, withheld = tried([fix(change, title="this"), fix("--seed 7", title="that")], situation(**facts))
+    changes = [each.change for each in kept if each.title.startswith("this")]
+    assert changes == ([shown] if shown else [])
+    assert [title for title, _ in withheld] == ([] if shown else ["this"])
+    assert all("GiB" in reason or "already" in reason for _, reason in withheld)
