@@ -103,7 +103,7 @@ def test_a_stream_that_is_given_up_leaves_the_others_alone():
 
 def test_a_log_that_is_refused_is_refused_alone():
     async def work(desk: Desk, pool: SharedChildren) -> Any:
-        both: list[Any] = await asyncio.gather(
+        both: tuple[Any, ...] = await asyncio.gather(
             follow(desk, slowly(LOG * 3)), follow(desk, slowly(OTHER)), return_exceptions=True
         )
         return both[0].name, both[1].failed
