@@ -322,6 +322,13 @@ def _added(complaint: Complaint, case: Case) -> Change | None:
     both = [item for item in complaint.allowed if item.endswith(("both", "auto"))]
     if not isinstance(table, dict) or len(both) != 1:
         return None
+    option = options.describe(base, case.release)
+    if option is not None and option.keys and key not in option.keys:
+        # Up to 0.10 the message says kv_disagg_role where the key is kv_role.
+        like = [item for item in option.keys if item.rpartition("_")[2] == key.rpartition("_")[2]]
+        if len(like) != 1:
+            return None
+        key = like[0]
     whole = json.dumps(values.with_key(table, [key], both[0]), ensure_ascii=False)
     return Change(
         f"Give {base} the key {key} as well", f"{base} {quoted(whole)}", _now(base, table),
