@@ -63,6 +63,18 @@ def balanced(fix: Advice, part: Part, facts: Mapping[str, object]) -> tuple[Advi
     ), ""
 
 
+def beyond_free(parts: list[Part], facts: Mapping[str, object]) -> str:
+    """Tell why a share of the GPU's memory cannot be had; "" where it can, or the log does not tell what is free.
+
+    vLLM refuses to start while less is free than it would reserve (vllm/v1/worker/utils.py, request_memory).
+    """
+    free, total = number(facts, "gpu_memory_free_gib"), number(facts, "gpu_memory_total_gib")
+    share = next((part.values[0].value for part in parts if part.name in _SHARE and len(part.values) == 1), "")
+    if free is None or not total or not share.replace(".", "", 1).isdigit() or float(share) * total <= free:
+        return ""
+    return f"{float(share) * total:.1f} GiB of {total:.1f} GiB are more than the {free:.1f} GiB that are free"
+
+
 def _lacking(facts: Mapping[str, object]) -> tuple[float, float, str]:
     """Return the KV cache that there is, what one request needs, and in what they are told; equals where nothing lacks."""
     needed, cache = number(facts, "kv_cache_needed_gib"), number(facts, "kv_cache_available_gib")

@@ -161,6 +161,6 @@ def section(rows: Iterable[Simulated]) -> list[str]:
     words = {True: "passes", False: "fails again", None: "?"}
     lines += [f"| {row.log} | {row.rank} | `{row.change}` | {words[row.passes]} |" for row in found]
     first = [row for row in found if row.rank == 1]
-    lines += ["", f"{sum(row.passes is True for row in first)} of {len(first)} first fixes pass, "
-              f"{sum(row.passes is False for row in found)} of {len(found)} fixes would fail again ({len(logs)} logs).", ""]  # fmt: skip
-    return lines
+    passing, failing = sum(row.passes is True for row in first), sum(row.passes is False for row in found)
+    told = f"{passing} of {len(first)} first fixes pass, {failing} of {len(found)} fixes would fail again ({len(logs)} logs)."
+    return [*lines, "", told, ""]
