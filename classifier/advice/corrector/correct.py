@@ -72,7 +72,9 @@ def _change(complaint: Complaint, case: Case) -> Change | None:
     """Return the change that answers one complaint; None where nothing tells what was meant."""
     name = complaint.name
     base = name.partition(".")[0]
-    if base in _NEVER or (not complaint.variable and options.exists(base, case.release) is False):
+    # A release whose parser reads an option has it, whichever is assumed where the log does not tell.
+    read_there = f"error: argument {base}" in case.text
+    if base in _NEVER or not (complaint.variable or read_there or options.exists(base, case.release) is not False):
         return None
     if complaint.kind == "switch":
         return _switch(complaint)
