@@ -72,9 +72,7 @@ def _change(complaint: Complaint, case: Case) -> Change | None:
     """Return the change that answers one complaint; None where nothing tells what was meant."""
     name = complaint.name
     base = name.partition(".")[0]
-    # A release whose parser reads an option has it, whichever is assumed where the log does not tell.
-    read_there = f"error: argument {base}" in case.text
-    if base in _NEVER or not (complaint.variable or read_there or options.exists(base, case.release) is not False):
+    if base in _NEVER or not (complaint.variable or _is_there(base, case)):
         return None
     if complaint.kind == "switch":
         return _switch(complaint)
@@ -84,6 +82,13 @@ def _change(complaint: Complaint, case: Case) -> Change | None:
     if value:
         return _set(complaint, value, why, case)
     return _left_out(complaint, case)
+
+
+def _is_there(option: str, case: Case) -> bool:
+    """Tell whether the release has an option: one that its parser read is there, whichever release is assumed."""
+    if f"error: argument {option}" in case.text:
+        return any(options.exists(option, release) for release in options.releases())
+    return options.exists(option, case.release) is not False
 
 
 def _value(complaint: Complaint, case: Case) -> tuple[str, str]:
