@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ..corpus.store import Corpus, load, plugin_folders
@@ -19,9 +19,12 @@ from .verdict.adjust import decide_as_asked
 from .verdict.answer import Known
 
 if TYPE_CHECKING:
+    from .incidents.types import Incident
+    from .lines.types import Line
     from .log_source import Source
     from .question import Decides
     from .report.model import Report
+    from .starts import Start
     from .text_model.guess import Guesser
 
 MODEL_VARIABLE = "VLLM_TRIAGE_MODEL"
@@ -90,6 +93,20 @@ class Triage:
             session.feed(block)
         return self.conclude(session, question)
 
+    def starts(self, source: Source, question: Question | None = None) -> Iterator[Start]:
+        """Yield every server start of a log with an answer of its own; ``report`` answers for the log as a whole.
+
+        Args:
+            source: As for ``report``.
+            question: What is asked of each.
+
+        Raises:
+            InputError: As for ``report``.
+        """
+        from .starts import answer_starts
+
+        return answer_starts(self, source, question)
+
     def start(self, question: Question | None = None) -> Session:
         """Return an empty analysis, to be fed block by block (streams) and then given to ``conclude``.
 
@@ -114,14 +131,26 @@ class Triage:
         Raises:
             InputError: It was no log: empty, or binary.
         """
-        asked = question or self.question
         incidents = session.finish()
-        if reason := session.refusal():
-            raise InputError(reason)
+        session.check()
+        return self.answer(session, incidents, session.tail(), question)
+
+    def answer(
+        self, session: Session, incidents: list[Incident], tail: list[Line], question: Question | None = None
+    ) -> Report:
+        """Return the answer for some of the starts that an analysis found.
+
+        Args:
+            session: The analysis.
+            incidents: The starts, those of the first server first.
+            tail: The last lines of the first server; empty where another start follows.
+            question: As for ``conclude``.
+        """
+        asked = question or self.question
         if asked.vllm_version:
             for incident in incidents:
                 incident.facts["vllm_version"] = asked.vllm_version
-        found = decide_as_asked(incidents, session.tail(), self._known(asked), asked)
+        found = decide_as_asked(incidents, tail, self._known(asked), asked)
         found.lines, found.bytes = session.lines, session.bytes
         if session.numbers is not None:
             from .report.renumber import renumber
@@ -180,8 +209,8 @@ def triage(source: Source, question: Question | None = None) -> Report:
     """Read a vLLM log and return the root cause, the lines that prove it, and ranked fixes.
 
     Args:
-        source: The log itself (``str``, ``bytes``), a path object, an open file, or an iterable of lines. gzip and zstd
-            are unpacked. A text of one line that is the name of a file is refused: pass ``pathlib.Path(name)``.
+        source: The log itself (``str``, ``bytes``), a path object, an open file, or an iterable of lines. gzip, zstd,
+            xz and bzip2 are unpacked. A text of one line that is the name of a file is refused: pass ``pathlib.Path(name)``.
         question: What is asked besides: for which release, with which start command, what counts.
 
     Raises:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Text = str | bytes | bytearray | memoryview
     Source = Text | os.PathLike[str] | IO[bytes] | IO[str] | Iterable[str] | Iterable[bytes] | Chunks | Joined
-    """A log: its text or bytes, a path object, an open file, or its lines. gzip and zstd are unpacked."""
+    """A log: its text or bytes, a path object, an open file, or its lines. gzip, zstd, xz and bzip2 are unpacked."""
 NAMED = (".log", ".txt", ".out", ".err", ".json", ".jsonl", ".gz", ".zst", ".bz2", ".xz", ".zip", ".tar", ".tgz")
 """How names of log files end."""
 

@@ -10,7 +10,7 @@ FORMAT = 14
 
 def regex_build() -> str:
     """Return what a compiled expression of the ``regex`` module depends on."""
-    import regex
-    from regex import _regex
+    from .regex_engine import engine, version
 
-    return f"{regex.__version__};{getattr(_regex, 'MAGIC', 0)};{getattr(_regex, 'CODE_SIZE', 0)};{sys.byteorder}"
+    made = engine()
+    return f"{version()};{getattr(made, 'MAGIC', 0)};{getattr(made, 'CODE_SIZE', 0)};{sys.byteorder}"

@@ -20,6 +20,7 @@ from .build import FORMAT, regex_build
 from .effort import tell_effort
 from .literals import all_strings, required_literals
 from .places import complaint
+from .regex_engine import program
 from .schema import CorpusError, parse_text
 from .types import EXPRESSIONS, Bucket, Cause, Fix, Rule, Traits
 
@@ -217,7 +218,7 @@ def _expressions(rules: list[Rule]) -> Expressions:
     texts = {text for rule in rules for name in EXPRESSIONS if (text := getattr(rule, name))}
     return {
         "regex": regex_build(),
-        "expressions": {text: pickle.dumps(regex.compile(text), 4) for text in sorted(texts)},
+        "expressions": {text: program(regex.compile(text)) for text in sorted(texts)},
     }
 
 

@@ -6,20 +6,16 @@ those of the attributes, lists in the singular: ``[[cause.fix]]`` fills ``Cause.
 
 from __future__ import annotations
 
+from marshal import loads
 from typing import TYPE_CHECKING, Literal
 
 from .findings import Finding
 from .records import Busy, Draft, field, record
+from .regex_engine import engine
 from .stages import Stage
 
 if TYPE_CHECKING:
     from regex import Pattern
-
-try:
-    # The C half alone: the Python half of pickle takes longer to import than the whole corpus to load.
-    from _pickle import loads
-except ImportError:  # another Python than CPython
-    from pickle import loads
 
 Role = Literal["cause", "symptom", "teardown", "advice", "fact", "benign"]
 Strength = Literal["certain", "strong", "weak", "guess"]
@@ -123,6 +119,12 @@ class Rule(Busy):
     """Compiled expressions by their text, shared by all rules."""
     compiled: dict[str, Pattern[str]] = field(init=False)
 
+    @property
+    def place_alone(self) -> bool:
+        """Whether it knows where an exception was raised, and not what it said: no words, or those that it must not have."""
+        words = self.pattern or self.message.removeprefix("^")
+        return self.strength == "guess" or (self.strength == "weak" and (not words or words.startswith("(?!")))
+
     def prepare(self, needs: dict[str, list[str]], ready: dict[str, bytes]) -> None:
         """Make a rule that was read ready for matching."""
         self.bucket = self.id.partition("/")[0]
@@ -137,7 +139,7 @@ class Rule(Busy):
             text: str = getattr(self, name)
             stored = self.ready.get(text)
             if stored is not None:
-                found = loads(stored)  # noqa: S301 - made from our own rules
+                found = engine().compile(*loads(stored))  # noqa: S302 - made from our own rules
             else:
                 import regex
 

@@ -16,6 +16,7 @@ from ..classifier.report.model import INNER, OPTIONAL, Node, Report
 from ..corpus.records import field, fields_of, record
 
 Verdict = Literal["right", "wrong"]
+HandlingState = Literal["open", "acknowledged", "muted"]
 Wire = TypeVar("Wire", bound=Node)
 _ADAPTERS: dict[type[Node], TypeAdapter[Any]] = {}
 
@@ -204,8 +205,19 @@ class Incident(Node):
     last_seen: datetime
     feedback: Verdict | None = None
     """the latest verdict of a person"""
+    state: HandlingState = "open"
+    """acknowledged: somebody looks after it; muted: chats are not told of it"""
+    muted_until: datetime | None = None
+    """null where it is not muted, or without an end"""
+    assignee: str = ""
+    """who looks after it; empty where nobody was named"""
+    handled_by: str = ""
+    """who changed that last: the name of a key or a person; empty where nobody did, or without a name"""
+    handled_at: datetime | None = None
     new: bool = field(default=False, compare=False, metadata=INNER)
     """Whether the log just recorded is the first of it; false where incidents are read."""
+    tenant: str = field(default="", compare=False, metadata=INNER)
+    """Whose it is, as far as the log just recorded tells; empty where incidents are read."""
 
     def reference(self, url: str) -> IncidentRef:
         """Return what an answer tells of its incident."""
@@ -323,3 +335,19 @@ class Health(Node):
     status: Literal["ok", "degraded", "not ready"]
     """degraded: logs are answered, and not recorded"""
     checks: dict[str, str] = field(default_factory=dict)
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Me(Node):
+    """Who asks, and what that allows."""
+
+    name: str = ""
+    """of the key or the person; empty where nobody is known, or nobody need be"""
+    scopes: tuple[str, ...] = ()
+    """what may be done: triage, read, feedback, operate, admin"""
+    tenant: str = ""
+    """whose incidents are seen; empty: those of no tenant"""
+    signed_in: bool = False
+    """whether there is a session that can be ended (`POST /auth/logout`)"""
+    sign_in: str | None = None
+    """path where people sign in; null where they cannot"""

@@ -119,8 +119,9 @@ class IncidentReader:
         # The line may have begun the next start: from here on it is that one's.
         if line.level in ("ERROR", "CRITICAL") and part in ("", "final"):
             self._builder.note_error(line, place)
-            self.again = self.again or traces.repeats or len(self.incident.errors) >= ERRORS
+            self.again = self.again or len(self.incident.errors) >= ERRORS
         if part == "final":
+            self.again = self.again or self.traces.repeats
             self._builder.keep_context(line, place)
 
     def _try_rules(self, line: Line, place: Place, literals: Literals, part: str, trace: Trace | None) -> set[int]:

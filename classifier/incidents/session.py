@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import TYPE_CHECKING
 
+from ..errors import InputError
 from ..input.read import Block
 from ..lines.tail import Tail
 from ..lines.types import Line
@@ -46,6 +47,7 @@ class Session:
         self._tail = Tail()
         self._broken_off = False
         self._sample = b""
+        self._handed_on = False
 
     @property
     def incident(self) -> Incident:
@@ -95,6 +97,20 @@ class Session:
         others = [scanner for other in self._others.values() for scanner in other.scanners()]
         return [self._reader.scanner, *others]
 
+    def take_over(self) -> list[Incident]:
+        """Return the server starts that are over, and forget them: for who answers each by itself, in bounded memory."""
+        over, self._reader.incidents = self._reader.incidents, []
+        self._handed_on = self._handed_on or bool(over)
+        if self._others:
+            for incident in over:
+                incident.server = self._servers.names[0]
+        for name, other in self._others.items():
+            more = other.take_over()
+            for incident in more:
+                incident.server = name
+            over = [*over, *more]
+        return over
+
     def finish(self) -> list[Incident]:
         """Read the end of the log and return all incidents, those of the first server first."""
         incidents = self._finish_own()
@@ -111,7 +127,7 @@ class Session:
 
     def _finish_own(self) -> list[Incident]:
         incidents = self._reader.finish(self._tail, self.lines)
-        if len(incidents) == 1 and not incidents[0].stages:
+        if len(incidents) == 1 and not incidents[0].stages and not self._handed_on:
             incidents[0].foreign = is_foreign(self._sample, self._tail.data, self.lines)
             incidents[0].engine = other_engine(self._sample, self._tail.data)
         incidents[-1].broken_off = self._broken_off
@@ -129,6 +145,15 @@ class Session:
         ):
             return "the input is binary, not a log: name the text that the server wrote"
         return ""
+
+    def check(self) -> None:
+        """Raise where the input is no log at all.
+
+        Raises:
+            InputError: It is empty, or binary.
+        """
+        if reason := self.refusal():
+            raise InputError(reason)
 
     def tail(self, count: int = 60) -> list[Line]:
         """Return the last lines of the log that are not empty, peeled."""

@@ -27,12 +27,11 @@ MINIMUM = 1 << 18
 HEAD = 4096
 """Bytes that tell what the input is."""
 
+READ_AS_THEY_ARE = "gzip, zstd, xz and bzip2 are read as they are"
 _FOREIGN = (
-    (b"PK\x03\x04", "a zip archive: unpack it first (gzip and zstd are read as they are)"),
-    (b"BZh", "bzip2: unpack it first (gzip and zstd are read as they are)"),
-    (b"\xfd7zXZ", "xz: unpack it first (gzip and zstd are read as they are)"),
-    (b"7z\xbc\xaf", "a 7z archive: unpack it first (gzip and zstd are read as they are)"),
-    (b"\x04\x22\x4d\x18", "lz4: unpack it first (gzip and zstd are read as they are)"),
+    (b"PK\x03\x04", f"a zip archive: unpack it first ({READ_AS_THEY_ARE})"),
+    (b"7z\xbc\xaf", f"a 7z archive: unpack it first ({READ_AS_THEY_ARE})"),
+    (b"\x04\x22\x4d\x18", f"lz4: unpack it first ({READ_AS_THEY_ARE})"),
     (b"\x89PNG\r\n", "a picture: give the log as text"),
     (b"\xff\xd8\xff", "a picture: give the log as text"),
     (b"GIF8", "a picture: give the log as text"),
@@ -133,14 +132,7 @@ def read_blocks(source: LogSource) -> Iterator[Block]:
     if isinstance(source, Joined):
         yield from _joined_blocks(source.sources)
         return
-    head, chunks = _peek(_chunks(source))
-    # Once more for a file that was compressed twice, by the program and by who sent it.
-    packed: list[Unpacked] = []
-    for _ in range(2):
-        if (unpack := _unpacker(head)) is None:
-            break
-        packed.append(Unpacked(unpack(_chain(head, chunks))))
-        head, chunks = _peek(iter(packed[-1]))
+    head, chunks, packed = _plain(_chunks(source))
     _refuse_foreign(head)
     number = 1
     for block in _blocks(_chain(head, chunks)):
@@ -148,6 +140,26 @@ def read_blocks(source: LogSource) -> Iterator[Block]:
         yield block
     if any(part.broken_off for part in packed):
         yield Block(b"", number, 0, broken_off=True)
+
+
+def unpacked(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield bytes of any kind as they are when they are decompressed; an archive stays one."""
+    head, rest, _ = _plain(pieces)
+    yield head
+    yield from rest
+
+
+def _plain(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes], list[Unpacked]]:
+    """Return the start of what is decompressed, the rest, and what was decompressed on the way."""
+    head, chunks = _peek(chunks)
+    packed: list[Unpacked] = []
+    # Once more for a file that was compressed twice, by the program and by who sent it.
+    for _ in range(2):
+        if (unpack := _unpacker(head)) is None:
+            break
+        packed.append(Unpacked(unpack(_chain(head, chunks))))
+        head, chunks = _peek(iter(packed[-1]))
+    return head, chunks, packed
 
 
 def _joined_blocks(sources: Iterable[LogSource]) -> Iterator[Block]:
@@ -301,6 +313,14 @@ def _unpacker(head: bytes) -> Callable[[Iterator[bytes]], Generator[bytes, None,
         from .unpack import unzstd
 
         return unzstd
+    if head.startswith(b"\xfd7zXZ\0"):
+        from .unpack import unxz
+
+        return unxz
+    if head.startswith(b"BZh") and head[4:10] in (b"1AY&SY", b"\x17\x72E8P\x90"):
+        from .unpack import unbzip2
+
+        return unbzip2
     return None
 
 

@@ -1,8 +1,8 @@
-"""Decompresses gzip and zstd in bounded memory; what comes before the data are cut or damaged is used."""
+"""Decompresses gzip, zstd, xz and bzip2 in bounded memory; what comes before the data are cut or damaged is used."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from types import ModuleType
 from typing import Protocol
 
@@ -121,6 +121,25 @@ def unzstd(chunks: Iterator[bytes]) -> Generator[bytes, None, bool]:
         yield data
 
 
+class Engine(Protocol):
+    """A decompressor of one member, as the standard library has them for xz, bzip2 and zstd."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the member is over."""
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether all of what was given is used up."""
+
+    @property
+    def unused_data(self) -> bytes:
+        """What followed the member."""
+
+    def decompress(self, data: bytes, max_length: int = ...) -> bytes:
+        """Return what ``data`` holds, ``max_length`` bytes of it at most."""
+
+
 class _Source:
     """Pieces as the file that zstandard wants to read from."""
 
@@ -145,19 +164,73 @@ def _by_package(zstandard: ModuleType, chunks: Iterator[bytes]) -> Iterator[byte
 
 
 def _by_library(zstd: ModuleType, chunks: Iterator[bytes]) -> Iterator[bytes]:
-    engine = zstd.ZstdDecompressor()
+    yield from _members(zstd.ZstdDecompressor, chunks)
+
+
+def unxz(chunks: Iterator[bytes]) -> Generator[bytes, None, bool]:
+    """Yield what xz data hold, any number of streams one after the other.
+
+    Returns:
+        Whether they are damaged further on, or cut.
+
+    Raises:
+        InputError: Nothing at all could be read.
+    """
+    import lzma
+
+    return (yield from _salvaged("xz", _members(lzma.LZMADecompressor, chunks), lzma.LZMAError))
+
+
+def unbzip2(chunks: Iterator[bytes]) -> Generator[bytes, None, bool]:
+    """Yield what bzip2 data hold, any number of streams one after the other.
+
+    Returns:
+        Whether they are damaged further on, or cut.
+
+    Raises:
+        InputError: Nothing at all could be read.
+    """
+    import bz2
+
+    return (yield from _salvaged("bzip2", _members(bz2.BZ2Decompressor, chunks), OSError))
+
+
+def _salvaged(name: str, pieces: Generator[bytes, None, bool], broken: type[Exception]) -> Generator[bytes, None, bool]:
+    """Yield pieces up to where they cannot be read; return whether the data went on there."""
+    some = False
+    while True:
+        try:
+            data = next(pieces)
+        except StopIteration as end:
+            return not end.value
+        except broken as error:
+            if some:
+                return True
+            raise InputError(f"the {name} data are damaged from the start ({error}): fetch the file again") from None
+        some = True
+        yield data
+
+
+def _members(begin: Callable[[], Engine], chunks: Iterator[bytes]) -> Generator[bytes, None, bool]:
+    """Yield what the members of compressed data hold; return whether the last one is whole."""
+    engine, fresh = begin(), True
     for chunk in chunks:
         for start in range(0, len(chunk), PIECE):
             piece = chunk[start : start + PIECE]
             while True:
+                if fresh and not piece.strip(b"\0"):
+                    # xz pads its streams with NULs.
+                    break
                 data = engine.decompress(piece, max_length=OUTPUT)
+                fresh = False
                 if data:
                     yield data
                 piece = b""
                 if engine.eof:
                     piece = engine.unused_data
-                    engine = zstd.ZstdDecompressor()
+                    engine, fresh = begin(), True
                     if not piece:
                         break
                 elif engine.needs_input:
                     break
+    return fresh

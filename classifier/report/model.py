@@ -309,6 +309,11 @@ class Report(Node):
 
         return json.dumps(self.to_dict(), ensure_ascii=False, default=str)
 
+    def _repr_html_(self) -> str:
+        from .notebook import as_html
+
+        return as_html(self)
+
     @classmethod
     def from_json(cls, data: str | bytes) -> Report:
         """Read a report from JSON, also one of another release: fields that are not known are left out.

@@ -19,9 +19,9 @@ def one_line(text: str) -> str:
     return printable(text[: 2 * TEXT].replace("\n", " "))
 
 
-def cut(text: str) -> str:
-    """Return at most ``TEXT`` characters of a text."""
-    return (text if len(text) <= TEXT else text[:TEXT] + " …").rstrip()
+def cut(text: str, most: int = TEXT) -> str:
+    """Return at most ``most`` characters of a text, and a sign where there were more."""
+    return (text if len(text) <= most else text[:most] + " …").rstrip()
 
 
 def printable(text: str) -> str:

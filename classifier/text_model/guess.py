@@ -46,6 +46,10 @@ class Guess(Draft):
     reasons: list[tuple[str, float, int]] = field(default_factory=list)
     """Terms that spoke most for the first bucket: (term, weight, line)."""
     evidence: list[Evidence] = field(default_factory=list)
+    frames: list[str] = field(default_factory=list)
+    """Parts of the code in which the stack of an exception of unknown words ends, where these counted as well."""
+    cause: str = ""
+    """The cause that they stand for within the first bucket; "" where they tell none."""
 
     @property
     def bucket(self) -> str:
@@ -62,7 +66,8 @@ class Guess(Draft):
         terms = ", ".join(f"{spoken(term)} {weight:+.2f} (line {line})" for term, weight, line in self.reasons[:6])
         whose = "your model" if self.own else "text model"
         ranked = ", ".join(f"{bucket} {share:.2f}" for bucket, share in self.ranked[:4])
-        return f"{whose}: {ranked}; decided by {terms or 'no single term'}"
+        frames = f"; with the stack, which ends in {', '.join(self.frames)}" if self.frames else ""
+        return f"{whose}: {ranked}; decided by {terms or 'no single term'}{frames}"
 
 
 class Guesser:

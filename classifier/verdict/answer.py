@@ -197,7 +197,8 @@ def answer_of_guess(guess: Guess, known: Known, incident: Incident) -> Diagnosis
         share = 0.5 + policy.GUESS_TRUST * (share - 0.5)
     titles = known.guesser.titles if known.guesser is not None else {}
     written = bucket in known.corpus.buckets()
-    cause = likely_cause(bucket, guess.terms, known.corpus) if written else ""
+    nearest = likely_cause(bucket, guess.terms, known.corpus) if written else ""
+    cause = nearest or guess.cause
     answer = answer_for(bucket, cause or GENERIC, share, "model", known, incident, None)
     if not written:
         answer.title = titles.get(bucket, answer.title)
@@ -205,8 +206,12 @@ def answer_of_guess(guess: Guess, known: Known, incident: Incident) -> Diagnosis
     whose = "A model trained on your own logs" if guess.own else "The text model"
     told = f"{whose} takes it for {bucket}, with {round(100 * answer.confidence)} % confidence"
     told += ": no rule was asked." if known.alone else ": no rule knows these words."
-    if cause:
+    if guess.frames:
+        told += f" The stack ends in {guess.frames[0]}."
+    if nearest:
         told += f" The cause within the bucket is the one whose words are nearest ({cause})."
+    elif cause:
+        told += " The cause within the bucket is the one that this part of the code stands for."
     elif written:
         told += " It does not tell the cause; the fixes are those that several causes share."
     else:

@@ -122,9 +122,19 @@ class Case:
         ]
         return sorted(hits, key=lambda hit: hit.line.number)
 
-    def unexplained(self) -> list[Trace]:
-        """Return the exceptions that no rule speaks for, roots before what was raised from them, deepest process first."""
-        speaking = [hit for hit in self.incident.hits if hit.rule.role != "fact"]
+    def unexplained(self, places: bool = False) -> list[Trace]:
+        """Return the exceptions that no rule speaks for, roots before what was raised from them, deepest process first.
+
+        Advice that is printed below an exception ("For debugging consider ...") says nothing about it.
+
+        Args:
+            places: Whether those count, too, of which rules know the place and not the words.
+        """
+        speaking = [
+            hit
+            for hit in self.incident.hits
+            if hit.rule.role not in ("fact", "advice") and not (places and hit.rule.place_alone)
+        ]
         traces = {id(hit.trace) for hit in speaking if hit.trace is not None}
         lines = {hit.line.number for hit in speaking}
         found = [

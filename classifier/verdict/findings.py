@@ -13,6 +13,7 @@ from ..patterns.lazy import LazyPattern
 from . import policy
 from .answer import Known
 from .case import LOUD, Case, depth
+from .frames import with_frames
 from .types import Candidate
 from .weigh import weigh
 
@@ -36,6 +37,11 @@ _PROGRESS = LazyPattern(r'" 200|generation throughput: (?!0\.0 )\d[\d.]* tokens/
 """An answer, tokens, or nothing left to do."""
 _IDLE = LazyPattern(r"throughput: |No available |Waiting |waiting |still |heartbeat")
 """What a server that makes no progress goes on printing."""
+_FAILING = LazyPattern(
+    r"(?<![\w.`'\"])(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?:: |$)|\bCUDA [eE]rror: |^\W*error: |Assertion `|fault by GPU"
+    r"|Segmentation fault|core dumped|panicked at |^[\w.\-]+(?: [\w\-]+){0,2}: error: |^\s+Value error, "
+)
+"""Words that only something that went wrong prints."""
 _EXCERPT = 200
 """Lines of a log without a start, up to which it is an excerpt; a longer one is the end of a server's life."""
 
@@ -67,6 +73,14 @@ class Findings:
         return first if first is not None and first.score >= policy.ACCEPT else None
 
     @cached_property
+    def only_a_place(self) -> bool:
+        """Whether the best cause is a rule's on a place, while the words of an exception are known, or no rule knows it."""
+        best = self.best
+        if best is None or not best.hit.rule.place_alone:
+            return False
+        return self.message is not None or (best.hit.rule.strength == "guess" and bool(self.raised))
+
+    @cached_property
     def wrappers(self) -> list[Hit]:
         """Symptoms in the order of the log."""
         return self.case.wrappers()
@@ -89,11 +103,12 @@ class Findings:
     @cached_property
     def raised(self) -> list[Trace]:
         """Exceptions that no rule explains, at a level at which failures are told, and that were not overcome."""
-        return [
-            trace
-            for trace in self.case.unexplained()
-            if trace.level in LOUD and not self._overcome(trace.number, bool(trace.frames))
-        ]
+        return self._standing(self.case.unexplained())
+
+    @cached_property
+    def unread(self) -> list[Trace]:
+        """Those, and such of which a rule knows the place alone: nobody has read their words."""
+        return self._standing(self.case.unexplained(places=True))
 
     @cached_property
     def errors(self) -> list[Line]:
@@ -112,6 +127,20 @@ class Findings:
         return None
 
     @cached_property
+    def failing(self) -> list[Line]:
+        """The last lines of a server that did not come up, where they speak of a failure in a form that nothing else reads."""
+        case = self.case
+        if case.came_up or case.stop:
+            return []
+        last = max(case.stages.values(), default=0)
+        explained = {hit.line.number for hit in self.incident.hits if hit.rule.role != "advice"}
+        return [
+            line
+            for line in self.tail
+            if line.number > last and line.level in LOUD and line.number not in explained and _FAILING.search(line.text)
+        ]
+
+    @cached_property
     def health(self) -> ServingHealth | None:
         """How the server did while it answered requests."""
         return _health_of(self.case)
@@ -123,15 +152,22 @@ class Findings:
 
     @cached_property
     def guess(self) -> Guess | None:
-        """What the text model takes the incident for; None where it has nothing to judge or must not be asked."""
+        """What the text model takes the incident for; None where it has nothing to judge or must not be asked.
+
+        Where the words of the first exception are unknown, its stack counts as well.
+        """
         guesser = self.known.guesser
-        return guesser.ask(self.incident, self.incident.errors, self.tail) if guesser is not None else None
+        guess = guesser.ask(self.incident, self.incident.errors, self.tail) if guesser is not None else None
+        if guess is None or guess.own or self.known.alone:
+            return guess
+        unknown = next((trace for trace in self.unread if trace.frames), None)
+        return with_frames(guess, unknown) if unknown is not None else guess
 
     @cached_property
     def message(self) -> tuple[Row, Trace | Line] | None:
         """The first of the unexplained exceptions and errors whose words alone name a bucket by the catalogue of messages."""
-        troubles: list[tuple[str, Trace | Line]] = [(f"{trace.kind}: {trace.message}", trace) for trace in self.raised]
-        troubles += [(line.text, line) for line in self.errors]
+        troubles: list[tuple[str, Trace | Line]] = [(f"{trace.kind}: {trace.message}", trace) for trace in self.unread]
+        troubles += [(line.text, line) for line in (*self.errors, *self.failing)]
         # What an executor passes on is its worker's own message, although a rule knows the words around it.
         passed_on = ((_PASSED_ON.search(hit.line.text), hit.line) for hit in self.wrappers)
         troubles += [(found["inner"], line) for found, line in passed_on if found]
@@ -153,6 +189,12 @@ class Findings:
         return (
             guess if guess is not None and self.known.answers(guess, guess.threshold if guess.own else least) else None
         )
+
+    def _standing(self, traces: list[Trace]) -> list[Trace]:
+        """Return those that were told at a level at which failures are, and that were not overcome."""
+        return [
+            trace for trace in traces if trace.level in LOUD and not self._overcome(trace.number, bool(trace.frames))
+        ]
 
     def _overcome(self, number: int, fatal: bool = False) -> bool:
         """Tell whether what stands on a line was followed by a stop from outside, or by the next step of the start.

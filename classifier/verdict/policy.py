@@ -83,6 +83,14 @@ GUESS_OVER_WEAK = 0.7
 GUESS_OVER_DEATH = 0.8
 """The same where a wrapper says no more than that the engine is dead."""
 
+FRAMES_MUCH, FRAMES_SOME = 20.0, 3.0
+"""How many times as likely a bucket is where the stack of an unknown exception ends in a part of the code that stands for it.
+
+With the words of the exceptions, or the rules that know them, hidden, the model answers 93 of 193 development logs at 0.5 with
+these, 67 of them rightly, and 49 of 74 without; of 110 written ones 40 of 56 and 33 of 46, of 255 recorded ones 141 of 152
+and 130 of 142.
+"""
+
 STOPPED = 0.93
 """Confidence that nothing failed, where a signal or the server's own shutdown ends the log."""
 
@@ -104,9 +112,10 @@ SILENT_WITHIN = 60
 OTHER_SOFTWARE = 0.6
 """Confidence that a failure in another program's log is none of vLLM's."""
 
-GUESS_TRUST = 0.5
+GUESS_TRUST = 0.75
 """Share of a guess's probability above an even chance that is kept where the rules are silent: the model is calibrated on texts
-like those that it learnt from, and such logs are others. Of 14 first looks 9 were right, at a mean probability of 0.88.
+like those that it learnt from, and such logs are others. Of 14 first looks 9 were right, at a mean probability of 0.88; of 133
+answers to development logs whose deciding rules were hidden 116, at 0.84.
 """
 
 NOTHING = 0.7
@@ -115,8 +124,12 @@ NOTHING = 0.7
 MESSAGE = 0.9
 """Confidence where the catalogue of messages names the bucket: 155 of 162 recorded failures that it names are right."""
 
-GUESS_OF_BUG = 0.6
-"""What GUESS is where the exception is one of Python's own: its words say nothing, so the model must be surer."""
+GUESS_OVER_BUG = 0.6
+"""What GUESS is where else the answer is a fault of vLLM's own code: by a rule on the place, or by an exception of Python's own.
+
+Of reports by people such a fault is often a fair answer; with the deciding rules hidden 0.5 would gain three answers of 611,
+and lose three of 142 excerpts with everything in sight.
+"""
 
 BUG = 0.45
 """Confidence that such an exception in vLLM's own code is a fault of that code and not of a setting."""

@@ -72,8 +72,9 @@ class Chat:
         context.take_in = self._alerts.take_in
         self._adapters = adapters(settings)
         targets = [target for adapter in self._adapters for target in adapter.outgoing(context)]
-        self._notifier = Notifier(settings.notify, once, targets, self._outbox, counted)
-        context.tell, context.resolve = self._notifier.tell, self._notifier.resolve
+        self._notifier = Notifier(settings.notify, once, targets, self._outbox, counted, self._muted)
+        context.tell, context.tell_each = self._notifier.tell, self._notifier.tell_each
+        context.resolve = self._notifier.resolve
 
     def start(self) -> None:
         """Begin to work off what an earlier process has left."""
@@ -84,13 +85,15 @@ class Chat:
         """Return the endpoints of all platforms, to be included without a prefix."""
         return [router for adapter in self._adapters if (router := adapter.routes(self.context)) is not None]
 
-    def notify(self, report: Report, incident: Incident | None, *, service: str = "", name: str = "") -> None:
+    def notify(
+        self, report: Report, incident: Incident | None, *, service: str = "", name: str = "", tenant: str = ""
+    ) -> None:
         """Tell the targets about an answered log; nothing happens where it holds no failure that counts. Returns at once."""
         if self._notifier.active and report.failed:
-            self._notifier.notify(event_of(self.context, report, incident, service=service, name=name))
+            self._notifier.notify(event_of(self.context, report, incident, service=service, name=name, tenant=tenant))
 
     def first_sight(
-        self, report: Report, incident: Incident | None, *, service: str = "", name: str = ""
+        self, report: Report, incident: Incident | None, *, service: str = "", name: str = "", tenant: str = ""
     ) -> Callable[[], None] | None:
         """Return what writes messages down that may be the first of their window; None where `notify` will do.
 
@@ -98,7 +101,7 @@ class Chat:
         """
         if not self._notifier.active or not report.failed or incident is None:
             return None
-        event = event_of(self.context, report, incident, service=service, name=name)
+        event = event_of(self.context, report, incident, service=service, name=name, tenant=tenant)
         return (lambda: self._notifier.tell(event)) if self._notifier.fresh(event) else None
 
     @property
@@ -114,6 +117,10 @@ class Chat:
         self._jobs.close(seconds)
         self._alerts.close(seconds)
         self._notifier.close()
+
+    def _muted(self, event: Event) -> bool:
+        history = self.context.history
+        return history is not None and event.incident is not None and history.muted(event.incident.id)
 
     def _alerts_done(self, results: Sequence[Mapping[str, Any]]) -> None:
         outcomes = Counter(str(result["outcome"]) for result in results)

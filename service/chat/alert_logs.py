@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from string import Formatter
 
+from ..log_file import below, open_regular
 from .platforms.alertmanager import AlertmanagerSettings
 from .readers import Limited, Readable
 
@@ -31,12 +31,7 @@ def log_path(labels: Mapping[str, str], settings: AlertmanagerSettings) -> Path 
         if not _VALUE.fullmatch(value) or ".." in value:
             return None
         values[name] = value
-    try:
-        root = settings.log_root.resolve(strict=True)
-        path = (root / settings.log_template.format_map(values)).resolve(strict=True)
-    except (OSError, RuntimeError):
-        return None
-    return path if path.is_relative_to(root) and path != root else None
+    return below(settings.log_root, settings.log_template.format_map(values))
 
 
 @contextmanager
@@ -46,12 +41,8 @@ def opened_tail(path: Path, size: int) -> Iterator[Readable]:
     Raises:
         OSError: It cannot be read, or is no regular file.
     """
-    # Not blocking: a pipe in the place of a log must not hold the request. The last part was resolved and is no link.
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-    with os.fdopen(os.open(path, flags), "rb") as file:
+    with open_regular(path) as file:
         status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError("no regular file")
         if status.st_size > size:
             file.seek(status.st_size - size)
             file.readline(size)

@@ -57,7 +57,9 @@ class AlertmanagerAdapter:
         """Return the receiver."""
         router = APIRouter(tags=["hooks"], include_in_schema=False)
         work = AlertWork(self._settings, context)
-        context.work_off_alerts = lambda body: work.take_all(unpack_alerts(body))
+        context.work_off_alerts = lambda bodies: work.take_all(
+            [alert for body in bodies for alert in unpack_alerts(body)]
+        )
         # Writing a letter takes a moment; who waits for that holds a body.
         limiter, waiting = anyio.CapacityLimiter(4), Waiting(WAITING)
 

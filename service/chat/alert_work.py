@@ -6,7 +6,7 @@ import hashlib
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -16,11 +16,13 @@ from ...classifier.masking.mask import mask
 from .alert import Alert
 from .alert_logs import log_path, opened_tail
 from .interface import ChatContext, Event, Source, event_of
+from .letters import pack_event, unpack_event
 from .platforms.alertmanager import AlertmanagerSettings
 
 log = logging.getLogger("vllm_triage.chat")
 
-_ANSWERS = 256
+_ANSWERS = 512
+"""Answers that are remembered, packed: some kilobytes each."""
 _ALERTS = 100_000
 
 
@@ -31,7 +33,9 @@ class AlertWork:
         self._settings = settings
         self._context = context
         self._lock = threading.Lock()
-        self._answers: OrderedDict[str, Event] = OrderedDict()
+        self._answers: OrderedDict[str, bytes] = OrderedDict()
+        # Equal alerts come one after the other: the latest is not unpacked for each of them.
+        self._last: tuple[str, Event] | None = None
         # Which incident an alert was about, and which alerts of an incident still fire.
         self._incidents: OrderedDict[str, str] = OrderedDict()
         self._firing: dict[str, set[str]] = {}
@@ -42,6 +46,9 @@ class AlertWork:
         Raises:
             BusyError: There is too much to do; the alerts are to come again.
         """
+        return [result for some in _in_order(alerts) for result in self._take_some(some)]
+
+    def _take_some(self, alerts: Sequence[Alert]) -> list[dict[str, Any]]:
         results, told = [], []
         for alert in alerts:
             result, event = self._take(alert)
@@ -56,9 +63,8 @@ class AlertWork:
             _, new, repeated = counted.get(event.key, (event, 0, 0))
             counted[event.key] = (event, new + first, repeated + (not first))
             result["outcome"] = "told" if first else "repeated"
-        for event, new, repeated in counted.values():
-            # Written down when this returns.
-            self._context.tell(event, new, repeated)
+        # Written down when this returns.
+        self._context.tell_each(list(counted.values()))
         # Last: alerts that come again, because this process was killed before here, must not be taken for known ones.
         self._context.once_each(keys, self._context.settings.notify.window_seconds)
         self._context.alerts_done(results)
@@ -106,14 +112,17 @@ class AlertWork:
         content = source if isinstance(source, bytes) else b""
         digest = hashlib.sha256(f"{service}\0{version}\0".encode() + content).hexdigest()
         with self._lock:
-            if known := self._answers.get(digest):
+            if self._last is not None and self._last[0] == digest:
+                return replace(self._last[1], note=note)
+            if packed := self._answers.get(digest):
                 self._answers.move_to_end(digest)
-                return replace(known, note=note)
+                self._last = digest, unpack_event(packed)
+                return replace(self._last[1], note=note)
         name = mask(alert.labels.get("pod", ""))
         report, incident = self._context.triage(source, service=service, name=name)
         event = event_of(self._context, report, incident, service=service, name=name, note=note)
         with self._lock:
-            self._answers[digest] = event
+            self._last, self._answers[digest] = (digest, event), pack_event(event)
             while len(self._answers) > _ANSWERS:
                 self._answers.popitem(last=False)
         return event
@@ -167,3 +176,17 @@ class AlertWork:
         self._context.forget(f"alert:{alert}")
         self._context.resolve(key)
         return True
+
+
+def _in_order(alerts: Sequence[Alert]) -> Iterator[list[Alert]]:
+    """Yield alerts, as many together as can be; one that ends what fires among them comes after that was noted."""
+    some: list[Alert] = []
+    firing: set[str] = set()
+    for alert in alerts:
+        if alert.status == "resolved" and alert.identity in firing:
+            yield some
+            some, firing = [], set()
+        some.append(alert)
+        firing.add(alert.identity)
+    if some:
+        yield some

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import time
+from collections import deque
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..letter import Letter
 from .backoff import backoff
 from .interface import ALERTS, BusyError, ChatContext
-from .lanes import Lane
+from .lanes import LENT, Lane
 from .settings import NotifySettings
 
 if TYPE_CHECKING:
@@ -22,6 +24,10 @@ log = logging.getLogger("vllm_triage.chat")
 
 TRIES = 20
 """Attempts at a letter that ends with an error of our own."""
+TAKEN = 64
+"""Letters that are taken at a time. In a storm most hold one alert."""
+TOGETHER = 128 << 10
+"""Bytes of letters, packed, that are worked off together: what is written for them is written once."""
 
 
 class Alerts:
@@ -37,7 +43,7 @@ class Alerts:
         self._context = context
         self._outbox = outbox
         self._settings = settings
-        self._lane = Lane(outbox, ALERTS, self._work, 1) if outbox is not None else None
+        self._lane = Lane(outbox, ALERTS, self._work, TAKEN) if outbox is not None else None
 
     @property
     def busy(self) -> bool:
@@ -69,28 +75,55 @@ class Alerts:
             self._lane.close(seconds)
 
     def _work_off(self, body: bytes) -> None:
-        self._context.work_off_alerts(body)
+        self._context.work_off_alerts([body])
 
     def _work(self, letters: list[Taken]) -> None:
-        assert self._outbox is not None  # noqa: S101 - lanes are the outbox's
-        for letter in letters:
-            try:
-                self._context.work_off_alerts(letter.body)
-            except BusyError:
+        # What is not begun by then goes back: letters are lent for a time.
+        end = time.monotonic() + LENT / 2
+        left = deque(letters)
+        while left:
+            some = [left.popleft()]
+            size = len(some[0].body)
+            while left and size + len(left[0].body) <= TOGETHER:
+                some.append(left.popleft())
+                size += len(some[-1].body)
+            self._work_together(some)
+            if left and time.monotonic() > end:
+                self._put_off([letter.number for letter in left], timedelta(), untried=True)
+                return
+
+    def _work_together(self, letters: list[Taken]) -> None:
+        try:
+            self._context.work_off_alerts([letter.body for letter in letters])
+        except BusyError:
+            for letter in letters:
                 self._later(letter)
-            except Exception as error:  # noqa: BLE001 - what is wrong with one letter must not stop the others
-                # The message of an error may quote what was sent.
-                log.error("alerts %s failed: %s", letter.id, type(error).__name__)  # noqa: TRY400
-                if letter.attempts < TRIES:
-                    self._later(letter)
-                else:
-                    self._outbox.give_up([letter.number], type(error).__name__)
-                    self._context.counted(ALERTS, "dead", 1)
-            else:
-                self._outbox.done([letter.number])
+        except Exception as error:  # noqa: BLE001 - what is wrong with one letter must not stop the others
+            if len(letters) > 1:
+                for letter in letters:
+                    self._work_together([letter])
+                return
+            self._failed(letters[0], type(error).__name__)
+        else:
+            self._kept.done([letter.number for letter in letters])
+
+    def _failed(self, letter: Taken, kind: str) -> None:
+        # The message of an error may quote what was sent.
+        log.error("alerts %s failed: %s", letter.id, kind)
+        if letter.attempts < TRIES:
+            self._later(letter)
+        else:
+            self._kept.give_up([letter.number], kind)
+            self._context.counted(ALERTS, "dead", 1)
 
     def _later(self, letter: Taken) -> None:
-        assert self._outbox is not None  # noqa: S101
-        delay = timedelta(seconds=backoff(letter.attempts, self._settings, None))
-        self._outbox.later([letter.number], datetime.now(UTC) + delay)
+        self._put_off([letter.number], timedelta(seconds=backoff(letter.attempts, self._settings, None)))
         self._context.counted(ALERTS, "retried", 1)
+
+    def _put_off(self, numbers: list[int], by: timedelta, *, untried: bool = False) -> None:
+        self._kept.later(numbers, datetime.now(UTC) + by, untried=untried)
+
+    @property
+    def _kept(self) -> Outbox:
+        assert self._outbox is not None  # noqa: S101 - lanes are the outbox's
+        return self._outbox

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from .backoff import backoff
-from .interface import Event, Gathering, Outgoing, RetryError, UndeliverableError
+from .interface import ALERTS, Event, Gathering, Outgoing, RetryError, UndeliverableError
 from .letters import unpack_event
 from .settings import NotifySettings
 
@@ -22,6 +22,8 @@ log = logging.getLogger("vllm_triage.chat")
 
 AT_ONCE = 2000
 """Letters that are taken at a time: what one digest tells."""
+FLOOD = 5
+"""For so many times ``digest_seconds`` at most a digest waits for the alerts that are still being read."""
 
 
 class Courier:
@@ -55,10 +57,13 @@ class Courier:
     def work(self, letters: list[Taken]) -> None:
         """Deliver letters, the oldest first; where the target does not answer, all that are left wait."""
         together = [letter for letter in letters if letter.gathered]
-        if together and not self._deliver(together):
-            self._wait([letter for letter in letters if not letter.gathered])
-            return
         alone = [letter for letter in letters if not letter.gathered]
+        if together and self._more_is_coming(together):
+            self._put_off(together, self._settings.digest_seconds / 4)
+        elif together and not self._deliver(together):
+            self._wait(alone)
+            return
+        alone = self._join(alone)
         for at, letter in enumerate(alone):
             if letter.attempts == 1 and not self._room():
                 # Those that were tried before may go on their own: they were counted then.
@@ -69,6 +74,23 @@ class Courier:
                 self._wait(alone[at + 1 :])
                 return
 
+    def _more_is_coming(self, letters: list[Taken]) -> bool:
+        """Tell whether a digest waits a while: alerts are still being read, and people want one message about all of them."""
+        begun = min(letter.at for letter in letters)
+        longest = timedelta(seconds=FLOOD * self._settings.digest_seconds)
+        return datetime.now(UTC) - begun < longest and self._outbox.waits(ALERTS)
+
+    def _join(self, letters: list[Taken]) -> list[Taken]:
+        """Have new letters told with those that are kept back already; return the others."""
+        if not letters or not isinstance(self._target, Gathering):
+            return letters
+        kept = self._outbox.gathering(self._target.name)
+        joining = [letter for letter in letters if letter.attempts == 1]
+        if kept is None or not joining:
+            return letters
+        self._gather(joining, kept[1])
+        return [letter for letter in letters if letter.attempts > 1]
+
     def _room(self) -> bool:
         """Tell whether one more message may go to the target in this period; programs take all there are."""
         if not isinstance(self._target, Gathering):
@@ -77,17 +99,20 @@ class Courier:
         key = f"sent:{self._target.name}:{int(time.time() // period)}"
         return self._once(key, 2 * period)[1] <= self._settings.digest_after
 
-    def _gather(self, letters: list[Taken]) -> None:
+    def _gather(self, letters: list[Taken], end: datetime | None = None) -> None:
         period = self._settings.digest_seconds
-        end = datetime.fromtimestamp((time.time() // period + 1) * period, UTC)
+        end = end or datetime.fromtimestamp((time.time() // period + 1) * period, UTC)
         self._outbox.later([letter.number for letter in letters], end, untried=True, gathered=True)
         self._counted(self._target.name, "gathered", len(letters))
 
     def _wait(self, letters: list[Taken]) -> None:
         """Leave letters for later, untried."""
         if letters:
-            due = datetime.now(UTC) + timedelta(seconds=self._settings.backoff_seconds)
-            self._outbox.later([letter.number for letter in letters], due, untried=True)
+            self._put_off(letters, self._settings.backoff_seconds)
+
+    def _put_off(self, letters: list[Taken], seconds: float) -> None:
+        due = datetime.now(UTC) + timedelta(seconds=seconds)
+        self._outbox.later([letter.number for letter in letters], due, untried=True)
 
     def _deliver(self, letters: list[Taken]) -> bool:
         """Deliver letters as one message; return whether the target is there for more."""

@@ -89,26 +89,29 @@ class Once:
         self, key: str, window_seconds: float, times: int = 1, letters: Callable[[], Sequence[Letter]] | None = None
     ) -> Claim:
         """Count claims; where they are the first of their window, ``letters`` go into the outbox in the same moment."""
-        told = self._told(key)
+        made = None if letters is None else lambda _at: letters()
+        return self.claim_each([(key, times)], window_seconds, made)[0]
+
+    def claim_each(
+        self,
+        claimed: Sequence[tuple[str, int]],
+        window_seconds: float,
+        letters: Callable[[int], Sequence[Letter]] | None = None,
+    ) -> list[Claim]:
+        """Do the same for many keys at one time; ``letters`` is given the place of a claim in ``claimed``."""
+        told = [(self._told(key), times) for key, times in claimed]
         if self._history is not None:
             try:
-                first, count = self._history.once(told, window_seconds, times, letters)
+                found = self._history.once_each(told, window_seconds, letters)
             except Exception as error:  # noqa: BLE001 - a message too many is better than none while the database is away
                 _away(error)
             else:
-                return Claim(first, count, kept=first and letters is not None)
-        first, count = self._local.once(told, window_seconds, times)
-        return Claim(first, count, kept=False)
+                return [Claim(first, count, kept=first and letters is not None) for first, count in found]
+        return [Claim(*self._local.once(key, window_seconds, times), kept=False) for key, times in told]
 
     def each(self, keys: Iterable[str], window_seconds: float) -> list[bool]:
         """Return for each key whether it is the first of its window."""
-        told = [self._told(key) for key in keys]
-        if self._history is not None:
-            try:
-                return self._history.once_each(told, window_seconds)
-            except Exception as error:  # noqa: BLE001
-                _away(error)
-        return [self._local.once(key, window_seconds)[0] for key in told]
+        return [found.first for found in self.claim_each([(key, 1) for key in keys], window_seconds)]
 
     def first_each(self, keys: Iterable[str]) -> list[bool]:
         """Return for each key whether it would be the first of its window; a key that comes twice here is one once."""

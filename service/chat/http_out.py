@@ -30,7 +30,35 @@ class Answer:
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str], *, timeout: float, public_only: bool = False) -> Answer:
+    """Post a body and return the answer, whatever its status.
+
+    Raises:
+        RetryError: No answer, or none in time.
+        UndeliverableError: The address is not allowed.
+    """
+    return ask("POST", url, body, headers, timeout=timeout, public_only=public_only)
+
+
+def ask(  # noqa: PLR0913 - a request and its limits
+    method: str,
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    *,
+    timeout: float,
+    public_only: bool = False,
+    most: int = ANSWER,
+) -> Answer:
     """Send a request and return its answer, whatever its status.
+
+    Args:
+        method: ``GET``, ``POST`` …
+        url: Where to.
+        body: What is sent.
+        headers: Of the request.
+        timeout: Seconds for the whole exchange.
+        public_only: Refuse addresses of private networks.
+        most: Bytes of the answer's body that are read.
 
     Raises:
         RetryError: No answer, or none in time.
@@ -50,9 +78,9 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, timeout: float, p
     watch.daemon = True
     watch.start()
     try:
-        connection.request("POST", target(url), body, dict(headers))
+        connection.request(method, target(url), body or None, dict(headers))
         response = connection.getresponse()
-        answer = Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read(ANSWER))
+        answer = Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read(most))
     except (OSError, http.client.HTTPException) as error:
         raise RetryError(type(error).__name__) from None
     finally:

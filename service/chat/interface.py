@@ -45,6 +45,8 @@ class Event:
     key: str = ""
     """The incident in its service: what messages are counted by."""
     resolved: bool = False
+    tenant: str = ""
+    """Whose it is; empty for nobody's in particular."""
 
     @property
     def new(self) -> bool:
@@ -161,11 +163,14 @@ class ChatContext:
     """Raises `BusyError` where no more work is taken."""
     tell: Callable[[Event, int, int], None] = field(init=False)
     """``tell(event, new, repeated)`` has all targets told, once per incident and window; written down when it returns."""
+    tell_each: Callable[[Sequence[tuple[Event, int, int]]], None] = field(init=False)
+    """The same for many events at one time."""
     take_in: Callable[[Sequence[Letter]], None] = field(init=False)
     """Keeps letters of the lane ``alerts``, to be worked off by ``work_off_alerts``; written down when it returns, where there
     is a history. Raises ``HistoryError`` or `BusyError`."""
-    work_off_alerts: Callable[[bytes], object] = field(init=False)
-    """Set by the platform that takes alerts in. Raises `BusyError` where it is to be tried again."""
+    work_off_alerts: Callable[[Sequence[bytes]], object] = field(init=False)
+    """Set by the platform that takes alerts in: works off the bodies of some letters, all or none. Raises `BusyError` where
+    they are to be tried again."""
     alerts_done: Callable[[Sequence[Mapping[str, Any]]], None] = lambda _: None
     """Told what became of alerts."""
     counted: Callable[[str, str, int], None] = lambda *_: None
@@ -195,7 +200,7 @@ def new_id(kind: str) -> str:
     return f"{kind}_{uuid.uuid4().hex}"
 
 
-def event_of(
+def event_of(  # noqa: PLR0913 - all that an event says
     context: ChatContext,
     report: Report,
     incident: Incident | None,
@@ -203,18 +208,21 @@ def event_of(
     service: str = "",
     name: str = "",
     note: str = "",
+    tenant: str = "",
 ) -> Event:
     """Return the event of a report."""
     link = context.link(incident.id) if incident else ""
     key = incident_key(report, incident, service)
-    return Event(report, incident, mask(service), mask(name), link, note=mask(note), key=key)
+    if tenant:
+        key = f"{key}@{tenant}"
+    return Event(report, incident, mask(service), mask(name), link, note=mask(note), key=key, tenant=tenant)
 
 
 def incident_key(report: Report, incident: Incident | None, service: str) -> str:
     """Return what messages about a report are counted by: its fingerprint, in its service."""
     if incident is not None:
         return f"incident:{incident.fingerprint}:{incident.service}"
-    from ..history import fingerprint
+    from ..fingerprint import fingerprint
 
     return f"incident:{fingerprint(report)}:{service}"
 
@@ -222,6 +230,8 @@ def incident_key(report: Report, incident: Incident | None, service: str) -> str
 def selects(select: Selection, event: Event) -> bool:
     """Return whether a target's filter lets an event through."""
     report = event.report
+    if event.tenant not in (select.tenants or {""}):
+        return False
     if select.buckets and not select.buckets & {report.bucket, report.cause}:
         return False
     if select.services and event.service not in select.services:

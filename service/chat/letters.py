@@ -14,7 +14,7 @@ from .interface import Event
 
 AT_ONCE = 50
 """Alerts of one letter: few enough to be worked off well within the time that a letter is lent for."""
-_PLAIN = ("service", "name", "link", "recurrence", "received", "note", "id", "key")
+_PLAIN = ("service", "name", "link", "recurrence", "received", "note", "id", "key", "tenant")
 
 
 def pack_event(event: Event) -> bytes:
@@ -36,16 +36,34 @@ def unpack_event(body: bytes) -> Event:
     incident: Incident | None = None
     if values["incident"] is not None:
         incident = replace(loads(Incident, json.dumps(values["incident"])), new=bool(values["new"]))
-    return Event(report_of(values["report"]), incident, **{name: values[name] for name in _PLAIN})
+    return Event(report_of(values["report"]), incident, **{name: values[name] for name in _PLAIN if name in values})
 
 
 def pack_alerts(alerts: Sequence[Alert]) -> Iterator[bytes]:
-    """Yield bodies of letters that hold alerts, in their order."""
+    """Yield bodies of letters that hold alerts, in their order.
+
+    A text that several of them bring, the log most of all, is kept once: a group of a hundred alerts is no larger than one.
+    """
     for start in range(0, len(alerts), AT_ONCE):
-        values = [alert.model_dump(by_alias=True) for alert in alerts[start : start + AT_ONCE]]
-        yield zlib.compress(dumps(values), 1)
+        texts: dict[str, int] = {}
+        values = [
+            {
+                "status": alert.status, "labels": alert.labels, "startsAt": alert.starts_at, "fingerprint": alert.fingerprint,
+                "annotations": {name: texts.setdefault(text, len(texts)) for name, text in alert.annotations.items()},
+            }
+            for alert in alerts[start : start + AT_ONCE]
+        ]  # fmt: skip
+        yield zlib.compress(dumps({"texts": list(texts), "alerts": values}), 1)
 
 
 def unpack_alerts(body: bytes) -> list[Alert]:
     """Return the alerts of a letter."""
-    return [Alert.model_validate(values) for values in json.loads(zlib.decompress(body))]
+    values = json.loads(zlib.decompress(body))
+    if isinstance(values, list):
+        # As the first release wrote them, which may have left some.
+        return [Alert.model_validate(alert) for alert in values]
+    texts = values["texts"]
+    return [
+        Alert.model_validate(alert | {"annotations": {name: texts[at] for name, at in alert["annotations"].items()}})
+        for alert in values["alerts"]
+    ]

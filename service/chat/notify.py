@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -63,6 +63,7 @@ class Notifier:
         targets: Where messages go.
         outbox: Where letters wait; None without a history.
         counted: Told every outcome: target, outcome, number of messages.
+        muted: Whether nobody wants to be told of an incident now; asked where a window begins.
     """
 
     def __init__(
@@ -72,10 +73,12 @@ class Notifier:
         targets: Iterable[Outgoing],
         outbox: Outbox | None = None,
         counted: Callable[[str, str, int], None] = lambda *_: None,
+        muted: Callable[[Event], bool] = lambda _: False,
     ) -> None:
         self._settings = settings
         self._once = once
         self._told = counted
+        self._muted = muted
         self._counting = Background("chat-count", settings.queue)
         self._lanes = [(target, Background(f"chat-{target.name}", settings.queue)) for target in targets]
         self._lock = threading.Lock()
@@ -148,9 +151,13 @@ class Notifier:
 
         Returns when its messages are written down, where there is a history.
         """
-        if self._lanes:
+        self.tell_each([(event, new, repeated)])
+
+    def tell_each(self, events: Sequence[tuple[Event, int, int]]) -> None:
+        """Do the same for several events, with one transaction for all of them."""
+        if self._lanes and events:
             with self._counts:
-                self._count(_Pending(event, new, repeated))
+                self._count([_Pending(event, new, repeated) for event, new, repeated in events])
 
     def _refused(self) -> None:
         self._counted("", "refused")
@@ -188,22 +195,39 @@ class Notifier:
         with self._lock:
             pending = self._pending.pop(key)
         with self._counts:
-            self._count(pending)
+            self._count([pending])
 
-    def _count(self, pending: _Pending) -> None:
+    def _count(self, events: Sequence[_Pending]) -> None:
+        happened = [pending for pending in events if pending.new]
+        told = [
+            replace(pending.event, id=new_id("msg"), recurrence=pending.new, received=pending.new + pending.repeated)
+            for pending in happened
+        ]
+        letters = (lambda at: self._letters(told[at])) if self._mail else None
+        claimed = [(pending.event.key, pending.new) for pending in happened]
+        claims = iter(self._once.claim_each(claimed, self._settings.window_seconds, letters) if claimed else ())
+        ids = iter(told)
+        for pending in events:
+            claim, event_id = (next(claims), next(ids).id) if pending.new else (None, "")
+            self._counted_now(pending, claim, event_id)
+
+    def _counted_now(self, pending: _Pending, claim: Claim | None, event_id: str) -> None:
+        """Note the count of an event, and tell of it.
+
+        Args:
+            pending: The event.
+            claim: What became of its claim; None where it only was reported again.
+            event_id: Of its message, where it is the first of its window.
+        """
         key = pending.event.key
         with self._lock:
             before = self._latest.get(key)
-        told = replace(pending.event, id=new_id("msg"), recurrence=pending.new, received=pending.new + pending.repeated)
-        claim = Claim(first=False, count=before.recurrence if before else 1, kept=False)
-        if pending.new:
-            letters = (lambda: self._letters(told)) if self._mail else None
-            claim = self._once.claim(key, self._settings.window_seconds, pending.new, letters)
+        claim = claim or Claim(first=False, count=before.recurrence if before else 1, kept=False)
         # Repetitions are counted by each process for itself: a number beside the one that matters.
         repeated = pending.repeated + (before.received - before.recurrence if before and not claim.first else 0)
         event = replace(pending.event, recurrence=claim.count, received=claim.count + repeated)
         if claim.first:
-            event = replace(event, id=told.id)
+            event = replace(event, id=event_id)
         elif before:
             event = replace(event, id=before.id)
         counted = _Counted.of(event)
@@ -223,6 +247,9 @@ class Notifier:
                     self._submit(number, target, lane, event)
 
     def _letters(self, event: Event) -> list[Letter]:
+        if self._muted(event):
+            self._counted("", "muted")
+            return []
         body = pack_event(event)
         return [Letter(target.name, event.id, body) for target, _ in self._lanes if target.wants(event)]
 

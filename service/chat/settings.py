@@ -27,6 +27,9 @@ class Selection(PlatformSettings):
 
     buckets: frozenset[str] = Field(frozenset(), description="buckets, or bucket/cause")
     services: frozenset[str] = Field(frozenset(), description="service labels")
+    tenants: frozenset[str] = Field(
+        frozenset(), description="tenants whose incidents are told; empty: those of no tenant alone"
+    )
     min_confidence: Annotated[float, Field(ge=0, le=1)] = 0.0
     only_new: bool = Field(default=False, description="only incidents that were never seen before in their service")
 

@@ -7,7 +7,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +16,7 @@ from slack_sdk.webhook import WebhookClient
 
 from .http_out import retry_after
 from .interface import Event, RetryError, UndeliverableError, selects
+from .letters import pack_event, unpack_event
 from .platforms.slack import SlackSettings
 from .slack_blocks import message
 from .slack_digest import digest
@@ -34,15 +34,27 @@ _TRIES = 3
 _PATIENCE = 10.0
 
 
-@dataclass
 class Posted:
-    """A message that went out, so that its counter, its verdict and its end can be shown in it."""
+    """A message that went out, so that its counter, its verdict and its end can be shown in it.
 
-    channel: str
-    ts: str
-    event: Event
-    verdict: str = ""
-    closed: bool = False
+    Its event is kept packed: thousands of messages are remembered.
+    """
+
+    def __init__(self, channel: str, ts: str, event: Event) -> None:
+        self.channel = channel
+        self.ts = ts
+        self.event = event
+        self.verdict = ""
+        self.closed = False
+
+    @property
+    def event(self) -> Event:
+        """What it tells."""
+        return unpack_event(self._packed)
+
+    @event.setter
+    def event(self, event: Event) -> None:
+        self._packed = pack_event(event)
 
 
 class Slack:

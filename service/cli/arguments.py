@@ -12,10 +12,14 @@ from ..render.interface import names
 COMMANDS = {
     "run": ("run", "start a server through this command, and explain its failure below its output"),
     "explain": ("explain", "say what a bucket or a cause is, and how it is fixed"),
+    "issue": ("issue", "write a bug report for vLLM from a log, ready to paste"),
     "rules": ("rules", "list the rules"),
     "plan": ("plan", "work out whether a model fits some GPUs, and with which options"),
     "serve": ("serve", "answer over HTTP, keep the history, show the web page"),
+    "mcp": ("mcp", "answer coding agents by the Model Context Protocol"),
     "history": ("history", "look into the incidents that serve keeps; export feedback"),
+    "batch": ("batch", "answer many logs, one row for each server start, in processes or on a Ray cluster"),
+    "report": ("report", "show what fails in the rows of batch: since when, with which release, where"),
     "train": ("train", "train the text model on logs of your own"),
     "evaluate": ("evaluate", "score the answers on labelled logs"),
     "completion": ("completion", "print a completion script for a shell"),
@@ -33,6 +37,7 @@ examples:
   vllm-triage server.log --format json
   kubectl logs POD --previous | vllm-triage -
 """
+LOGS = "logs, plain or packed (gzip, zstd, xz, bzip2); folders, patterns and archives (tar, zip) of them; - reads standard input"
 EXIT_CODES = "exit codes: 0 no failure found, 1 a failure found, 2 usage or input error"
 
 
@@ -46,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=f"{EXAMPLES}\nfurther commands (-h after each):\n{commands}\n\n{EXIT_CODES}",
     )
     add = made.add_argument
-    add("files", nargs="*", metavar="FILE", help="log files, plain, gzip or zstd; - reads standard input")
+    add("files", nargs="*", metavar="FILE", help=LOGS)
     add("-f", "--format", choices=names(), default="text", help="output format (default: text)")
     add("-v", "--verbose", action="store_true", help="show all evidence, facts and fixes")
     add("--explain", action="store_true", help="show which rules fired and what outranked what")
@@ -70,6 +75,8 @@ def parser() -> argparse.ArgumentParser:
     add_live(made)
     shape = "form of the corrected start command in the text (default: shell)"
     add("--as", dest="form", choices=FORMS, default="shell", help=shape)
+    jobs = "processes for folders, patterns and archives (default: one for each processor)"
+    add("-j", "--jobs", type=jobs_of, default=0, metavar="N", help=jobs)
     add("--exit-zero", action="store_true", help="exit with 0 when a failure was found, too")
     colors = "colours (default: on a terminal; NO_COLOR, FORCE_COLOR)"
     add("--color", choices=("auto", "always", "never"), default="auto", help=colors)
@@ -112,6 +119,17 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
     # argparse makes one for every argument; left to itself it asks for the terminal's width each time: 3 ms in all.
     columns = os.environ.get("COLUMNS", "")
     return argparse.RawDescriptionHelpFormatter(prog, width=int(columns) if columns.isdigit() else 100)
+
+
+def jobs_of(text: str) -> int:
+    """Return a number of processes.
+
+    Raises:
+        argparse.ArgumentTypeError: It is none.
+    """
+    if not text.isdigit() or not 1 <= int(text) <= 1024:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes")
+    return int(text)
 
 
 def share(text: str) -> float:

@@ -133,6 +133,7 @@ def _run(files: list[str], options: Namespace) -> int:
     from ...classifier.api import Triage
     from ...classifier.errors import InputError
     from ...classifier.question import Question
+    from ..batch.many import is_many
     from ..render.interface import Options, Result, render
 
     if files.count("-") > 1:
@@ -145,6 +146,10 @@ def _run(files: list[str], options: Namespace) -> int:
         ignore=options.ignore,
         engine=options.engine,
     )
+    if not options.join and any(map(is_many, files)):
+        from .many import answer_many
+
+        return answer_many(files, question, options)
     triage = Triage(options.rules, engine=options.engine, model=options.model)
     triage.check(question)
     for problem in triage.corpus.problems:

@@ -94,6 +94,13 @@ def incident(name: str, method: str = "GET") -> Call:
     return Call(method, f"/v1/incidents/{quote(name, safe='')}")
 
 
+def handle(name: str, **change: Any) -> Call:
+    """Return the request that says what is done about an incident."""
+    # An empty name takes an assignment back: nothing that was given is left out.
+    said = {key: value.isoformat() if hasattr(value, "isoformat") else value for key, value in change.items()}
+    return Call("PATCH", incident(name).path, json=said)
+
+
 def stats(**span: Any) -> Call:
     """Return the request for counts over time."""
     return Call("GET", "/v1/incidents/stats", _given(span))

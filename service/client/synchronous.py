@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 import httpx2 as httpx
 
 from ...classifier.question import Question
-from ..wire import BatchAnswer, Bucket, Event, Feedback, IncidentDetails, Incidents, Stats, TriageAnswer
+from ..wire import BatchAnswer, Bucket, Event, Feedback, Incident, IncidentDetails, Incidents, Stats, TriageAnswer
 from . import protocol
 from .errors import UnreachableError
 from .protocol import TIMEOUT, TRY_AGAIN, About, Call, Source
@@ -158,6 +158,14 @@ class Client:
             ClientError: There is none.
         """
         return protocol.result(self._send(protocol.incident(id)), IncidentDetails)
+
+    def handle(self, id: str, **change: Any) -> Incident:  # noqa: A002
+        """Acknowledge, mute or assign an incident (``state``, ``muted_until``, ``assignee``); return it as it is then.
+
+        Raises:
+            ClientError: It was not changed.
+        """
+        return protocol.result(self._send(protocol.handle(id, **change)), Incident)
 
     def remove(self, id: str) -> None:  # noqa: A002
         """Remove an incident.

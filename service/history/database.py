@@ -150,7 +150,8 @@ def _sqlite(url: URL, power_safe: bool) -> Engine:
         run(f"PRAGMA synchronous={'FULL' if power_safe else 'NORMAL'}")
         run("PRAGMA foreign_keys=ON")
         run("PRAGMA journal_size_limit=67108864")
-        run("PRAGMA cache_size=-4000")
+        # Each connection has its own; what is read often is in the system's memory anyway.
+        run("PRAGMA cache_size=-1000")
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:

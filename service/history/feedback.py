@@ -16,6 +16,7 @@ from ...classifier.report.model import ContextLine, Evidence, Report
 from ..wire import Feedback, timestamp
 from .queries import voice
 from .tables import feedback, incidents
+from .tenants import of_tenant, shown
 from .writes import clean, label, unpack
 
 NOTE = 2000
@@ -38,14 +39,15 @@ class Said:
     source: str = ""
 
 
-def add(connection: Connection, incident_id: str, said: Said, at: datetime) -> Feedback:
+def add(connection: Connection, incident_id: str, said: Said, at: datetime, tenant: str | None) -> Feedback:
     """Keep what was said about an incident, with the training row of the report that it was said about.
 
     Raises:
         KeyError: There is no such incident.
         ValueError: What was said makes no sense.
     """
-    found = connection.execute(select(incidents).where(incidents.c.id == incident_id)).one_or_none()
+    mine = select(incidents).where(incidents.c.id == incident_id, *of_tenant(tenant))
+    found = connection.execute(mine).one_or_none()
     if found is None:
         raise KeyError(incident_id)
     bucket, cause = _truth(said, found.bucket, found.cause)
@@ -57,7 +59,7 @@ def add(connection: Connection, incident_id: str, said: Said, at: datetime) -> F
         "cause": cause,
         "note": mask(clean(said.note).strip())[:NOTE],
         "at": at,
-        "row": json.dumps(row(unpack(found.report), found.fingerprint)),
+        "row": json.dumps(row(unpack(found.report), shown(found.fingerprint))),
     }
     insert: Any = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     new = insert(feedback).values(values)
@@ -69,14 +71,14 @@ def add(connection: Connection, incident_id: str, said: Said, at: datetime) -> F
     return voice(kept, incident_id)
 
 
-def export(connection: Connection, after: int) -> list[tuple[int, dict[str, Any]]]:
+def export(connection: Connection, after: int, tenant: str | None) -> list[tuple[int, dict[str, Any]]]:
     """Return the training rows that follow the feedback of number ``after``, some of them."""
     query = (
         select(
             feedback, incidents.c.id, incidents.c.bucket.label("answered"), incidents.c.cause.label("answered_cause")
         )
         .join_from(feedback, incidents)
-        .where(feedback.c.number > after)
+        .where(feedback.c.number > after, *of_tenant(tenant))
         .order_by(feedback.c.number)
         .limit(AT_ONCE)
     )

@@ -100,6 +100,19 @@ class Outbox:
         with self._database.writing() as connection:
             connection.execute(update(outbox).where(outbox.c.number.in_(numbers)).values(failed=reason[:200]))
 
+    def waits(self, lane: str) -> bool:
+        """Tell whether letters of a lane wait, or are worked on."""
+        left = select(outbox.c.number).where(outbox.c.lane == lane, outbox.c.failed.is_(None)).limit(1)
+        with self._database.reading() as connection:
+            return connection.execute(left).first() is not None
+
+    def gathering(self, lane: str) -> tuple[datetime, datetime] | None:
+        """Return when the oldest letter that is kept back in a lane was written, and when the next of them are due."""
+        kept = outbox.c.lane == lane, outbox.c.gathered.is_(True), outbox.c.failed.is_(None)
+        with self._database.reading() as connection:
+            oldest, due = connection.execute(select(func.min(outbox.c.at), func.min(outbox.c.due)).where(*kept)).one()
+        return None if oldest is None else (oldest, due)
+
     def figures(self) -> list[LaneFigures]:
         """Return what waits and what was given up, by lane."""
         state = outbox.c.failed.is_not(None).label("over")

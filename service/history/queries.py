@@ -11,8 +11,10 @@ from typing import Any, get_args
 from sqlalchemy import BigInteger, ColumnElement, Connection, Row, and_, func, or_, select, tuple_, type_coerce
 
 from ..wire import BucketCounts, Count, Feedback, Incident, IncidentDetails, Incidents, Occurrence
-from .tables import HOUR, Moment, counts, incidents, microseconds, moment, occurrences
+from .handling import state
+from .tables import HOUR, Moment, counts, handling, incidents, microseconds, moment, occurrences
 from .tables import feedback as voices
+from .tenants import kept, of_tenant, shown
 from .types import Filter, Order, Step
 from .writes import unpack
 
@@ -20,10 +22,13 @@ MOST = 500
 """Incidents of a page."""
 SUMMARY = [column for column in incidents.c if column.name not in ("number", "report")]
 STEPS: dict[Step, int] = {"hour": HOUR, "day": 24 * HOUR}
+_HANDLED = [
+    handling.c.until.label("muted_until"), handling.c.assignee, handling.c.by.label("handled_by"), handling.c.at.label("handled_at"),
+]  # fmt: skip
 _SEARCHED = ("title", "cause", "name", "service", "model", "fingerprint")
 
 
-def page(connection: Connection, asked: Filter) -> Incidents:
+def page(connection: Connection, asked: Filter, now: datetime) -> Incidents:
     """Return the incidents that a filter asks for, a page of them.
 
     Raises:
@@ -34,7 +39,11 @@ def page(connection: Connection, asked: Filter) -> Incidents:
     if not 1 <= asked.limit <= MOST:
         raise ValueError(f"limit {asked.limit}: it is 1 to {MOST}")
     key = incidents.c[asked.order]
-    query = select(*SUMMARY, incidents.c.number).where(*_conditions(asked))
+    query = (
+        select(*SUMMARY, incidents.c.number, state(now).label("state"), *_HANDLED)
+        .outerjoin_from(incidents, handling)
+        .where(*_conditions(asked, now))
+    )
     if asked.cursor:
         query = query.where(
             tuple_(key, incidents.c.number) < tuple_(*_read_cursor(asked), types=[Moment(), BigInteger()])
@@ -46,9 +55,16 @@ def page(connection: Connection, asked: Filter) -> Incidents:
     return Incidents(items=items, next=_cursor(asked, rows[-1]) if more else None)
 
 
-def stored(connection: Connection, incident_id: str) -> IncidentDetails | None:
+def summary(connection: Connection, incident_id: str, now: datetime) -> Incident:
+    """Return an incident that there is."""
+    query = select(*SUMMARY, state(now).label("state"), *_HANDLED).outerjoin_from(incidents, handling)
+    return _incident(connection.execute(query.where(incidents.c.id == incident_id)).one())
+
+
+def stored(connection: Connection, incident_id: str, tenant: str | None, now: datetime) -> IncidentDetails | None:
     """Return all that is kept of an incident; None where there is none of that id."""
-    found = connection.execute(select(incidents).where(incidents.c.id == incident_id)).one_or_none()
+    query = select(incidents, state(now).label("state"), *_HANDLED).outerjoin_from(incidents, handling)
+    found = connection.execute(query.where(incidents.c.id == incident_id, *of_tenant(tenant))).one_or_none()
     if found is None:
         return None
     incident = _incident(found)
@@ -83,7 +99,7 @@ def voice(row: Row[Any], incident_id: str) -> Feedback:
 
 
 def over_time(
-    connection: Connection, since: datetime | None, until: datetime | None, step: Step, service: str
+    connection: Connection, since: datetime | None, until: datetime | None, step: Step, service: str, tenant: str | None
 ) -> list[BucketCounts]:
     """Return how often each bucket was seen in each step, the most frequent bucket first.
 
@@ -95,6 +111,7 @@ def over_time(
     hour = type_coerce(counts.c.hour, BigInteger)
     begin = (hour - hour % STEPS[step]).label("begin")
     query = select(incidents.c.bucket, begin, func.sum(counts.c.count).label("total")).join_from(counts, incidents)
+    query = query.where(*of_tenant(tenant))
     if since is not None:
         stamp = microseconds(since)
         query = query.where(hour >= stamp - stamp % STEPS[step])
@@ -112,13 +129,35 @@ def over_time(
 
 
 def _incident(row: Any) -> Incident:
-    return Incident(**{column.name: getattr(row, column.name) for column in SUMMARY})
+    values = {column.name: getattr(row, column.name) for column in SUMMARY}
+    return Incident(
+        **values | {"fingerprint": shown(row.fingerprint)},
+        state=row.state,
+        muted_until=row.muted_until if row.state == "muted" else None,
+        assignee=row.assignee or "",
+        handled_by=row.handled_by or "",
+        handled_at=row.handled_at,
+    )
 
 
-def _conditions(asked: Filter) -> Iterable[ColumnElement[bool]]:
-    for name in ("service", "bucket", "cause", "fingerprint"):
+def _conditions(asked: Filter, now: datetime) -> Iterable[ColumnElement[bool]]:
+    yield from of_tenant(asked.tenant)
+    for name in ("service", "bucket", "cause"):
         if value := getattr(asked, name):
             yield incidents.c[name] == value
+    if asked.fingerprint:
+        told = shown(asked.fingerprint)
+        if asked.tenant is None:
+            yield or_(
+                incidents.c.fingerprint == told,
+                incidents.c.fingerprint.startswith(kept(told, "*")[:-1], autoescape=True),
+            )
+        else:
+            yield incidents.c.fingerprint == kept(told, asked.tenant)
+    if asked.state:
+        yield state(now) == asked.state
+    if asked.assignee:
+        yield handling.c.assignee == asked.assignee
     if asked.feedback:
         said = incidents.c.feedback
         yield said.is_(None) if asked.feedback == "none" else said == asked.feedback

@@ -15,13 +15,14 @@ from ...classifier.report.model import Report
 from ..letter import Letter
 from ..wire import BucketCounts, Feedback, Incident, IncidentDetails, Incidents
 from . import feedback as voices
+from . import handling, upgrade
 from . import queries as reading
-from . import upgrade
 from .claims import claim, claim_key
 from .database import Database
 from .outbox import Outbox, put
 from .pruning import Retention, prune
 from .tables import claims, incidents
+from .tenants import of_tenant
 from .types import Filter, HistoryError, Step
 from .writes import Recorder, entry
 
@@ -88,16 +89,17 @@ class History:
         with self._database.writing() as connection:
             upgrade.move(connection)
 
-    def record(self, report: Report, *, service: str = "", name: str = "") -> Incident:
+    def record(self, report: Report, *, service: str = "", name: str = "", tenant: str = "") -> Incident:
         """Keep a report: a new incident, or one more occurrence of one. It is durable when this returns.
 
         Args:
             report: What was answered.
             service: Label of the service that the log is of.
             name: Name of the log.
+            tenant: Whose it is; empty for nobody's in particular.
         """
         self._refuse_closed()
-        incident = self._recorder.record(entry(report, service, name, self._clock()))
+        incident = self._recorder.record(entry(report, service, name, self._clock(), tenant))
         self._grown += incident.new
         if time.monotonic() >= self._look_at or self._grown >= GROWN:
             self._look()
@@ -110,20 +112,45 @@ class History:
             ValueError: The cursor, the order or the limit is of no use.
         """
         with self._database.reading() as connection:
-            return reading.page(connection, filter)
+            return reading.page(connection, filter, self._clock())
 
-    def incident(self, id: str) -> IncidentDetails | None:  # noqa: A002
-        """Return all that is kept of an incident; None where there is none of that id."""
+    def incident(self, id: str, *, tenant: str | None = "") -> IncidentDetails | None:  # noqa: A002
+        """Return all that is kept of an incident; None where the tenant (`Filter.tenant`) has none of that id."""
         with self._database.reading() as connection:
-            return reading.stored(connection, id)
+            return reading.stored(connection, id, tenant, self._clock())
 
-    def remove(self, id: str) -> bool:  # noqa: A002
+    def remove(self, id: str, *, tenant: str | None = "") -> bool:  # noqa: A002
         """Remove an incident with its report, occurrences and feedback; tell whether it was there."""
         with self._database.writing() as connection:
-            return connection.execute(delete(incidents).where(incidents.c.id == id)).rowcount > 0
+            gone = delete(incidents).where(incidents.c.id == id, *of_tenant(tenant))
+            return connection.execute(gone).rowcount > 0
+
+    def handle(self, id: str, change: handling.Change, *, tenant: str | None = "") -> Incident:  # noqa: A002
+        """Acknowledge, mute or assign an incident, or take that back; return it as it is then.
+
+        Raises:
+            KeyError: There is no such incident.
+            ValueError: What is asked makes no sense.
+        """
+        self._refuse_closed()
+        now = self._clock()
+        with self._database.writing() as connection:
+            handling.change(connection, id, change, now, tenant)
+            return reading.summary(connection, id, now)
+
+    def muted(self, id: str) -> bool:  # noqa: A002
+        """Tell whether nobody wants to be told of an incident now."""
+        with self._database.reading() as connection:
+            return handling.muted(connection, id, self._clock())
 
     def stats(
-        self, since: datetime | None = None, until: datetime | None = None, step: Step = "hour", service: str = ""
+        self,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        step: Step = "hour",
+        service: str = "",
+        *,
+        tenant: str | None = "",
     ) -> list[BucketCounts]:
         """Return how often each bucket was seen, by hour or day (UTC), of all services or one.
 
@@ -131,10 +158,18 @@ class History:
             ValueError: ``step`` is neither.
         """
         with self._database.reading() as connection:
-            return reading.over_time(connection, since, until, step, service)
+            return reading.over_time(connection, since, until, step, service, tenant)
 
-    def feedback(
-        self, incident_id: str, verdict: str, bucket: str = "", cause: str = "", note: str = "", source: str = ""
+    def feedback(  # noqa: PLR0913 - all that a person may say
+        self,
+        incident_id: str,
+        verdict: str,
+        bucket: str = "",
+        cause: str = "",
+        note: str = "",
+        source: str = "",
+        *,
+        tenant: str | None = "",
     ) -> Feedback:
         """Keep what a person says about an incident's answer; who says something again replaces it.
 
@@ -145,6 +180,7 @@ class History:
             cause: The same, finer: ``bucket/cause``.
             note: Free text.
             source: Who says so.
+            tenant: Whose incident it must be (`Filter.tenant`).
 
         Raises:
             KeyError: There is no such incident.
@@ -153,14 +189,14 @@ class History:
         self._refuse_closed()
         said = voices.Said(verdict, bucket, cause, note, source)
         with self._database.writing() as connection:
-            return voices.add(connection, incident_id, said, self._clock())
+            return voices.add(connection, incident_id, said, self._clock(), tenant)
 
-    def export(self) -> Iterator[dict[str, Any]]:
-        """Yield a training row for every feedback, oldest first (docs/history.md has the fields)."""
+    def export(self, *, tenant: str | None = "") -> Iterator[dict[str, Any]]:
+        """Yield a training row for every feedback about a tenant's incidents, oldest first (docs/history.md has the fields)."""
         after = 0
         while True:
             with self._database.reading() as connection:
-                rows = voices.export(connection, after)
+                rows = voices.export(connection, after, tenant)
             if not rows:
                 return
             yield from (row for _, row in rows)
@@ -183,23 +219,34 @@ class History:
             times: How many claims.
             first: Makes letters that go into the outbox in the same transaction, where the claims are the first.
         """
-        self._refuse_closed()
-        now = self._clock()
-        with self._database.writing() as connection:
-            count = claim(connection, key, times, now, now + timedelta(seconds=window_seconds))
-            if count == times and first is not None:
-                put(connection, first(), now)
-        return count == times, count
+        letters = None if first is None else lambda _at: first()
+        return self.once_each([(key, times)], window_seconds, letters)[0]
 
-    def once_each(self, keys: Sequence[str], window_seconds: float) -> list[bool]:
-        """Return for each of many keys whether it was claimed for the first time in its window, by one transaction."""
+    def once_each(
+        self,
+        claimed: Sequence[tuple[str, int]],
+        window_seconds: float,
+        first: Callable[[int], Sequence[Letter]] | None = None,
+    ) -> list[tuple[bool, int]]:
+        """Do the same for many keys, each with how many claims, in one transaction.
+
+        Args:
+            claimed: The keys, and how many claims to each.
+            window_seconds: How long the window of each is.
+            first: Makes the letters of the claim at a place of ``claimed``, where that is the first of its window.
+        """
         self._refuse_closed()
         now = self._clock()
-        found: list[bool] = [False] * len(keys)
+        end = now + timedelta(seconds=window_seconds)
+        found: list[tuple[bool, int]] = [(False, 0)] * len(claimed)
         with self._database.writing() as connection:
             # In one order everywhere: two processes would wait for each other.
-            for at in sorted(range(len(keys)), key=lambda at: (keys[at], at)):
-                found[at] = claim(connection, keys[at], 1, now, now + timedelta(seconds=window_seconds)) == 1
+            for at in sorted(range(len(claimed)), key=lambda at: (claimed[at][0], at)):
+                key, times = claimed[at]
+                count = claim(connection, key, times, now, end)
+                found[at] = count == times, count
+            if first is not None:
+                put(connection, [letter for at, (new, _) in enumerate(found) if new for letter in first(at)], now)
         return found
 
     def claimed(self, keys: Sequence[str]) -> set[str]:

@@ -148,3 +148,25 @@ outbox = Table(
     Index("ix_outbox_lane_due", "lane", "due"),
     sqlite_autoincrement=True,
 )
+
+handling = Table(
+    "handling",
+    metadata,
+    Column("incident", _Key, ForeignKey(incidents.c.number, ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    # ``open``, ``acknowledged``, ``muted``
+    Column("state", Text, nullable=False),
+    # Of a mute; null for one without an end.
+    Column("until", Moment),
+    Column("assignee", Text, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("at", Moment, nullable=False),
+)
+
+# Beside the incidents, not in them: a column more would stand behind the report, on the pages that it spills to.
+owners = Table(
+    "owners",
+    metadata,
+    Column("incident", _Key, ForeignKey(incidents.c.number, ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    # Never empty: incidents of no tenant have no row.
+    Column("tenant", Text, nullable=False),
+)

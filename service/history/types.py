@@ -29,12 +29,17 @@ class HistoryError(TriageError):
 class Filter:
     """Which incidents to list; what is empty does not restrict."""
 
+    tenant: str | None = ""
+    """Whose; empty: those of no tenant, None: all there are."""
     service: str = ""
     bucket: str = ""
     cause: str = ""
     fingerprint: str = ""
     feedback: str = ""
     """``right`` or ``wrong``, as a person said last; ``none``: nobody said anything."""
+    state: str = ""
+    """``open``, ``acknowledged`` or ``muted``."""
+    assignee: str = ""
     since: datetime | None = None
     """Seen at or after this."""
     until: datetime | None = None

@@ -18,10 +18,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 from ...classifier.masking.mask import mask
 from ...classifier.report.model import Report
 from ...classifier.report.schema import read
+from ..fingerprint import fingerprint
 from ..wire import Incident, dumps
 from .database import Database, retriable
-from .fingerprint import fingerprint
-from .tables import HOUR, counts, incidents, microseconds, moment, occurrences
+from .tables import HOUR, counts, incidents, microseconds, moment, occurrences, owners
+from .tenants import kept as kept_fingerprint
+from .tenants import shown
 from .types import HistoryError
 
 KEPT = 50
@@ -38,6 +40,7 @@ class Entry:
     """One report on its way into the database, and what became of it."""
 
     values: dict[str, Any]
+    tenant: str = ""
     done: Incident | None = None
     failed: HistoryError | None = None
 
@@ -95,7 +98,7 @@ class Recorder:
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 with self._database.writing() as connection:
-                    done = {at: _add(connection, batch[at].values) for at in order}
+                    done = {at: _add(connection, batch[at].values, batch[at].tenant) for at in order}
                 return [done[at] for at in range(len(batch))]
             except HistoryError as error:
                 if attempt == ATTEMPTS or not retriable(error):
@@ -103,13 +106,13 @@ class Recorder:
         raise AssertionError("the last attempt returns or raises")
 
 
-def entry(report: Report, service: str, name: str, at: datetime) -> Entry:
+def entry(report: Report, service: str, name: str, at: datetime, tenant: str = "") -> Entry:
     """Return what is to be written of a report."""
     facts = report.facts
     return Entry(
         {
             "id": new_id(),
-            "fingerprint": fingerprint(report),
+            "fingerprint": kept_fingerprint(fingerprint(report), tenant),
             "service": label(service),
             "name": label(name),
             "bucket": clean(report.bucket),
@@ -123,7 +126,8 @@ def entry(report: Report, service: str, name: str, at: datetime) -> Entry:
             "first_seen": at,
             "last_seen": at,
             "report": pack(report),
-        }
+        },
+        tenant,
     )
 
 
@@ -157,7 +161,7 @@ _KEPT = (
 )  # fmt: skip
 
 
-def _add(connection: Connection, values: dict[str, Any]) -> Incident:
+def _add(connection: Connection, values: dict[str, Any], tenant: str) -> Incident:
     incident_, occurrence, count = _statements(connection.dialect.name)
     row = connection.execute(incident_, values).one()
     at = values["last_seen"]
@@ -167,7 +171,9 @@ def _add(connection: Connection, values: dict[str, Any]) -> Incident:
     )  # fmt: skip
     stamp = microseconds(at)
     connection.execute(count, {"incident": row.number, "hour": moment(stamp - stamp % HOUR), "count": 1})
-    told = {name: values[name] for name in _KEPT}
+    if tenant and row.occurrences == 1:
+        connection.execute(owners.insert(), {"incident": row.number, "tenant": tenant})
+    told = {name: values[name] for name in _KEPT} | {"fingerprint": shown(values["fingerprint"])}
     return Incident(
         id=row.id,
         **told,
@@ -176,6 +182,7 @@ def _add(connection: Connection, values: dict[str, Any]) -> Incident:
         last_seen=row.last_seen,
         new=row.occurrences == 1,
         feedback=row.feedback,
+        tenant=tenant,
     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from ...classifier.api import Triage
 from ...classifier.report.schema import adapter
@@ -24,10 +25,23 @@ from . import openapi, problems
 from .chats import open_chat
 from .examples import example_log
 from .limits import Places, Pools, Rate
+from .memory import give_back
 from .metrics import Metrics
-from .middleware import ID, Envelope
+from .middleware import ID, Envelope, NotePeer
 from .respond import forms
-from .routes import feedback, incidents, knowledge, messages, operations, plan, reference, render, stream, triage
+from .routes import (
+    feedback,
+    incidents,
+    knowledge,
+    messages,
+    operations,
+    plan,
+    reference,
+    render,
+    sign_in,
+    stream,
+    triage,
+)
 from .settings import Settings
 from .state import State
 from .tracing import tracing
@@ -37,6 +51,7 @@ from .work.worker_pool import Children
 
 if TYPE_CHECKING:
     from ..history import History
+    from .sign_in.sessions import Sessions
 
 HISTORY_CALLS = 128
 """Calls of the history that may wait; its four threads do hundreds in a second."""
@@ -66,6 +81,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     for router in (triage, stream, render, knowledge, plan, incidents, feedback, messages):
         app.include_router(router.routes())
     app.include_router(operations.routes(settings))
+    app.include_router(sign_in.routes())
+    if settings.oidc is not None:
+        state.sessions = open_sessions(settings)
+        app.include_router(sign_in.browser_routes())
     if settings.docs:
         app.include_router(reference.routes())
     state.chat = open_chat(state)
@@ -78,11 +97,14 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         app.include_router(page_router())
     if settings.cors_origins:
         app.add_middleware(
-            CORSMiddleware, allow_origins=list(settings.cors_origins), allow_methods=["GET", "POST", "DELETE"],
+            CORSMiddleware, allow_origins=list(settings.cors_origins), allow_methods=["GET", "POST", "PATCH", "DELETE"],
             allow_headers=["Authorization", "Content-Type", "Content-Encoding", "X-API-Key", ID],
             expose_headers=[ID, "X-Incident-ID", "X-Not-Recorded", "RateLimit", "RateLimit-Policy", "Retry-After"],
         )  # fmt: skip
     app.add_middleware(Envelope, state=state, tracing=traces)
+    # Before them: who has connected, which whoever is believed may change.
+    app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.forwarded_allow_ips)
+    app.add_middleware(NotePeer)
     app.state.tracing = traces
     return app
 
@@ -155,6 +177,20 @@ def open_history(settings: Settings) -> History | None:
     return history
 
 
+def open_sessions(settings: Settings) -> Sessions:
+    """Return where people sign in.
+
+    Raises:
+        ValueError: What that needs is not installed.
+    """
+    assert settings.oidc is not None  # noqa: S101 - the caller has looked
+    try:
+        from .sign_in.sessions import Sessions
+    except ImportError as error:
+        raise ValueError(f"oidc needs {error.name}: pip install 'vllm-triage[oidc]'") from None
+    return Sessions(settings.oidc, settings.public_url)
+
+
 @contextlib.asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     state: State = app.state.service
@@ -167,9 +203,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     if state.chat is not None:
         state.chat.start()
     restore = _announce_end(state, loop)
+    settling = asyncio.create_task(give_back())
     try:
         yield
     finally:
+        settling.cancel()
         restore()
         state.draining.set()
         if state.chat is not None:

@@ -14,6 +14,7 @@ from fastapi.security.base import SecurityBase
 
 from .keys import Scope, find_key
 from .problems import Problem
+from .sign_in.people import SCOPES, NoEntryError, Person, told_by_proxy
 from .state import State, state_of
 
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="vllm-triage"'}
@@ -30,6 +31,18 @@ class Caller:
     """Of the key; empty without."""
     address: str
     """As the server sees it, or a trusted proxy told it."""
+    tenant: str = ""
+    """Whose incidents are written and seen."""
+    scopes: frozenset[Scope] = frozenset(Scope)
+    """What is allowed."""
+    kind: str = "key"
+    """``key``, ``role``, or nothing where neither is needed."""
+    session: bool = False
+    """Whether a session says who it is."""
+
+    def allows(self, scope: Scope) -> bool:
+        """Tell whether a scope is allowed."""
+        return scope in self.scopes or Scope.ADMIN in self.scopes
 
     @property
     def id(self) -> str:
@@ -54,29 +67,51 @@ class Allowed(SecurityBase):
             Problem: No key, a wrong one, one without the scope, a page of another site, or too many requests.
         """
         state = state_of(request)
-        caller = self._caller(request, state)
+        caller = who(request, state)
+        if not caller.allows(self.scope):
+            text = f"The {caller.kind} of {caller.name} lacks the scope {self.scope}."
+            raise Problem("scope-missing", text)
         request.scope["state"]["caller"] = caller.name
         request.scope["state"]["headers"] = state.rate.take(caller.id)
         return caller
 
-    def _caller(self, request: Request, state: State) -> Caller:
-        address = request.client.host if request.client else ""
-        given = _given(request.headers)
-        if not given:
-            if state.settings.needs_key:
-                text = "Send an API key: Authorization: Bearer KEY, or X-API-Key: KEY."
-                raise Problem("key-missing", text, CHALLENGE)
-            if state.settings.strictly_local:
-                _refuse_other_machines(request)
-            _refuse_other_sites(request)
-            return Caller("", address)
+
+def who(request: Request, state: State) -> Caller:
+    """Return who asks: by key, as the proxy in front says, by session; else anybody, where that is allowed.
+
+    Raises:
+        Problem: A wrong key, nobody where somebody is needed, or a page of another site.
+    """
+    address = request.client.host if request.client else ""
+    if given := _given(request.headers):
         key = find_key(state.keys, given)
         if key is None:
             # Also where none is needed: who sends a key expects it to count.
             raise Problem("key-unknown", "The key is not, or no longer, known here.", CHALLENGE)
-        if not key.allows(self.scope):
-            raise Problem("scope-missing", f"The key {key.name} lacks the scope {self.scope}.")
-        return Caller(key.name, address)
+        return Caller(key.name, address, key.tenant, key.scopes)
+    if (person := _person(request, state)) is not None:
+        # Browsers send cookies, and go through proxies, for any page that asks them to.
+        refuse_other_sites(request)
+        session = state.settings.proxy is None
+        return Caller(person.name, address, person.tenant, SCOPES[person.role], "role", session)
+    if state.settings.needs_key:
+        text = "Send an API key: Authorization: Bearer KEY, or X-API-Key: KEY."
+        if state.sessions is not None:
+            text += " People sign in at /auth/login."
+        raise Problem("key-missing", text, CHALLENGE)
+    if state.settings.strictly_local:
+        _refuse_other_machines(request)
+    refuse_other_sites(request)
+    return Caller("", address, kind="")
+
+
+def _person(request: Request, state: State) -> Person | None:
+    try:
+        if state.settings.proxy is not None and (told := told_by_proxy(request, state.settings.proxy)) is not None:
+            return told
+    except NoEntryError as error:
+        raise Problem("no-role", f"{error}.") from None
+    return state.sessions.known(request) if state.sessions is not None else None
 
 
 def _given(headers: Mapping[str, str]) -> str:
@@ -112,11 +147,16 @@ def _is_here(address: str) -> bool:
         return bare.lower() == "localhost"
 
 
-def _refuse_other_sites(request: Request) -> None:
-    """Refuse what a page of another site makes a browser send to a service that asks for no key."""
+def refuse_other_sites(request: Request) -> None:
+    """Refuse what a page of another site makes a browser send, where it is no key that lets in.
+
+    Raises:
+        Problem: It is such a request.
+    """
     origin = request.headers.get("origin", "")
     settings = state_of(request).settings
     if request.method in SAFE or not origin or origin in settings.cors_origins:
         return
-    if urlsplit(origin).netloc != request.headers.get("host", ""):
+    own = {request.headers.get("host", ""), urlsplit(settings.public_url).netloc}
+    if urlsplit(origin).netloc not in own - {""}:
         raise Problem("cross-site", "Name the page's origin in cors_origins to let it in.")

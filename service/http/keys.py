@@ -29,6 +29,8 @@ class Scope(StrEnum):
     """See the history."""
     FEEDBACK = "feedback"
     """Say whether answers were right."""
+    OPERATE = "operate"
+    """Acknowledge, mute and assign incidents."""
     ADMIN = "admin"
     """All of it, and remove incidents and export feedback."""
 
@@ -40,39 +42,52 @@ class Key:
     name: str
     scopes: frozenset[Scope]
     digest: str
+    tenant: str = ""
+    """Whose incidents it writes and sees; empty for those of nobody in particular."""
 
     def allows(self, scope: Scope) -> bool:
         """Tell whether the key has a scope."""
         return scope in self.scopes or Scope.ADMIN in self.scopes
 
 
-def make_key(name: str, scopes: Iterable[str]) -> tuple[str, str]:
+def make_key(name: str, scopes: Iterable[str], tenant: str = "") -> tuple[str, str]:
     """Return a new key and the line for the settings, which does not tell it.
 
+    Args:
+        name: Of the key.
+        scopes: What it allows.
+        tenant: Whose it is; empty for nobody's in particular.
+
     Raises:
-        ValueError: The name or a scope cannot be used.
+        ValueError: The name, the tenant or a scope cannot be used.
     """
     key = PREFIX + secrets.token_urlsafe(32)
-    line = f"{name}:{'+'.join(dict.fromkeys(scopes))}:{_METHOD}{_digest(key)}"
+    line = f"{name}{f'@{tenant}' if tenant else ''}:{'+'.join(dict.fromkeys(scopes))}:{_METHOD}{_digest(key)}"
     read_key(line)
     return key, line
 
 
 def read_key(line: str) -> Key:
-    """Read a line of the settings: ``NAME:SCOPE+SCOPE:sha256=HEX``.
+    """Read a line of the settings: ``NAME:SCOPE+SCOPE:sha256=HEX``, or ``NAME@TENANT:…``.
 
     Raises:
         ValueError: It is none; the message does not repeat it, it may be the key itself.
     """
     name, _, rest = line.strip().partition(":")
     scopes, _, digest = rest.partition(":")
-    if not _NAME.fullmatch(name):
-        raise ValueError("the name of a key has letters, digits, dots, dashes and underscores, at most 64")
+    name, mark, tenant = name.partition("@")
+    if not _NAME.fullmatch(name) or (mark and not is_tenant(tenant)):
+        raise ValueError("names of keys and tenants have letters, digits, dots, dashes and underscores, at most 64")
     if strange := [scope for scope in scopes.split("+") if scope not in set(Scope)]:
         raise ValueError(f"key {name}: no scope {strange[0]!r} (there are {', '.join(Scope)})")
     if not re.fullmatch(rf"{_METHOD}[0-9a-f]{{64}}", digest):
         raise ValueError(f"key {name}: give the line that `vllm-triage serve --make-key {name}` prints, not the key")
-    return Key(name, frozenset(map(Scope, scopes.split("+"))), digest.removeprefix(_METHOD))
+    return Key(name, frozenset(map(Scope, scopes.split("+"))), digest.removeprefix(_METHOD), tenant)
+
+
+def is_tenant(text: str) -> bool:
+    """Tell whether a text can be the name of a tenant."""
+    return _NAME.fullmatch(text) is not None
 
 
 def find_key(keys: Iterable[Key], given: str) -> Key | None:

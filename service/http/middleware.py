@@ -37,6 +37,19 @@ _access = logging.getLogger("vllm_triage.access")
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS", "PUT", "PATCH", "QUERY", "TRACE"})
 
 
+class NotePeer:
+    """Notes the address that a connection comes from, before headers of a proxy say whose it is."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        client = scope.get("client")
+        scope.setdefault("state", {})["peer"] = client[0] if client else ""
+        await self._app(scope, receive, send)
+
+
 class Envelope:
     """The outermost layer of the application."""
 

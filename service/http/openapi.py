@@ -77,15 +77,16 @@ def body(model: type[BaseModel]) -> dict[str, Any]:
 def document(app: FastAPI) -> dict[str, Any]:
     """Return the OpenAPI document of the service."""
     # Routes import this module.
+    from ..plan_request import PlanRequest
     from .routes.feedback import Said
-    from .routes.plan import PlanRequest
+    from .routes.incidents import Handling
 
     if app.openapi_schema is None:
         made = get_openapi(
             title=app.title, version=f"1 (report {SCHEMA_VERSION})", summary=app.summary, description=ABOUT,
             routes=app.routes, tags=TAGS, license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         )  # fmt: skip
-        read, said = (Log, Batch, PlanRequest, Said), (ProblemDetails, Event)
+        read, said = (Log, Batch, PlanRequest, Said, Handling), (ProblemDetails, Event)
         _, extra = TypeAdapter.json_schemas(
             [
                 *((kind.__name__, "validation", TypeAdapter[Any](kind)) for kind in read),

@@ -23,6 +23,8 @@ TYPES = {
     "key-missing": (401, "An API key is needed"),
     "key-unknown": (401, "The API key is not known"),
     "scope-missing": (403, "The API key does not allow this"),
+    "sign-in-failed": (403, "Nobody was signed in"),
+    "no-role": (403, "This person has no role here"),
     "not-local": (403, "Only programs of this machine are answered without a key"),
     "cross-site": (403, "Pages of other sites may not do this"),
     "not-found": (404, "There is no such thing here"),

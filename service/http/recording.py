@@ -76,7 +76,7 @@ class Recording:
 
     trouble: Trouble = field(default_factory=Trouble)
 
-    async def keep(self, state: State, report: Report, service: str, name: str) -> Kept:
+    async def keep(self, state: State, report: Report, service: str, name: str, tenant: str = "") -> Kept:
         """Keep a report; nothing is kept without history, and where there is no failure, or none that counts."""
         history = state.history
         if history is None or not report.failed:
@@ -84,7 +84,9 @@ class Recording:
         if self.trouble.rests():
             reason = self.trouble.reason
         else:
-            incident, reason = await self._try(state, lambda: history.record(report, service=service, name=name))
+            incident, reason = await self._try(
+                state, lambda: history.record(report, service=service, name=name, tenant=tenant)
+            )
             if incident is not None:
                 state.metrics.stored.labels(str(incident.new).lower()).inc()
                 return Kept(incident)

@@ -7,13 +7,12 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from ...classifier.errors import InputError
 from ...classifier.question import Decides, Question
 from ...classifier.report.shown import shown
+from ..release import Release
 from .work.jobs import Job
 
 LABEL, NAME, COMMAND = 100, 200, 1 << 16
-RELEASE = r"^v?\d{1,6}\.\d{1,6}(\.\d{1,6})?([.]?(rc|post|dev)\d{1,9})?$"
 
 
 def label(text: str) -> str:
@@ -37,18 +36,6 @@ Command = Annotated[
 ]
 
 
-def _release(text: str | None) -> str | None:
-    try:
-        Question(vllm_version=text or "")
-    except InputError as error:
-        raise ValueError(str(error)) from None
-    return text
-
-
-Release = Annotated[
-    str | None, Field(pattern=RELEASE, description="vLLM release to advise for", examples=["0.19.1"]),
-    AfterValidator(_release),
-]  # fmt: skip
 Engine = Annotated[
     Decides | None,
     Field(description="what decides: rules, then the text model (auto, default); rules alone; the model alone"),
@@ -104,8 +91,10 @@ class Batch(BaseModel):
 class Asked:
     """Everything asked about one log: by the query, and by what comes along with the log while it arrives."""
 
-    def __init__(self, query: Query, form: str = "json") -> None:
+    def __init__(self, query: Query, form: str = "json", tenant: str = "") -> None:
         self.store = query.store
+        self.tenant = tenant
+        """Whose log it is."""
         self._query = query
         self._form = form
         self._told: _Common = query
@@ -140,7 +129,7 @@ class Asked:
 
     def fresh(self, fields: LogFields) -> Asked:
         """Return the same for another log of the request."""
-        other = Asked(self._query, self._form)
+        other = Asked(self._query, self._form, self.tenant)
         other.add(fields)
         return other
 

@@ -37,7 +37,7 @@ def forms() -> dict[str, str]:
 async def finish(state: State, report: Report, asked: Asked) -> TriageAnswer:
     """Count an answer, keep it, tell the chats; return it with its incident."""
     state.metrics.answered(report)
-    kept = await state.recording.keep(state, report, asked.service, asked.name) if asked.store else Kept()
+    kept = await state.recording.keep(state, report, asked.service, asked.name, asked.tenant) if asked.store else Kept()
     if state.chat is not None and asked.store:
         await tell(state, state.chat, report, kept.incident, asked)
     return TriageAnswer.of(report, incident_of(kept.incident, state), kept.not_recorded)
@@ -45,15 +45,16 @@ async def finish(state: State, report: Report, asked: Asked) -> TriageAnswer:
 
 async def tell(state: State, chat: Chat, report: Report, incident: Incident | None, asked: Asked) -> None:
     """Tell the chats; what may be the first message of an incident is written down before the answer is given."""
-    first = chat.first_sight(report, incident, service=asked.service, name=asked.name)
+    words = {"service": asked.service, "name": asked.name, "tenant": asked.tenant}
+    first = chat.first_sight(report, incident, **words)
     if first is None:
-        chat.notify(report, incident, service=asked.service, name=asked.name)
+        chat.notify(report, incident, **words)
         return
     try:
         with state.pools.history:
             await asyncio.get_running_loop().run_in_executor(state.store, first)
     except Problem:
-        chat.notify(report, incident, service=asked.service, name=asked.name)
+        chat.notify(report, incident, **words)
 
 
 async def in_store(state: State, call: Callable[[], Found]) -> Found:

@@ -65,8 +65,8 @@ def serve(settings: Settings, link_key: str = "") -> int:
             app = create_app(settings)
             _settle(settings)
         config = uvicorn.Config(
-            app, workers=settings.workers, factory=isinstance(app, str), proxy_headers=True,
-            forwarded_allow_ips=settings.forwarded_allow_ips, log_config=log_config(settings), access_log=False,
+            app, workers=settings.workers, factory=isinstance(app, str), proxy_headers=False,
+            log_config=log_config(settings), access_log=False,
             server_header=False, timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=settings.shutdown_seconds,
             ws="none", lifespan="on", timeout_worker_healthcheck=UNHEALTHY,
             http=PROTOCOL, loop=SHARING if settings.workers > 1 and os.name == "posix" else "auto",

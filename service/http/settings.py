@@ -24,6 +24,7 @@ from pydantic_settings import (
 from ..chat.registry import fields, platforms
 from ..chat.settings import ChatSettings, NotifySettings
 from .keys import Key, read_key
+from .sign_in.settings import OidcSettings, ProxySettings
 
 PREFIX = "VLLM_TRIAGE_"
 CONFIG = f"{PREFIX}CONFIG"
@@ -86,7 +87,7 @@ class ServiceSettings(BaseSettings):
         description="bytes a second that a body comes with on average, after `idle_seconds`; 0: any. Streams are free of it",
     )
     body_memory: Count = Field(
-        44 << 20, description="bytes that each worker keeps of all bodies together; beyond, silent ones are given up"
+        40 << 20, description="bytes that each worker keeps of all bodies together; beyond, silent ones are given up"
     )
     stream_seconds: Annotated[float, Field(gt=0)] = Field(
         3600, description="a streamed log is taken to end after so long"
@@ -119,6 +120,8 @@ class ServiceSettings(BaseSettings):
         "and the link that is printed holds it",
     )
     link_key: str = Field("", description="set by `serve --require-key link` for its workers: the hash of that key")
+    oidc: OidcSettings | None = Field(None, description="an OpenID provider that people sign in with (see Sign-in)")
+    proxy: ProxySettings | None = Field(None, description="a proxy in front that says who people are (see Sign-in)")
     cors_origins: Words = Field((), description="origins of web pages that may call the API")
     metrics: bool = Field(True, description="serve /metrics (figures only, no key needed)")
     docs: bool = Field(True, description="serve /docs and /openapi.json")
@@ -178,7 +181,9 @@ class ServiceSettings(BaseSettings):
             read_key(line)
         if self.small > self.max_json:
             raise ValueError("small must not be larger than max_json")
-        if self.needs_key and not self._key_lines() and self.require_key != "link":
+        if self.oidc is not None and not self.public_url:
+            raise ValueError("oidc needs public_url: the provider sends people back there")
+        if self.needs_key and not (self._key_lines() or self.people) and self.require_key != "link":
             raise ValueError(
                 f"listening on {self.host} needs API keys (vllm-triage serve --make-key NAME); "
                 "set require_key = no to let in whoever reaches the port"
@@ -214,8 +219,13 @@ class ServiceSettings(BaseSettings):
     def needs_key(self) -> bool:
         """Whether requests must bring a key."""
         if self.require_key == "auto":
-            return bool(self.api_keys or self.api_keys_file) or not self.local
+            return bool(self.api_keys or self.api_keys_file or self.people) or not self.local
         return self.require_key in ("yes", "link")
+
+    @property
+    def people(self) -> bool:
+        """Whether people sign in."""
+        return self.oidc is not None or self.proxy is not None
 
     @property
     def strictly_local(self) -> bool:

@@ -20,6 +20,7 @@ from .work.dispatcher import Desk
 if TYPE_CHECKING:
     from ..chat import Chat
     from ..history import History
+    from .sign_in.sessions import Sessions
 
 
 @dataclass(slots=True)
@@ -35,6 +36,8 @@ class State:
     memory: BodyMemory
     rate: Rate
     metrics: Metrics
+    sessions: Sessions | None = None
+    """Where people sign in with an OpenID provider."""
     history: History | None = None
     chat: Chat | None = None
     recording: Recording = field(default_factory=Recording)

@@ -9,6 +9,9 @@ from ..findings import Findings
 from .health import no_failure_of, silent_end
 from .rules import of_candidate
 
+_LEAST = {"weak": policy.GUESS_OVER_WEAK, "guess": policy.GUESS_OVER_BUG}
+"""Probability that the model needs against a rule, by the rule's strength; against others it is not asked."""
+
 
 def model_alone(found: Findings) -> Diagnosis | None:
     """Where rules are silent by request, the text model decides; where it has nothing to judge, the stage."""
@@ -38,7 +41,9 @@ def surer_model(found: Findings) -> Diagnosis | None:
     """The text model, where it is sure and the rules have no more than a weak one, or the engine's death."""
     best = found.best
     if best is not None:
-        least = policy.GUESS_OVER_WEAK if best.hit.rule.strength in ("weak", "guess") else 2.0
+        if found.only_a_place:
+            return None
+        least = _LEAST.get(best.hit.rule.strength, 2.0)
         bucket = best.bucket
     else:
         wrapper = found.wrapper

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...diagnosis import Diagnosis
+from ...matching.types import Hit
 from .. import policy
 from ..answer import answer_for, chain_of, evidence_for, evidence_of, with_alternatives
 from ..findings import Findings
@@ -10,8 +11,8 @@ from ..types import Candidate
 
 
 def best_cause(found: Findings) -> Diagnosis | None:
-    """The best candidate of the rules."""
-    return of_candidate(found.best, found) if found.best is not None else None
+    """The best candidate of the rules, unless it knows a place alone and there is better to go by."""
+    return of_candidate(found.best, found) if found.best is not None and not found.only_a_place else None
 
 
 def lone_wrapper(found: Findings) -> Diagnosis | None:
@@ -19,14 +20,30 @@ def lone_wrapper(found: Findings) -> Diagnosis | None:
     hit = found.wrapper
     if hit is None:
         return None
-    death = found.known.corpus.traits(hit.rule.bucket).wrapper_rank
-    if death and (found.raised or found.message):
+    death = bool(found.known.corpus.traits(hit.rule.bucket).wrapper_rank)
+    if _better_known(found, hit, death):
         return None
     confidence = policy.DEATH if death else policy.WRAPPER
     answer = answer_for(hit.rule.bucket, hit.rule.cause, confidence, "rule", found.known, found.incident, hit)
     answer.evidence = [evidence_of(hit, "cause")]
     answer.explanation.append(f"no cause in the log: the wrapper {hit.rule.id} is all there is")
     return with_alternatives(answer, found.candidates)
+
+
+def _better_known(found: Findings, hit: Hit, death: bool) -> bool:
+    """Tell whether an exception that no rule explains tells more than a wrapper does.
+
+    Args:
+        found: What the start shows.
+        hit: The wrapper.
+        death: Whether it says no more than that the engine is dead.
+    """
+    if found.message is not None:
+        return True
+    if not found.raised:
+        return False
+    guess = found.sure_guess(policy.GUESS)
+    return death or (guess is not None and guess.bucket != hit.rule.bucket)
 
 
 def of_candidate(best: Candidate, found: Findings) -> Diagnosis:

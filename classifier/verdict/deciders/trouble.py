@@ -28,7 +28,7 @@ def unexplained_trouble(found: Findings) -> Diagnosis | None:
     """Exceptions and logged errors that no rule explains and that nothing shows to be overcome: never 'no failure'."""
     if not found.trouble:
         return None
-    guess = found.sure_guess(policy.GUESS_OF_BUG if found.bug is not None else policy.GUESS)
+    guess = found.sure_guess(policy.GUESS if found.bug is None else policy.GUESS_OVER_BUG)
     if guess is not None:
         return with_alternatives(answer_of_guess(guess, found.known, found.incident), found.candidates)
     if found.bug is not None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ....corpus.page import page_of
 from ....corpus.types import Bucket, Cause, Fix, Rule
-from ...knowledge import rule_summary
+from ...knowledge import UnknownIdError, look_up, rule_summary
 from ..arguments import add_rules
 from ..messages import complain
 
@@ -29,27 +27,15 @@ def run(words: Sequence[str]) -> int:
         return int(stop.code or 0)
     from ....corpus.store import load, plugin_folders
 
-    corpus = load([*options.rules, *plugin_folders()])
-    bucket, _, part = options.id.partition("/")
-    if bucket not in corpus.buckets():
-        near = difflib.get_close_matches(options.id, [*corpus.buckets(), *(rule.id for rule in corpus.rules)], 3, 0.5)
-        hint = f"near: {', '.join(near)}" if near else "vllm-triage rules lists them"
-        return complain(f"no bucket {bucket!r}; {hint}")
-    page = corpus.bucket(bucket)
-    rules = [rule for rule in corpus.rules if rule.bucket == bucket]
-    causes = list(page.causes)
-    if part:
-        rules = [rule for rule in rules if part in (rule.cause, rule.name)]
-        named = {part, *(rule.cause for rule in rules)}
-        causes = [cause for cause in causes if cause.id in named]
-        if not causes and not rules:
-            names = ", ".join(cause.id for cause in page.causes)
-            return complain(f"{bucket} has no cause or rule {part!r}; causes: {names}")
+    try:
+        page = look_up(load([*options.rules, *plugin_folders()]), options.id)
+    except UnknownIdError as error:
+        return complain(str(error))
     if options.format == "json":
-        told = [rule_summary(rule) for rule in rules]
-        print(json.dumps({**page_of(replace(page, causes=tuple(causes))), "rules": told}, ensure_ascii=False, indent=2))
+        told = [rule_summary(rule) for rule in page.rules]
+        print(json.dumps({**page_of(page.bucket), "rules": told}, ensure_ascii=False, indent=2))
         return 0
-    _print(page, causes, rules)
+    _print(page.bucket, page.bucket.causes, page.rules)
     return 0
 
 

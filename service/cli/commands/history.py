@@ -13,6 +13,7 @@ from ..messages import complain
 if TYPE_CHECKING:
     from ...history import History
 
+TENANT = "of one tenant; '' for those of none (default: all)"
 AGES = {"h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -61,6 +62,9 @@ def _parser() -> argparse.ArgumentParser:
         add(f"--{name}", default="", metavar=name.upper())
     add("--since", type=_since, metavar="AGE", help="seen within 36h, 7d, 2w, or since a date")
     add("-q", default="", metavar="WORDS", help="words in title, cause, name, service or model")
+    add("--state", choices=("open", "acknowledged", "muted"), default="")
+    add("--assignee", default="", metavar="NAME")
+    add("--tenant", metavar="TENANT", help=TENANT)
     add("-n", "--limit", type=int, default=20, help="how many (default: 20)")
     add("-f", "--format", choices=("text", "json"), default="text")
     add = action("show", _show, "show one incident with its latest report")
@@ -69,9 +73,11 @@ def _parser() -> argparse.ArgumentParser:
     add = action("stats", _stats, "count occurrences by bucket")
     add("--since", type=_since, metavar="AGE", help="within 36h, 7d, 2w, or since a date (default: all)")
     add("--service", default="", metavar="SERVICE")
+    add("--tenant", metavar="TENANT", help=TENANT)
     add("--step", choices=("hour", "day"), default="day")
     add("-f", "--format", choices=("text", "json"), default="text")
-    action("export-feedback", _export, "print feedback as training rows, one JSON object a line")
+    add = action("export-feedback", _export, "print feedback as training rows, one JSON object a line")
+    add("--tenant", metavar="TENANT", help=TENANT)
     add = action("prune", _prune, "remove incidents that were not seen for long")
     days = "keep what was seen within (default: the setting retention_days)"
     add("--retention-days", type=int, default=None, metavar="DAYS", help=days)
@@ -82,8 +88,8 @@ def _parser() -> argparse.ArgumentParser:
 def _list(history: History, options: Any) -> int:
     from ...history import Filter
 
-    names = ("service", "bucket", "cause", "fingerprint", "since", "q", "limit")
-    page = history.incidents(Filter(**{name: getattr(options, name) for name in names}))
+    names = ("service", "bucket", "cause", "fingerprint", "state", "assignee", "since", "q", "limit")
+    page = history.incidents(Filter(tenant=options.tenant, **{name: getattr(options, name) for name in names}))
     if options.format == "json":
         _print_json([item.to_dict() for item in page.items])
         return 0
@@ -99,7 +105,7 @@ def _list(history: History, options: Any) -> int:
 
 
 def _show(history: History, options: Any) -> int:
-    stored = history.incident(options.id)
+    stored = history.incident(options.id, tenant=None)
     if stored is None:
         return complain(f"no incident {options.id!r}")
     if options.format == "json":
@@ -121,7 +127,7 @@ def _show(history: History, options: Any) -> int:
 
 
 def _stats(history: History, options: Any) -> int:
-    found = history.stats(options.since, None, options.step, options.service)
+    found = history.stats(options.since, None, options.step, options.service, tenant=options.tenant)
     if options.format == "json":
         _print_json([row.to_dict() for row in found])
         return 0
@@ -133,8 +139,8 @@ def _stats(history: History, options: Any) -> int:
     return 0
 
 
-def _export(history: History, _options: Any) -> int:
-    for row in history.export():
+def _export(history: History, options: Any) -> int:
+    for row in history.export(tenant=options.tenant):
         print(json.dumps(row, ensure_ascii=False))
     return 0
 

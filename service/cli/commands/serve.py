@@ -14,7 +14,7 @@ from ..messages import complain
 if TYPE_CHECKING:
     from ...http.settings import Settings
 
-SCOPES = ("triage", "read", "feedback", "admin")
+SCOPES = ("triage", "read", "feedback", "operate", "admin")
 OPTIONS = ("host", "port", "socket", "workers", "root_path", "database", "log_level", "log_format", "require_key")
 """Options that go before the variable of the same name."""
 
@@ -27,7 +27,7 @@ def run(words: Sequence[str]) -> int:
     except SystemExit as stop:
         return int(stop.code or 0)
     if options.make_key:
-        return _make_key(options.make_key, options.scope or ["triage"])
+        return _make_key(options.make_key, options.scope or ["triage"], options.tenant)
     _set_variables(options)
     try:
         from pydantic import ValidationError
@@ -81,14 +81,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--make-key", metavar="NAME", help="print a new API key and its line for the settings, and exit")
     add("--scope", action="append", choices=SCOPES, help="what the new key allows (repeatable; default: triage)")
+    add("--tenant", default="", metavar="TENANT", help="whose incidents the new key writes and sees, and no others")
     return made
 
 
-def _make_key(name: str, scopes: Sequence[str]) -> int:
+def _make_key(name: str, scopes: Sequence[str], tenant: str) -> int:
     from ...http.keys import make_key
 
     try:
-        key, line = make_key(name, scopes)
+        key, line = make_key(name, scopes, tenant)
     except ValueError as error:
         return complain(str(error))
     print(f"key, shown this once:                {key}")

@@ -75,7 +75,7 @@ async def say(request: Request, caller: Annotated[Caller, Security(Allowed(Scope
 
     def keep() -> Feedback:
         words = said.bucket, said.cause, said.note
-        return history.feedback(said.incident, said.verdict, *words, source=caller.name)
+        return history.feedback(said.incident, said.verdict, *words, source=caller.name, tenant=caller.tenant)
 
     try:
         kept = await in_store(state, keep)
@@ -91,12 +91,12 @@ def _causes(corpus: Corpus) -> list[str]:
     return corpus.causes()
 
 
-async def export(request: Request, _caller: Annotated[Caller, Security(Allowed(Scope.ADMIN))]) -> Response:
+async def export(request: Request, caller: Annotated[Caller, Security(Allowed(Scope.ADMIN))]) -> Response:
     """Return a row for each answer that somebody said something about, oldest first."""
     history = history_of(state_of(request))
 
     def lines() -> Iterator[bytes]:
-        for row in history.export():
+        for row in history.export(tenant=caller.tenant):
             yield dumps(row) + b"\n"
 
     return StreamingResponse(lines(), media_type=NDJSON)

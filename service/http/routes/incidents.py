@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import fastapi
 from fastapi import APIRouter, Path, Request, Response, Security
-from pydantic import AfterValidator, AwareDatetime, BaseModel, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from ....classifier.report.model import Node
-from ...wire import IncidentDetails, Incidents, Stats, dumps
+from ...wire import HandlingState, Incident, IncidentDetails, Incidents, Stats, dumps
 from .. import problems
 from ..auth import Allowed, Caller
-from ..bodies import JSON
+from ..bodies import JSON, media_type, parse, unsupported, whole
 from ..keys import Scope
 from ..problems import Problem
 from ..respond import history_of, in_store
@@ -21,6 +21,7 @@ from ..state import state_of
 
 READING = problems.responses(401, 403, 404, 422, 429, 503)
 MayRead = Annotated[Caller, Security(Allowed(Scope.READ))]
+MayOperate = Annotated[Caller, Security(Allowed(Scope.OPERATE))]
 MayRemove = Annotated[Caller, Security(Allowed(Scope.ADMIN))]
 Id = Annotated[str, Path(max_length=64, pattern=r"^[A-Za-z0-9_-]+$", description="id of an incident")]
 Short = Annotated[str, Field(max_length=200)]
@@ -46,11 +47,34 @@ class Wanted(BaseModel):
     feedback: Annotated[
         Literal["", "right", "wrong", "none"], Field(description="as a person said last; none: nobody said anything")
     ] = ""
+    state: Annotated[
+        Literal["", "open", "acknowledged", "muted"], Field(description="what is done about it; open: nothing")
+    ] = ""
+    assignee: Annotated[Short, Field(description="who looks after it")] = ""
     since: Annotated[Time, Field(description="seen at or after this")] = None
     until: Annotated[Time, Field(description="first seen before this")] = None
     q: Annotated[Short, Field(description="text in title, cause, name, service, model or fingerprint")] = ""
     limit: Annotated[int, Field(ge=1, le=500)] = 50
     cursor: Annotated[str, Field(max_length=1000, description="`next` of the page before")] = ""
+
+
+class Handling(BaseModel):
+    """What a person does about an incident; what is left out stays."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    state: Annotated[
+        HandlingState | None,
+        Field(description="acknowledged: looked after; muted: chats are not told of it; open: neither"),
+    ] = None
+    muted_until: Annotated[Time, Field(description="with `muted`: until then; null for a mute without an end")] = None
+    assignee: Annotated[str | None, Field(max_length=200, description="who looks after it; empty for nobody")] = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError("say what is to change: state, muted_until, assignee")
+        return self
 
 
 class Span(BaseModel):
@@ -75,47 +99,79 @@ def routes() -> APIRouter:
     # Before the one that takes any id.
     add("/stats", stats, response_model=None, responses=said(Stats), summary="Count failures over time")
     add("/{id}", incident, response_model=None, responses=said(IncidentDetails), summary="Show an incident")
+    content = {
+        "schema": {"$ref": "#/components/schemas/Handling"},
+        "example": {"state": "acknowledged", "assignee": "kim"},
+    }
+    add(
+        "/{id}", handle, methods=["PATCH"], response_model=None,
+        responses={200: {"model": Incident, "description": "The incident as it is now"}, **problems.responses(401, 403, 404, 408, 413, 415, 422, 429, 503)},
+        openapi_extra={"requestBody": {"required": True, "content": {JSON: content}}},
+        summary="Acknowledge, mute or assign an incident",
+    )  # fmt: skip
     add("/{id}", remove, methods=["DELETE"], status_code=204, responses=READING, summary="Remove an incident")
     return router
 
 
-async def incidents(request: Request, wanted: Annotated[Wanted, fastapi.Query()], _caller: MayRead) -> Response:
+async def incidents(request: Request, wanted: Annotated[Wanted, fastapi.Query()], caller: MayRead) -> Response:
     """Return a page of incidents."""
     from ...history import Filter
 
     state = state_of(request)
     history = history_of(state)
+    asked = Filter(tenant=caller.tenant, **wanted.model_dump())
     try:
-        page = await in_store(state, lambda: history.incidents(Filter(**wanted.model_dump())))
+        page = await in_store(state, lambda: history.incidents(asked))
     except ValueError as error:
         raise Problem("invalid", str(error)) from None
     return Response(dumps(page), media_type=JSON)
 
 
-async def incident(request: Request, id: Id, _caller: MayRead) -> Response:  # noqa: A002
+async def incident(request: Request, id: Id, caller: MayRead) -> Response:  # noqa: A002
     """Return all that is kept of an incident."""
     state = state_of(request)
     history = history_of(state)
-    stored = await in_store(state, lambda: history.incident(id))
+    stored = await in_store(state, lambda: history.incident(id, tenant=caller.tenant))
     if stored is None:
         raise _none()
     return Response(dumps(stored), media_type=JSON)
 
 
-async def remove(request: Request, id: Id, _caller: MayRemove) -> Response:  # noqa: A002
+async def handle(request: Request, id: Id, caller: MayOperate) -> Response:  # noqa: A002
+    """Say what is done about an incident: chats are not told of one that is muted, lists show who looks after it."""
+    from ...history import Change
+
+    state = state_of(request)
+    history = history_of(state)
+    if media_type(request) != JSON:
+        raise unsupported(JSON)
+    asked = parse(Handling, await whole(request, state.settings))
+    change = Change(asked.state, asked.muted_until, asked.assignee, caller.name)
+    try:
+        found = await in_store(state, lambda: history.handle(id, change, tenant=caller.tenant))
+    except KeyError:
+        raise _none() from None
+    except ValueError as error:
+        raise Problem("invalid", str(error)) from None
+    return Response(dumps(found), media_type=JSON)
+
+
+async def remove(request: Request, id: Id, caller: MayRemove) -> Response:  # noqa: A002
     """Remove an incident with its report and its feedback."""
     state = state_of(request)
     history = history_of(state)
-    if not await in_store(state, lambda: history.remove(id)):
+    if not await in_store(state, lambda: history.remove(id, tenant=caller.tenant)):
         raise _none()
     return Response(status_code=204)
 
 
-async def stats(request: Request, span: Annotated[Span, fastapi.Query()], _caller: MayRead) -> Response:
+async def stats(request: Request, span: Annotated[Span, fastapi.Query()], caller: MayRead) -> Response:
     """Return how often each bucket was seen, by hour or day (UTC)."""
     state = state_of(request)
     history = history_of(state)
-    found = await in_store(state, lambda: history.stats(span.since, span.until, span.step, span.service))
+    found = await in_store(
+        state, lambda: history.stats(span.since, span.until, span.step, span.service, tenant=caller.tenant)
+    )
     total = sum(count.count for item in found for count in item.counts)
     return Response(dumps(Stats(buckets=tuple(found), total=total)), media_type=JSON)
 

@@ -38,7 +38,7 @@ def routes() -> APIRouter:
 async def stream(
     request: Request,
     query: Annotated[Query, fastapi.Query()],
-    _caller: Annotated[Caller, Security(Allowed(KeyScope.TRIAGE))],
+    caller: Annotated[Caller, Security(Allowed(KeyScope.TRIAGE))],
 ) -> Response:
     """Read a log as it comes (`vllm serve … 2>&1 | curl -sNT - URL`) and tell about it all the way.
 
@@ -46,7 +46,7 @@ async def stream(
     or cause change), and at the end `report` (as of POST /v1/triage) or `problem`.
     """
     media = choose(request.headers.get("accept"), [NDJSON, SSE])
-    return _Events(request, media, Asked(query))
+    return _Events(request, media, Asked(query, tenant=caller.tenant))
 
 
 class _Events(Response):

@@ -44,7 +44,7 @@ def routes() -> APIRouter:
     return router
 
 
-async def triage(request: Request, query: Asking, _caller: May) -> Response:
+async def triage(request: Request, query: Asking, caller: May) -> Response:
     """Read a log; answer with the root cause, the lines that prove it, and the fixes, best first.
 
     The log is the body as it is (any of the raw types; gzip and zstd are recognised, with or without Content-Encoding), the
@@ -52,7 +52,7 @@ async def triage(request: Request, query: Asking, _caller: May) -> Response:
     """
     state = state_of(request)
     media = choose(request.headers.get("accept"), list(forms()))
-    asked = Asked(query, forms()[media])
+    asked = Asked(query, forms()[media], caller.tenant)
     answer = await while_there(request, state.desk.triage(log_of(request, state, asked), asked.job))
     report = await finish(state, answer.report, asked)
     return respond(request, media, answer.text, report)
@@ -108,30 +108,30 @@ def _fields(values: dict[str, str]) -> LogFields:
     return parse(LogFields, dumps(fields_of(values)))
 
 
-async def batch(request: Request, query: Asking, _caller: May) -> Response:
+async def batch(request: Request, query: Asking, caller: May) -> Response:
     """Answer several logs, one after the other; a log that cannot be answered does not keep the others from it."""
     state = state_of(request)
     kind = media_type(request)
     if kind not in (JSON, MULTIPART):
         await _drop(request, state)
     answers = _of_json if kind == JSON else _of_form
-    results = await while_there(request, answers(request, state, query))
+    results = await while_there(request, answers(request, state, Asked(query, tenant=caller.tenant)))
     return Response(dumps(BatchAnswer(results=tuple(results))), media_type=JSON)
 
 
-async def _of_json(request: Request, state: State, query: Query) -> list[BatchItem]:
+async def _of_json(request: Request, state: State, asked: Asked) -> list[BatchItem]:
     logs = parse(Batch, await whole(request, state.settings)).logs
     _not_too_many(len(logs), state)
-    return [await _one(request, state, Asked(query).fresh(log), _text(log.log)) for log in logs]
+    return [await _one(request, state, asked.fresh(log), _text(log.log)) for log in logs]
 
 
-async def _of_form(request: Request, state: State, query: Query) -> list[BatchItem]:
+async def _of_form(request: Request, state: State, asked: Asked) -> list[BatchItem]:
     results: list[BatchItem] = []
     form = Form(request, state.settings)
     async for part in form.parts():
         _not_too_many(len(results) + 1, state)
-        asked = Asked(query).fresh(_fields({"name": (part.file_name or part.name)[-200:]}))
-        results.append(await _one(request, state, asked, form.content()))
+        one = asked.fresh(_fields({"name": (part.file_name or part.name)[-200:]}))
+        results.append(await _one(request, state, one, form.content()))
     return results
 
 

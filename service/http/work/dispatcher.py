@@ -28,8 +28,8 @@ FLUSH = 0.5
 UPLOAD_YIELD_SECONDS = 0.02
 """How long each piece of an upload waits at most while small logs are analysed: both compete for the interpreter lock."""
 ZSTD = b"\x28\xb5\x2f\xfd"
-PACKED = (b"\x1f\x8b", ZSTD)
-"""How gzip and zstd begin; what they unpack to may be large."""
+PACKED = (b"\x1f\x8b", ZSTD, b"\xfd7zXZ\0", b"BZh")
+"""How gzip, zstd, xz and bzip2 begin; what they unpack to may be large."""
 
 Pieces = AsyncIterator[bytes]
 Tell = Callable[[str, dict[str, object]], Awaitable[None]]

@@ -24,16 +24,16 @@ def render(results: Sequence[Result], options: Options) -> str:
 
 def _one(result: Result, options: Options, named: bool) -> str:
     report = result.report
-    parts = [f"## {verdict_mark(report)} {_plain(report.title)}", ""]
+    parts = [f"## {verdict_mark(report)} {plain(report.title)}", ""]
     if named:
         name = shown(result.name).replace("`", "'")
         parts += [f"File: `{name}`", ""]
-    facts = f" · {_plain(headline(report.facts))}" if headline(report.facts) else ""
+    facts = f" · {plain(headline(report.facts))}" if headline(report.facts) else ""
     parts += [f"`{report.cause}` · {percent(report.confidence)}{facts}", ""]
     if why := left_out(report):
-        parts += [f"**{_plain(why)}**", ""]
+        parts += [f"**{plain(why)}**", ""]
     if report.summary:
-        parts += [_plain(report.summary), ""]
+        parts += [plain(report.summary), ""]
     lines = [*report.evidence, *report.chain, *(report.symptoms if options.verbose else report.symptoms[-1:])]
     if lines := [item for item in lines if not item.mark]:
         parts += ["### Evidence", "", *_block(lines), ""]
@@ -41,24 +41,24 @@ def _one(result: Result, options: Options, named: bool) -> str:
     if states and report.failed:
         parts += ["Start-up: " + " › ".join(f"**✖ {name}**" if state == "last" else name for name, state in states), ""]
     if report.story is not None and report.story.told:
-        parts += [" ".join(_plain(sentence) for sentence in report.story.told), ""]
-    parts += [f"> {_plain(note)}\n" for note in report.notes]
+        parts += [" ".join(plain(sentence) for sentence in report.story.told), ""]
+    parts += [f"> {plain(note)}\n" for note in report.notes]
     fixes = report.fixes if options.verbose else report.fixes[:3]
     if fixes:
         parts += ["### Fixes, best first", "", *(line for fix in fixes for line in _fix(fix)), ""]
     if report.corrected_command:
-        parts += [*_fenced("shell", report.corrected_command.split("\n")), ""]
+        parts += [*fenced("shell", report.corrected_command.split("\n")), ""]
     if options.explain:
-        parts += ["### Why", "", *(f"- {_plain(line)}" for line in report.explanation), ""]
+        parts += ["### Why", "", *(f"- {plain(line)}" for line in report.explanation), ""]
     return "\n".join(parts)
 
 
 def _block(lines: Sequence[Evidence]) -> list[str]:
     texts = [f"{item.line}: {item.text}" + (f"  (× {item.count})" if item.count > 1 else "") for item in lines]
-    return _fenced("text", texts)
+    return fenced("text", texts)
 
 
-def _fenced(language: str, lines: list[str]) -> list[str]:
+def fenced(language: str, lines: list[str]) -> list[str]:
     """Return lines as a block of code, in a fence longer than any run of backticks in them."""
     longest = max((len(run) for line in lines for run in _TICKS.findall(line)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -66,21 +66,21 @@ def _fenced(language: str, lines: list[str]) -> list[str]:
 
 
 def _fix(fix: Fix) -> list[str]:
-    lines = [f"{fix.rank}. **{_plain(fix.title)}**"]
+    lines = [f"{fix.rank}. **{plain(fix.title)}**"]
     if fix.pasted:
-        lines += [f"   {line}" for line in _fenced("shell", fix.change.split("\n"))]
+        lines += [f"   {line}" for line in fenced("shell", fix.change.split("\n"))]
     elif fix.change and fix.change != fix.title:
-        lines.append(f"   {_plain(fix.change)}")
+        lines.append(f"   {plain(fix.change)}")
     if fix.why:
-        lines.append(f"   {_plain(fix.why)}")
+        lines.append(f"   {plain(fix.why)}")
     if fix.costs:
-        lines.append(f"   Costs: {_plain(fix.costs)}")
+        lines.append(f"   Costs: {plain(fix.costs)}")
     if fix.verify:
-        lines.append(f"   Check: {_plain(fix.verify)}")
+        lines.append(f"   Check: {plain(fix.verify)}")
     return lines
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Escape what Markdown and HTML would take for markup in text that may come from a log."""
     for sign in ("\\", "<", ">", "*", "_", "[", "]", "|", "#"):
         text = text.replace(sign, f"\\{sign}" if sign not in "<>" else {"<": "&lt;", ">": "&gt;"}[sign])

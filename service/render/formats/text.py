@@ -44,7 +44,7 @@ STYLES = {"last": "bold red", "done": "green", "open": "dim"}
 def render(results: Sequence[Result], options: Options) -> str:
     """Return the text of all results, coloured where the options or the terminal say so."""
     out = io.StringIO()
-    console = _console(options, out)
+    console = console_for(options, out)
     for index, result in enumerate(results):
         if index:
             console.print()
@@ -55,7 +55,8 @@ def render(results: Sequence[Result], options: Options) -> str:
     return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
 
 
-def _console(options: Options, out: io.StringIO) -> Console:
+def console_for(options: Options, out: io.StringIO) -> Console:
+    """Return what lays text out for a terminal, into a file."""
     width = options.width or shutil.get_terminal_size((100, 24)).columns
     color = use_color(options.color)
     return Console(

@@ -21,6 +21,7 @@ export function onKeyWanted(ask) {
 }
 
 export const get = (path, params = {}, options = {}) => ask("GET", path, params, undefined, options);
+export const patch = (path, json, options = {}) => ask("PATCH", path, {}, json, options);
 export const post = (path, json, options = {}) => ask("POST", path, {}, json, options);
 
 /** A report in another format of the service's. */

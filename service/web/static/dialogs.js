@@ -2,14 +2,15 @@
 
 import { h, store } from "./dom.js";
 
-/** Ask for an API key; "" where the person does not give one. */
-export function askKey(again) {
+/** Ask for an API key; "" where the person does not give one. `signIn` is where one can sign in instead. */
+export function askKey(again, signIn = "") {
   const input = h("input", { type: "password", id: "api-key", autocomplete: "off", spellcheck: "false", required: true });
   const form = h("form", { method: "dialog" },
     h("h2", { id: "key-title" }, "This server asks for an API key"),
     h("p", {}, again ? "The key was not accepted. " : "", "It is kept in this tab only, and forgotten when the tab is closed."),
     h("label", { for: "api-key" }, "API key"), input,
     h("div", { class: "row end" },
+      signIn ? h("a", { class: "button", href: signIn }, "Sign in instead") : null,
       h("button", { type: "button", on: { click: () => dialog.close("") } }, "Cancel"),
       h("button", { type: "submit", class: "primary", value: "ok" }, "Continue")));
   const dialog = h("dialog", { class: "box", "aria-labelledby": "key-title" }, form);

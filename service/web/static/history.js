@@ -4,6 +4,7 @@ import { ROOT, get } from "./api.js";
 import { chart } from "./chart.js";
 import { download, h, put, say, set } from "./dom.js";
 import { ago, moment, number, percent, plural } from "./format.js";
+import { stateOf } from "./handling.js";
 import { problemBox } from "./problem.js";
 import { settle } from "./router.js";
 import { buckets } from "./share.js";
@@ -15,6 +16,9 @@ const JUDGED = {
   wrong: ["said wrong", { feedback: "wrong" }],
   right: ["said right", { feedback: "right" }],
   none: ["nobody has judged", { feedback: "none" }],
+  open: ["nobody looks after", { state: "open" }],
+  acknowledged: ["acknowledged", { state: "acknowledged" }],
+  muted: ["muted", { state: "muted" }],
 };
 const PAGE = 50;
 const EXPORTED = 10_000;
@@ -43,7 +47,7 @@ export function showHistory(main) {
   const more = h("button", { type: "button", hidden: true }, "Show more");
   const save = h("button", { type: "button", on: { click: exported } }, "Export");
   const filters = h("form", { class: "filters", role: "search", on: { submit: (event) => (event.preventDefault(), load()) } },
-    labelled("Search", text), labelled("Service", service), labelled("Bucket", bucket), labelled("Answer", judged), labelled("Within", span), save);
+    labelled("Search", text), labelled("Service", service), labelled("Bucket", bucket), labelled("State", judged), labelled("Within", span), save);
   put(main, h("div", { class: "history" }, h("h1", { tabindex: "-1" }, "History"), mail, filters, picture,
     h("section", { "aria-label": "Incidents" }, list, state, more)));
 
@@ -160,7 +164,7 @@ function labelled(label, field) {
 export function incidentRow(item) {
   const kind = item.bucket === "unknown" ? "unknown" : item.bucket === "no_failure" ? "fine" : "failed";
   const model = item.model ? String(item.model).split("/").pop() : "";
-  const about = [item.service, model, item.vllm_version ? `vLLM ${item.vllm_version}` : "", item.name].filter(Boolean);
+  const about = [item.service, model, item.vllm_version ? `vLLM ${item.vllm_version}` : "", item.name, ...stateOf(item)].filter(Boolean);
   const href = new URL(`incidents/${encodeURIComponent(item.id)}`, ROOT).pathname;
   return h("li", { class: kind },
     h("span", { class: "dot", "aria-hidden": "true" }),

@@ -6,6 +6,7 @@ import { bytes, number } from "./format.js";
 import { incidentRow } from "./history.js";
 import { triageLog } from "./run.js";
 import { go } from "./router.js";
+import { showSample } from "./sample.js";
 
 // More than this is not laid out in a text field: it is kept aside, like a file.
 const FIELD = 1 << 20;
@@ -86,7 +87,13 @@ export function showHome(main) {
   };
   accept();
   const leaving = new AbortController();
-  showRecent(recent, leaving.signal).catch((error) => (keeping.hidden = Boolean(error.type?.endsWith("no-history"))));
+  showRecent(recent, leaving.signal).then(
+    (some) => some || showSample(recent, example),
+    (error) => {
+      keeping.hidden = Boolean(error.type?.endsWith("no-history"));
+      if (keeping.hidden) showSample(recent, example);
+    },
+  );
   return () => {
     accept = null;
     leaving.abort();
@@ -151,8 +158,9 @@ function put(main, room) {
 // Where there is a history, and it may be read without asking for a key first.
 async function showRecent(place, signal) {
   const page = await get("v1/incidents", { limit: 5 }, { signal, quiet: true });
-  if (!page?.items?.length) return;
+  if (!page?.items?.length) return false;
   set(place, h("h2", {}, "Lately"), h("ul", { class: "incidents" }, page.items.map((item) => incidentRow(item))),
     h("p", {}, h("a", { href: new URL("../../history", import.meta.url).pathname, "data-nav": true }, "All of the history")));
   place.hidden = false;
+  return true;
 }

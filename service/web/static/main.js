@@ -6,6 +6,7 @@ import { say, store } from "./dom.js";
 import { showHistory } from "./history.js";
 import { takeFiles, showHome } from "./home.js";
 import { showIncident } from "./incident.js";
+import { showPerson, signInAddress } from "./person.js";
 import { go, listen, render, route } from "./router.js";
 
 const THEMES = ["", "light", "dark"];
@@ -101,7 +102,7 @@ function takeKey() {
 }
 
 takeKey();
-onKeyWanted(askKey);
+onKeyWanted(async (again) => askKey(again, await signInAddress()));
 fixAddresses();
 route("home", /^$/, showHome);
 route("history", /^history\/?$/, showHistory);
@@ -111,5 +112,6 @@ document.getElementById("keys").addEventListener("click", showKeys);
 document.addEventListener("keydown", onKey);
 acceptDrops();
 showTheme();
+showPerson(document.getElementById("person"));
 listen();
 render(true);

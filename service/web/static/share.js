@@ -3,6 +3,7 @@
 import { ROOT, get, post, rendered } from "./api.js";
 import { copyButton, download, h, say, set } from "./dom.js";
 import { ago, moment, plural } from "./format.js";
+import { handling } from "./handling.js";
 
 // A service that listens here alone: a link to it leads nowhere on another machine.
 const LOCAL = /^(localhost|127\.[\d.]+|\[::1\])$/.test(new URL(ROOT).hostname);
@@ -18,7 +19,8 @@ export function actions({ report, incident, feedback = [] }) {
       link && LOCAL ? h("span", { class: "hint" }, "opens on this machine only") : null,
       copyButton(() => markdown(report, link), "Copy Markdown"), json),
     incident ? recurrence(incident) : null,
-    incident?.id ? judge(report, incident, feedback) : null);
+    incident?.id ? judge(report, incident, feedback) : null,
+    incident?.id ? handling(incident) : null);
 }
 
 // As the service writes it for issues and chats; nothing where it does not answer.

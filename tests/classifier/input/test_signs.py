@@ -180,9 +180,9 @@ def test_numbers_of_mended_blocks() -> None:
 @pytest.mark.parametrize(
     ("magic", "says"),
     [
-        (b"PK\x03\x04", "a zip archive: unpack it first (gzip and zstd are read as they are)"), (b"BZh", "bzip2: unpack it first (gzip and zstd are read as they are)"),
-        (b"\xfd7zXZ", "xz: unpack it first (gzip and zstd are read as they are)"), (b"7z\xbc\xaf", "a 7z archive: unpack it first (gzip and zstd are read as they are)"),
-        (b"\x04\x22\x4d\x18", "lz4: unpack it first (gzip and zstd are read as they are)"), (b"\x89PNG\r\n", "a picture: give the log as text"),
+        (b"PK\x03\x04", "a zip archive: unpack it first (gzip, zstd, xz and bzip2 are read as they are)"),
+        (b"7z\xbc\xaf", "a 7z archive: unpack it first (gzip, zstd, xz and bzip2 are read as they are)"),
+        (b"\x04\x22\x4d\x18", "lz4: unpack it first (gzip, zstd, xz and bzip2 are read as they are)"), (b"\x89PNG\r\n", "a picture: give the log as text"),
         (b"\xff\xd8\xff", "a picture: give the log as text"), (b"GIF8", "a picture: give the log as text"), (b"%PDF-", "a PDF: give the log as text"),
         (b"\x7fELF", "a program, not a log: give what it prints (vllm serve … 2>&1 | vllm-triage -)"),
         (b"SQLite format 3", "a database, not a log: give the server's output as text"),

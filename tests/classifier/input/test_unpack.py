@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
 import gzip
+import lzma
 import random
 import zlib
 from collections.abc import Iterator
@@ -31,6 +33,9 @@ def zst(data: bytes) -> bytes:
 
 
 PACKERS = pytest.mark.parametrize("pack", [gzip.compress, zst], ids=["gzip", "zstd"])
+ALL = pytest.mark.parametrize(
+    "pack", [gzip.compress, zst, lzma.compress, bz2.compress], ids=["gzip", "zstd", "xz", "bzip2"]
+)
 
 
 def text_of(data: bytes, size: int = 1 << 20) -> bytes:
@@ -39,14 +44,14 @@ def text_of(data: bytes, size: int = 1 << 20) -> bytes:
     return b"".join(block.data for block in read_blocks(Chunks(pieces)))
 
 
-@PACKERS
+@ALL
 @pytest.mark.parametrize("size", [1, 777, 1 << 20])
 def test_compressed_log_reads_as_the_plain_one(pack: object, size: int) -> None:
-    """Gzip and zstd are recognised by their bytes, in whatever pieces they arrive."""
+    """What packed them is recognised by its bytes, in whatever pieces they arrive."""
     assert text_of(pack(LOG), size) == LOG  # type: ignore[operator]
 
 
-@PACKERS
+@ALL
 @pytest.mark.parametrize("size", [1, 5000, 1 << 20])
 def test_rotated_logs_put_one_after_the_other_are_read_whole(pack: object, size: int) -> None:
     """Members and frames that follow one another are one log."""
@@ -61,6 +66,30 @@ def test_cut_data_are_used_as_far_as_they_go(pack: object, share: float) -> None
     read = text_of(data[: int(len(data) * share)])
     assert LOG.startswith(read)
     assert len(read) > len(LOG) * share - ZSTD_BLOCK
+
+
+@pytest.mark.parametrize("pack", [lzma.compress, bz2.compress], ids=["xz", "bzip2"])
+def test_cut_streams_are_used_and_told(pack: object) -> None:
+    """The stream that is whole is read, and that the next one broke off is said."""
+    data = pack(LOG)  # type: ignore[operator]
+    blocks = list(read_blocks(data + data[: len(data) // 2]))
+    assert b"".join(block.data for block in blocks).startswith(LOG)
+    assert blocks[-1].broken_off
+
+
+@pytest.mark.parametrize("pack", [lzma.compress, bz2.compress], ids=["xz", "bzip2"])
+def test_strangers_after_a_whole_stream_are_told_as_damage(pack: object) -> None:
+    """What was read stands."""
+    blocks = list(read_blocks(pack(LOG) + b"no stream of its kind"))  # type: ignore[operator]
+    assert b"".join(block.data for block in blocks) == LOG
+    assert blocks[-1].broken_off
+
+
+def test_streams_of_xz_may_be_padded() -> None:
+    """Its format allows NULs between streams, in fours."""
+    blocks = list(read_blocks(lzma.compress(LOG) + bytes(8)))
+    assert b"".join(block.data for block in blocks) == LOG
+    assert not blocks[-1].broken_off
 
 
 def test_gzip_data_with_a_wrong_check_sum_are_used() -> None:

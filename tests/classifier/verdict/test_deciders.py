@@ -137,3 +137,46 @@ def test_what_an_executor_passes_on_is_read(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_certain_rule_is_never_outvoted() -> None:
     found = findings(START + OOM, WITH_MODEL)
     assert surer_model(found) is None
+
+
+ADVISED = """CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be incorrect.
+For debugging consider passing CUDA_LAUNCH_BLOCKING=1
+"""
+
+
+def test_advice_below_an_exception_does_not_explain_it() -> None:
+    answer = TRIAGE.report(START + STRANGE + ADVISED)
+
+    assert "unknown" == answer.bucket
+    assert any("CogError" in line.text for line in answer.evidence)
+
+
+PLACE = """Traceback (most recent call last):
+  File "/usr/lib/python3.12/site-packages/vllm/v1/worker/gpu_model_runner.py", line 9, in execute_model
+    raise ValueError(text)
+ValueError: the seventh cog is gone
+"""
+
+
+def test_known_words_go_before_a_rule_that_knows_the_place_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from vllm_triage.corpus.messages.matching import Matcher
+    from vllm_triage.corpus.messages.row import Label, Row
+
+    before = TRIAGE.report(START + PLACE)
+    row = Row("vllm", "the seventh cog is gone", "raise", "ValueError", "x", "y", 1, "0.9.0", "",
+              Label("lora", "", "user", "start", True, "read"))  # fmt: skip
+    monkeypatch.setattr(type(TRIAGE.corpus), "messages", lambda self: Matcher([row]))
+
+    assert ("engine_bug", "rule") == (before.bucket, before.decided_by)
+    assert "lora" == TRIAGE.report(START + PLACE).bucket
+
+
+def test_a_guess_from_a_place_gives_way_to_an_exception_that_no_rule_knows() -> None:
+    """The first exception is the root; that the API server met the death of its engine somewhere is not."""
+    guessed = PLACE.replace("execute_model", "output_handler").replace(
+        "v1/worker/gpu_model_runner", "v1/engine/async_llm"
+    )
+    answer = TRIAGE.report(START + STRANGE + guessed)
+
+    assert "engine_bug" == TRIAGE.report(START + guessed).bucket
+    assert any("CogError" in line.text for line in answer.evidence)

@@ -37,6 +37,8 @@ def test_a_failure_in_what_could_be_read_is_the_answer() -> None:
         "| worker 3 | CogError: the seventh cog is gone",
         "cogs.cpp:62: Assertion `cog < teeth` failed",
         "thread 'main' panicked at src/cogs.rs:12:5",
+        "vllm serve: error: the cogs do not mesh",
+        "cog.py: error: the cogs do not mesh",
     ],
 )
 def test_words_of_a_failure_at_the_end_of_a_start_are_no_health(words: str) -> None:

@@ -14,6 +14,7 @@ from vllm_triage.classifier.serving.types import FULL, STALLED
 from vllm_triage.classifier.testing import corpus_files
 from vllm_triage.classifier.verdict import policy
 from vllm_triage.classifier.verdict.deciders.at_work import confidence
+from vllm_triage.classifier.verdict.deciders.doubt import failing_words
 from vllm_triage.classifier.verdict.deciders.model import surer_model
 from vllm_triage.classifier.verdict.deciders.trouble import unexplained_trouble
 from vllm_triage.corpus.compiler import read_bucket
@@ -89,8 +90,17 @@ HELD: dict[str, list[tuple[Any, str]]] = {
     "OTHER_SOFTWARE": [(0.3, FOREIGN)],
     "NOTHING": [(0.3, "root:x:0:0:root:/root:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\n")],
 }
-BY_MODEL = {"GUESS", "GUESS_OF_BUG", "GUESS_OVER_WEAK", "GUESS_OVER_DEATH", "GUESS_TRUST", "MESSAGE"}
-"""Held by the tests below: they need a guess, or a row of the catalogue, that does not change when either is made anew."""
+BY_MODEL = {
+    "GUESS",
+    "GUESS_OVER_BUG",
+    "GUESS_OVER_WEAK",
+    "GUESS_OVER_DEATH",
+    "GUESS_TRUST",
+    "MESSAGE",
+    "FRAMES_MUCH",
+    "FRAMES_SOME",
+}
+"""Held by the tests below, those of the frames in test_frames.py: they need a guess, or a row of the catalogue, that does not change when either is made anew."""
 
 
 WATCHED_LIVE = {"STOOD_STILL"}
@@ -146,6 +156,8 @@ class Guessed:
         self.reasons: list[Any] = []
         self.evidence: list[Any] = []
         self.terms: set[str] = set()
+        self.frames: list[str] = []
+        self.cause = ""
 
     def described(self) -> str:
         return "guessed"
@@ -155,7 +167,8 @@ class Guessed:
     ("least", "log", "decider"),
     [
         (policy.GUESS, START + STRANGE, unexplained_trouble),
-        (policy.GUESS_OF_BUG, START + BUG, unexplained_trouble),
+        (policy.GUESS_OVER_BUG, START + BUG, unexplained_trouble),
+        (policy.GUESS, START + "cogs.cpp:62: Assertion `cog < teeth` failed\n", failing_words),
         (policy.GUESS_OVER_WEAK, START + WEAK, surer_model),
         (policy.GUESS_OVER_DEATH, SERVED + DEAD, surer_model),
     ],

@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 import urllib.request
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,14 @@ from pydantic import ValidationError
 from tests.service.chat.conftest import FAILED
 from tests.service.chat.loopback import wait_until
 from tests.service.chat.slack_server import texts
+from vllm_triage.service.chat.alert import Alert
 from vllm_triage.service.chat.alert_logs import log_path, opened_tail
-from vllm_triage.service.chat.interface import BusyError
+from vllm_triage.service.chat.interface import ALERTS, BusyError
+from vllm_triage.service.chat.letters import pack_alerts, unpack_alerts
 from vllm_triage.service.chat.platforms.alertmanager import AlertmanagerSettings
 from vllm_triage.service.chat.settings import NotifySettings
 from vllm_triage.service.history import HistoryError
+from vllm_triage.service.letter import Letter
 
 TOKEN = "alert-token-0123456789"
 PATH = "/v1/hooks/alertmanager"
@@ -316,6 +320,32 @@ def test_many_different_incidents_are_some_messages_and_a_digest(serve, slack_se
     assert 120 == told
     assert len(heads) <= 3 * len(digests) + 3
     assert [] == service.slack.refused
+
+
+def test_what_ends_within_the_same_letter_was_noted_before(service):
+    """Worked off together, an alert that fires and is over again is told, and does not fire for ever."""
+    results = send(service, alert(1), alert(1, status="resolved"))
+    assert ["told", "resolved"] == [result["outcome"] for result in results]
+
+
+def test_a_letter_that_cannot_be_read_keeps_no_other_from_being_worked_off(service):
+    """Letters are worked off together; one of them is broken."""
+    good = list(pack_alerts([Alert.model_validate(alert(n, service=f"s{n}")) for n in range(3)]))
+    service.history.outbox.put([Letter(ALERTS, "bad", b"no letter"), Letter(ALERTS, "good", good[0])])
+    service.chat._alerts._lane.wake()
+    wait_until(lambda: len(service.slack.posted) == 3)
+    [left] = service.history.outbox.figures()
+    assert (ALERTS, 1) == (left.lane, left.waiting)
+    service.history.outbox.give_up([1], "test")
+
+
+def test_letters_keep_a_text_once_and_those_of_an_earlier_release_are_read():
+    alerts = [Alert.model_validate(alert(n, log="x" * 10_000, pod=f"pod-{n}")) for n in range(60)]
+    bodies = list(pack_alerts(alerts))
+    assert alerts == [one for body in bodies for one in unpack_alerts(body)]
+    assert len(zlib.decompress(bodies[0])) < 40_000
+    old = zlib.compress(json.dumps([one.model_dump(by_alias=True) for one in alerts]).encode())
+    assert alerts == unpack_alerts(old)
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ class Memory:
         self.lanes: list[dict[str, Any]] = []
         self.faults: dict[str, tuple[int, dict[str, Any]]] = {}
         self.key = ""
+        self.me: dict[str, Any] = {"name": "", "scopes": [], "signed_in": False, "sign_in": None}
         self.delay = 0.0
 
     def record(self, report: dict[str, Any], service: str, name: str, at: datetime | None = None) -> dict[str, Any]:
@@ -98,14 +99,43 @@ def make_app(memory: Memory) -> FastAPI:  # noqa: C901, PLR0915 - one function f
         text = render("markdown", [Result("-", report)], Options(verbose=True, color="never"))
         return Response(text, media_type=request.headers["accept"])
 
+    @app.get("/auth/me")
+    def me() -> Any:
+        return memory.me
+
+    @app.post("/auth/logout", status_code=204)
+    def logout() -> None:
+        memory.me = {"name": "", "scopes": [], "signed_in": False, "sign_in": memory.me["sign_in"]}
+
+    @app.post("/v1/triage")
+    async def triage(request: Request) -> Any:
+        assert "false" == request.query_params["store"]
+        return shared().report((await request.json())["log"].encode()).to_dict()
+
+    @app.patch("/v1/incidents/{key}")
+    async def handle(key: str, request: Request) -> Any:
+        incident = memory.stored[key]["incident"]
+        incident |= {"state": "open", "muted_until": None, "assignee": "", "handled_by": memory.me["name"]} | {
+            name: incident[name] for name in ("state", "muted_until", "assignee") if name in incident
+        }
+        incident |= await request.json()
+        return incident
+
     @app.get("/v1/incidents")
     def incidents(
-        q: str = "", service: str = "", bucket: str = "", feedback: str = "", limit: int = 50, cursor: int = 0
+        q: str = "",
+        service: str = "",
+        bucket: str = "",
+        feedback: str = "",
+        state: str = "",
+        limit: int = 50,
+        cursor: int = 0,
     ) -> Any:
         rows = [entry["incident"] for entry in memory.stored.values()]
         rows = [row for row in rows if q.lower() in json.dumps(row).lower() and service in ("", row["service"])]
         rows = sorted((row for row in rows if bucket in ("", row["bucket"])), key=lambda row: row["last_seen"])[::-1]
         rows = [row for row in rows if feedback in ("", row["feedback"] or "none")]
+        rows = [row for row in rows if state in ("", row.get("state", "open"))]
         more = cursor + limit < len(rows)
         return {"items": rows[cursor : cursor + limit], "next": str(cursor + limit) if more else None}
 

@@ -28,10 +28,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-from ...classifier.lines.prefix import split_line
-from ...classifier.lines.traceback_patterns import short_path
-from ...classifier.patterns.lazy import LazyPattern
-from ...classifier.report.model import ContextLine, Evidence, Report
+from ..classifier.lines.prefix import split_line
+from ..classifier.lines.traceback_patterns import short_path
+from ..classifier.patterns.lazy import LazyPattern
+from ..classifier.report.model import ContextLine, Evidence, Report
 
 RULES = 1
 WORDS = 16

@@ -16,10 +16,10 @@ from tests.fixtures.wrappers import WRAPPERS, after_another_start
 from tests.service.history.reports import PREFIX, report
 from vllm_triage.classifier.api import shared
 from vllm_triage.classifier.report.model import ContextLine, Report
+from vllm_triage.service.fingerprint import template
 from vllm_triage.service.history import fingerprint
-from vllm_triage.service.history.fingerprint import template
 
-RECORDED = Path(__file__).parents[3] / "corpus" / "logs" / "recorded"
+RECORDED = Path(__file__).parents[2] / "corpus" / "logs" / "recorded"
 ALIKE = sorted(
     path.stem
     for path in (RECORDED / "0.27.1").glob("*.log")

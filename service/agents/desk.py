@@ -1,0 +1,120 @@
+"""What the tools work with: the rules, the folders that may be read, and the incidents that may be asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from anyio import CapacityLimiter
+from anyio.lowlevel import checkpoint
+from anyio.to_thread import run_sync
+
+from ...classifier.api import Triage
+from ...classifier.errors import InputError
+from ...classifier.input.read import Block, read_blocks
+from ...classifier.log_source import checked
+from ...classifier.question import Question
+from ...classifier.report.model import Report
+from ...classifier.report.shown import shown
+from ..log_file import below, open_regular
+from .interface import CannotError, Progress
+
+MOST_TEXT = 4 << 20
+"""Characters of a log that is handed over as text."""
+AT_ONCE = 2
+"""Logs that are read at the same time: one thread computes at a time, and more of them take more memory."""
+STEPS = 100
+"""Parts of a log after each of which the progress is told."""
+
+Lookup = Callable[[str], Report | None]
+"""Returns the report of an incident; None where there is none of that id. Raises ``CannotError`` where none can be had."""
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A log as an agent names it: one of the three."""
+
+    text: str = ""
+    path: str = ""
+    """A file below one of the folders that may be read."""
+    incident: str = ""
+    """An incident of the history: its report is there already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Where the tools work.
+
+    Args:
+        triage: The loaded rules.
+        roots: Folders below which files may be read; none where there is none.
+        lookup: Returns reports of incidents; None where no history is configured.
+    """
+
+    triage: Triage
+    roots: Sequence[Path] = ()
+    lookup: Lookup | None = None
+    _limiter: CapacityLimiter = field(default_factory=partial(CapacityLimiter, AT_ONCE))
+
+    async def report(self, log: Log, question: Question, progress: Progress) -> Report:
+        """Return the report of a log. Where the request is cancelled, reading ends after the block that is under way.
+
+        Raises:
+            CannotError: The log cannot be read, or the question has no answer.
+        """
+        given = [bool(part) for part in (log.text, log.path, log.incident)]
+        if sum(given) != 1:
+            raise CannotError("give one of text (the log itself), path (a file) and incident (an id)")
+        try:
+            if log.incident:
+                return await self._incident(log.incident)
+            if log.path:
+                return await self._file(log.path, question, progress)
+            if len(log.text) > MOST_TEXT:
+                raise CannotError(f"the text has more than {MOST_TEXT >> 20} MiB: name the file instead (path)")
+            return await self._read(read_blocks(checked(log.text)), 0, question, progress)
+        except InputError as error:
+            raise CannotError(shown(str(error))) from None
+
+    async def _incident(self, name: str) -> Report:
+        if self.lookup is None:
+            raise CannotError("no history is configured: start with --database URL or --service URL, or give the log")
+        found = await run_sync(self.lookup, name)
+        if found is None:
+            raise CannotError("there is no such incident; it may have been removed, or be too old")
+        return found
+
+    async def _file(self, name: str, question: Question, progress: Progress) -> Report:
+        if not self.roots:
+            raise CannotError("no folder may be read: start with --root FOLDER, or give the log as text")
+        path = next((found for root in self.roots if (found := below(root, name)) is not None), None)
+        if path is None:
+            folders = ", ".join(str(root) for root in self.roots)
+            raise CannotError(f"no such file below the folders that may be read ({folders})")
+        try:
+            file = open_regular(path)
+        except OSError as error:
+            raise CannotError(f"the file cannot be read: {error.strerror or error}") from None
+        with file:
+            return await self._read(read_blocks(file), os.fstat(file.fileno()).st_size, question, progress)
+
+    async def _read(self, blocks: Iterator[Block], size: int, question: Question, progress: Progress) -> Report:
+        session = self.triage.start(question)
+
+        def step() -> bool:
+            block = next(blocks, None)
+            if block is not None:
+                session.feed(block)
+            return block is not None
+
+        told = 0
+        while await run_sync(step, limiter=self._limiter):
+            if size and session.bytes - told >= size // STEPS:
+                told = session.bytes
+                await progress(told, size)
+            # What is read from memory never waits: without this a cancelled request would be read to its end.
+            await checkpoint()
+        return await run_sync(self.triage.conclude, session, question, limiter=self._limiter)

@@ -1,0 +1,1 @@
+"""What agents can ask: one module for each tool, listed by ``interface.py``."""

@@ -1,0 +1,1 @@
+"""What works chunks of logs off: one process, several, or a Ray cluster."""

@@ -1,0 +1,119 @@
+"""A report to vLLM's own issue tracker, made of an answer: release, environment, minimal command, the lines that matter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..classifier.advice.start_command.as_run import FRONT, as_run
+from ..classifier.report.model import Evidence, Report
+from ..classifier.report.shown import TEXT, cut
+from ..classifier.version import version
+from ..corpus.options import version_key
+from .render.formats.markdown import fenced, plain
+from .render.words import percent, timeline
+
+TRACKER = "https://github.com/vllm-project/vllm/issues/new"
+MOST = 60_000
+"""Characters of a report: GitHub takes 65,536."""
+TITLE = 120
+COLLECTS = (0, 8, 5)
+"""The first release with ``vllm collect-env``."""
+ENVIRONMENT = (
+    "vllm_version", "engine", "platform", "torch_version", "cuda_version", "driver_version", "nccl_version", "gpu_name",
+    "gpu_count", "gpu_memory_total_gib", "gpu_memory_free_gib", "container_image", "model", "architecture", "dtype",
+    "quantization", "kv_cache_dtype", "attention_backend", "max_model_len", "tensor_parallel_size",
+    "pipeline_parallel_size", "data_parallel_size",
+)  # fmt: skip
+"""Facts that a report begins with, where the log tells them."""
+ABOUT_FRONT = frozenset({"port_in_use", "client_connection", "invalid_argument", "unknown_model_name"})
+"""Buckets that the options of the HTTP server matter to."""
+
+
+@dataclass(frozen=True, slots=True)
+class BugReport:
+    """What is pasted."""
+
+    title: str
+    body: str
+    """Markdown."""
+
+
+def bug_report(report: Report, excerpt: Sequence[tuple[int, str]] = ()) -> BugReport:
+    """Return the report about an answer.
+
+    Args:
+        report: The answer, masked as it is.
+        excerpt: Lines of the log with their numbers, masked; without them the answer's own lines are shown.
+    """
+    title = f"[Bug]: {report.title}"
+    if report.bucket == "unknown" and report.evidence:
+        title = f"[Bug]: {report.evidence[0].text}"
+    body = _body(report, excerpt, TEXT)
+    for width in (400, 160, 60):
+        if len(body) <= MOST:
+            break
+        body = _body(report, excerpt, width)
+    return BugReport(title if len(title) <= TITLE else title[: TITLE - 1] + "…", body)
+
+
+def _body(report: Report, excerpt: Sequence[tuple[int, str]], width: int) -> str:
+    parts = (_environment(report), _what(report), _command(report), _lines(report, excerpt, width), _said(report))
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def _environment(report: Report) -> Iterator[str]:
+    yield "### Your current environment\n"
+    told = [(name, report.facts[name]) for name in ENVIRONMENT if report.facts.get(name) not in (None, "")]
+    if told:
+        yield "What the log tells:\n"
+        yield "| | |\n|---|---|"
+        yield from (f"| {name} | {plain(str(value))} |" for name, value in told)
+        yield ""
+    release = str(report.facts.get("vllm_version", ""))
+    key = version_key(release)
+    by = "`vllm collect-env`" if key is None or key[:3] >= COLLECTS else "`collect_env.py` of vLLM's repository"
+    yield f"<details>\n<summary>The output of {by}</summary>\n"
+    yield from fenced("text", ["(paste it here)"])
+    yield "\n</details>"
+
+
+def _what(report: Report) -> Iterator[str]:
+    yield "### 🐛 Describe the bug\n"
+    yield plain(report.title) + "."
+    if report.summary:
+        yield plain(report.summary)
+    if states := timeline(report):
+        yield "\nStart-up: " + " › ".join(f"**✖ {name}**" if state == "last" else name for name, state in states)
+    if report.story is not None and report.story.told:
+        yield "\n" + " ".join(plain(sentence) for sentence in report.story.told)
+
+
+def _command(report: Report) -> Iterator[str]:
+    proof = " ".join(item.text for item in report.evidence)
+    keep = FRONT if report.bucket in ABOUT_FRONT else [name for name in FRONT if name in proof]
+    command, dropped = as_run(report.facts, keep)
+    yield "How it was started" + (f" (left out: {', '.join(f'`{name}`' for name in dropped)}):\n" if dropped else ":\n")
+    yield from fenced("shell", [command or "(the log does not tell: paste the start command here)"])
+
+
+def _lines(report: Report, excerpt: Sequence[tuple[int, str]], width: int) -> Iterator[str]:
+    yield "The lines that matter, with their numbers in the log; secrets are masked:\n"
+    first = report.story.died_first if report.story is not None else None
+    own: list[Evidence] = [item for item in (first, *report.evidence, *report.chain, *report.symptoms[-1:]) if item]
+    lines = {item.line: item.text for item in own if not item.mark}
+    if not excerpt:
+        lines |= {item.line: item.text for item in report.context}
+    lines |= dict(excerpt)
+    yield from fenced("text", [f"{number}: {cut(lines[number], width)}" for number in sorted(lines)])
+
+
+def _said(report: Report) -> Iterator[str]:
+    yield "<details>\n<summary>What vllm-triage says</summary>\n"
+    yield f"`{report.cause}`, {percent(report.confidence)} sure, decided by {report.decided_by}; vllm-triage {version()}.\n"
+    for fix in report.fixes[:3]:
+        change = (
+            f": `{fix.change}`" if fix.change != fix.title and "`" not in fix.change and "\n" not in fix.change else ""
+        )
+        yield f"- {plain(fix.title)}{change}"
+    yield "\n</details>"

@@ -1,0 +1,157 @@
+"""``vllm-triage batch SOURCE… --out REPORTS``: many logs to one row a server start, in several processes or on a cluster."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..arguments import add_rules, jobs_of
+from ..messages import complain, warn
+
+if TYPE_CHECKING:
+    from ...batch.engines.interface import Engine
+    from ...batch.run import Tally
+
+EXIT_DONE, EXIT_UNREAD = 0, 1
+NAMED = 5
+"""Logs that could not be read which are named at the end."""
+BUCKETS = 8
+"""Buckets that are told at the end."""
+EPILOG = """\
+examples:
+  vllm-triage batch /var/log/vllm --out reports
+  vllm-triage batch 's3://fleet/logs/2026-11-*/**.log.gz' --out s3://fleet/reports --engine ray
+  vllm-triage batch starts.tar.zst --out reports --from-path '(?P<node>gpu-[0-9]+)/'
+
+A second run reads only what is new. docs/scale.md has the columns, and what to ask them.
+exit codes: 0 done, 1 some logs could not be read (they are in the reports), 2 usage error
+"""
+
+
+def run(words: Sequence[str]) -> int:
+    """Read all logs; return the exit code."""
+    try:
+        options = _parser().parse_args(list(words))
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    from ....classifier.errors import TriageError
+
+    try:
+        return _batch(options)
+    except TriageError as error:
+        return complain(str(error))
+    except KeyboardInterrupt:
+        warn("stopped: what was finished is kept, and the same command goes on from there")
+        raise
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="vllm-triage batch",
+        description="Answer every server start of many logs; write one row for each, in Parquet or JSON lines.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add(
+        "sources",
+        nargs="+",
+        metavar="SOURCE",
+        help="files, folders, patterns, archives, URLs (s3://…, gs://…, abfs://…)",
+    )
+    add("--out", required=True, metavar="REPORTS", help="folder or URL for the rows; those of earlier runs stay")
+    add("--format", choices=("parquet", "jsonl"), default="parquet", help="form of the rows (default: parquet)")
+    engine = "who works: processes of this machine (default), or a Ray cluster (extra `ray`)"
+    add("--engine", choices=("local", "ray"), default="local", help=engine)
+    add(
+        "--address",
+        default="",
+        metavar="HOST:PORT",
+        help="the Ray cluster (default: RAY_ADDRESS, else one of its own here)",
+    )
+    add("-j", "--jobs", type=jobs_of, default=0, metavar="N", help="processes (default: one for each processor)")
+    told = (
+        "a regular expression that is searched in each log's name: its groups node, release, model, gpu, day are used"
+    )
+    add("--from-path", default="", metavar="REGEX", help=told)
+    again = "read again what is done: logs that could not be read (failed), or all (after new rules)"
+    add("--again", choices=("failed", "all"), default="", help=again)
+    add_rules(parser)
+    add("--model", default="", metavar="FOLDER", help="a text model of your own (vllm-triage train)")
+    without = "leave out a bucket, cause or rule as if nobody had written it (repeatable)"
+    add("--without", action="append", default=[], metavar="ID", help=without)
+    return parser
+
+
+def _batch(options: argparse.Namespace) -> int:
+    from ...batch.asking import Asking, triage_of
+    from ...batch.run import run as run_batch
+    from ...batch.sources import count
+    from ...batch.work import Write
+    from ..progress import bar
+
+    if problem := _wrong_pattern(options.from_path):
+        return complain(problem)
+    asking = Asking(rules=tuple(options.rules), model=options.model, without=tuple(options.without))
+    # What is wrong with rules or model is told here rather than by each worker.
+    triage = triage_of(asking)
+    if strange := triage.strange(options.without):
+        return complain(f"--without {strange[0]}: no bucket, cause or rule (vllm-triage rules lists them)")
+    for problem in triage.corpus.problems:
+        warn(f"rule file left out: {problem}")
+    # The same log is known again from wherever the command is run.
+    sources = [source if "://" in source else os.path.abspath(source) for source in options.sources]  # noqa: PTH100
+    place = options.out if "://" in options.out else os.path.abspath(options.out)  # noqa: PTH100
+    work = Write(asking, place, options.format, options.from_path)
+    with bar("reading logs", count(sources)) as show:
+        tally = run_batch(
+            sources, work, _engine(options), options.again, lambda so_far: show(so_far.done, _told(so_far))
+        )
+    return _end(tally, options.out)
+
+
+def _engine(options: argparse.Namespace) -> Engine:
+    from ...batch.engines.local import Here, Processes
+
+    jobs = options.jobs or os.cpu_count() or 1
+    if options.engine == "ray":
+        from ...batch.engines.on_ray import Ray
+
+        return Ray(options.jobs, options.address)
+    return Processes(jobs) if jobs > 1 else Here()
+
+
+def _wrong_pattern(text: str) -> str:
+    """Return what is wrong with ``--from-path``; "" where nothing is."""
+    from ...batch.row import PLACES
+
+    try:
+        groups = re.compile(text).groupindex
+    except re.error as error:
+        return f"--from-path {text!r}: {error}"
+    if text and not groups:
+        return f"--from-path {text!r}: name what it finds, as in '(?P<node>gpu-[0-9]+)/': {', '.join(PLACES)}"
+    if strange := sorted(set(groups) - set(PLACES)):
+        return f"--from-path: {strange[0]!r} is none of {', '.join(PLACES)}"
+    return ""
+
+
+def _told(tally: Tally) -> str:
+    failed = tally.starts - tally.buckets["no_failure"]
+    return f"{tally.starts:,} starts, {failed:,} failed" + (f", {tally.unread:,} not read" if tally.unread else "")
+
+
+def _end(tally: Tally, out: str) -> int:
+    skipped = f"; {tally.skipped:,} were done before" if tally.skipped else ""
+    print(f"{tally.logs:,} logs read, {_told(tally)}{skipped}")
+    for bucket, number in tally.buckets.most_common(BUCKETS):
+        print(f"  {number:8,}  {bucket}")
+    for name, problem in tally.problems[:NAMED]:
+        warn(f"not read: {name}: {problem}")
+    if tally.unread > NAMED:
+        warn(f"not read: {tally.unread - NAMED:,} more (bucket not_read of the reports)")
+    print(f"vllm-triage report {out} shows what fails")
+    return EXIT_UNREAD if tally.unread else EXIT_DONE

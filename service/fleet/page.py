@@ -1,0 +1,165 @@
+"""The report as one static HTML page that loads nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from ...classifier.version import version
+from . import charts
+from .counts import DIMENSIONS
+from .summary import Cause, Share, Summary
+from .upgrades import Change, Upgrade
+
+MOST = 40
+"""Rows of a table."""
+STYLE = """
+:root{color-scheme:light dark;--ink:#1f2328;--soft:#59636e;--line:#d1d9e0;--back:#fff;--bad:#b42318;--good:#1a7f37}
+@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--soft:#9198a1;--line:#3d444d;--back:#0d1117;--bad:#ff7b72;--good:#3fb950}}
+body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--back);max-width:960px;margin:2rem auto;padding:0 1rem}
+h1{font-size:1.5rem;margin:0}h2{font-size:1.15rem;margin:2.2rem 0 .4rem}p{margin:.3rem 0}.soft{color:var(--soft)}
+table{border-collapse:collapse;width:100%;font-size:.9rem}th,td{text-align:left;padding:.25rem .8rem .25rem 0;vertical-align:top;
+border-bottom:1px solid var(--line)}th{color:var(--soft);font-weight:500}.n{text-align:right;font-variant-numeric:tabular-nums;
+white-space:nowrap}code{font:.85em ui-monospace,monospace;overflow-wrap:anywhere}.worse{color:var(--bad)}.better{color:var(--good)}
+svg{width:100%;height:auto;font:11px system-ui,sans-serif}svg text{fill:var(--soft)}.grid{stroke:var(--line)}
+.reach{stroke:var(--ink);stroke-width:1.5}.legend span{margin-right:1.2rem;white-space:nowrap;font-size:.85rem}
+.legend i{display:inline-block;width:.8em;height:.8em;margin-right:.4em}.scroll{overflow-x:auto}
+"""
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def page(summary: Summary, title: str = "What fails in our fleet") -> str:
+    """Return the page.
+
+    Args:
+        summary: What is told.
+        title: Its heading.
+    """
+    parts = [_head(summary, title), _weeks(summary), _new(summary), _causes(summary), _upgrades(summary)]
+    parts += [_dimension(name, summary.by[name]) for name in DIMENSIONS if name != "week"]
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body><main>\n"
+        + "\n".join(part for part in parts if part)
+        + f'\n<p class="soft">vllm-triage {escape(version())}. Intervals hold the true value 95 times in 100 (Wilson; differences:'
+        " Newcombe). Shares are of logs: the starts of a crash loop count once.</p></main></body></html>\n"
+    )
+
+
+def _head(summary: Summary, title: str) -> str:
+    own = summary.all
+    days = f", {escape(summary.first)} to {escape(summary.last)}" if summary.first else ""
+    unread = f" · {summary.not_read:,} logs could not be read" if summary.not_read else ""
+    return (
+        f"<h1>{escape(title)}</h1><p>{own.starts:,} starts in {own.logs:,} logs{days}: {own.failed:,} starts failed, in"
+        f" {own.failed_logs:,} logs ({_percent(own)}, {own.low:.1%} to {own.high:.1%}){unread}</p>"
+    )
+
+
+def _weeks(summary: Summary) -> str:
+    if not summary.weeks or not summary.buckets:
+        return ""
+    by_week = summary.by["week"]
+    return (
+        f"<h2>Failed starts a week</h2>{charts.stacked(summary.weeks, 'Failed starts a week, by bucket')}"
+        f"<h2>Share of logs with a failure, by week</h2>{charts.whiskers(by_week, 'Share of failed logs by week')}"
+        + _table(_SHARES, [_share_row(share) for share in by_week])
+    )
+
+
+def _new(summary: Summary) -> str:
+    head = f"<h2>New since {escape(summary.since)}</h2>" if summary.since else ""
+    if not head:
+        return ""
+    if summary.first >= summary.since:
+        return head + '<p class="soft">There are no logs from before: nothing can be called new.</p>'
+    if not summary.new:
+        return head + "<p>No cause that was not seen before.</p>"
+    return head + _table(_CAUSES, [_cause_row(cause) for cause in summary.new[:MOST]])
+
+
+def _causes(summary: Summary) -> str:
+    if not summary.causes:
+        return "<h2>Causes</h2><p>Nothing failed.</p>"
+    rows = [_cause_row(cause) for cause in summary.causes[:MOST]]
+    return "<h2>Causes</h2>" + _table(_CAUSES, rows) + _rest(len(summary.causes))
+
+
+def _upgrades(summary: Summary) -> str:
+    if not summary.upgrades:
+        return ""
+    rows = [row for upgrade in summary.upgrades for row in _upgrade_rows(upgrade)]
+    note = (
+        "<p class='soft'>Share of logs that fail. Nodes and models may differ between releases: look at them before a release is"
+        " blamed. Single causes are listed where the change is beyond doubt for all of them together.</p>"
+    )
+    head = ("upgrade", "what", "before", "after", "change", "interval", "")
+    return "<h2>Upgrades</h2>" + note + _table(head, rows)
+
+
+def _upgrade_rows(upgrade: Upgrade) -> Iterable[Sequence[str]]:
+    for change in (upgrade.all, *upgrade.causes):
+        yield (
+            f"{escape(upgrade.before)} → {escape(upgrade.after)}",
+            f"<code>{escape(change.what)}</code>",
+            _n(f"{change.hits_before:,} of {upgrade.logs_before:,}"),
+            _n(f"{change.hits_after:,} of {upgrade.logs_after:,}"),
+            _n(f"{change.grown:+.1%}"),
+            _n(f"{change.low:+.1%} to {change.high:+.1%}"),
+            _verdict(change),
+        )
+
+
+def _verdict(change: Change) -> str:
+    return f'<span class="{change.verdict.partition(" ")[0]}">{change.verdict}</span>'
+
+
+def _dimension(name: str, shares: Sequence[Share]) -> str:
+    if not shares or (len(shares) == 1 and shares[0].name.startswith("(")):
+        return ""
+    chart = charts.whiskers(shares[:24], f"Share of failed logs by {name}") if len(shares) > 1 else ""
+    rows = [_share_row(share) for share in shares[:MOST]]
+    return f"<h2>By {name if name != 'gpu' else 'GPU'}</h2>{chart}" + _table(_SHARES, rows) + _rest(len(shares))
+
+
+_SHARES = ("", "starts", "failed", "logs", "failed", "share of logs", "interval")
+_CAUSES = ("cause", "what", "starts", "logs", "first seen", "last seen", "releases", "for example")
+
+
+def _share_row(share: Share) -> Sequence[str]:
+    return (
+        escape(share.name), _n(f"{share.starts:,}"), _n(f"{share.failed:,}"), _n(f"{share.logs:,}"),
+        _n(f"{share.failed_logs:,}"), _n(_percent(share)), _n(f"{share.low:.1%} to {share.high:.1%}"),
+    )  # fmt: skip
+
+
+def _cause_row(cause: Cause) -> Sequence[str]:
+    releases = ", ".join(cause.releases[:6]) + (" …" if len(cause.releases) > 6 else "")
+    return (
+        f"<code>{escape(cause.id)}</code>", escape(cause.title), _n(f"{cause.starts:,}"), _n(f"{cause.logs:,}"),
+        _n(escape(cause.first)), _n(escape(cause.last)), escape(releases), f"<code>{escape(cause.example)}</code>",
+    )  # fmt: skip
+
+
+def _percent(share: Share) -> str:
+    return f"{share.failed_logs / share.logs:.1%}" if share.logs else "–"
+
+
+def _n(text: str) -> str:
+    """Mark a cell of figures."""
+    return f"\0{text}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    def cell(text: str) -> str:
+        return f'<td class="n">{text[1:]}</td>' if text.startswith("\0") else f"<td>{text}</td>"
+
+    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
+    names = "".join(f"<th>{escape(name)}</th>" for name in head)
+    return f'<div class="scroll"><table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _rest(number: int) -> str:
+    return f'<p class="soft">{number - MOST:,} more</p>' if number > MOST else ""

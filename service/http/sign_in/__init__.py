@@ -1,0 +1,1 @@
+"""Sign-in for people: an OpenID provider, or a proxy in front that knows them already."""

@@ -1,0 +1,97 @@
+"""Who is signed in, and what the role of a person allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from starlette.requests import HTTPConnection
+
+from ..keys import Scope, is_tenant
+from .settings import EVERYBODY, ProxySettings, RoleSettings
+
+NAME = 200
+"""Characters of a person's name that are kept."""
+
+
+class Role(StrEnum):
+    """What a person may do."""
+
+    VIEWER = "viewer"
+    """Post logs, read the history."""
+    OPERATOR = "operator"
+    """That, and judge answers, acknowledge, mute and assign incidents."""
+    ADMIN = "admin"
+    """All of it."""
+
+
+SCOPES: dict[Role, frozenset[Scope]] = {
+    Role.VIEWER: frozenset({Scope.TRIAGE, Scope.READ}),
+    Role.OPERATOR: frozenset({Scope.TRIAGE, Scope.READ, Scope.FEEDBACK, Scope.OPERATE}),
+    Role.ADMIN: frozenset(Scope),
+}
+
+
+class NoEntryError(Exception):
+    """Somebody is known, and may not come in; the text says why."""
+
+
+class ProviderError(Exception):
+    """Nobody could be signed in; the text says why, without what was sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who is signed in."""
+
+    name: str
+    role: Role
+    tenant: str = ""
+
+    def allows(self, scope: Scope) -> bool:
+        """Tell whether the person's role has a scope."""
+        return scope in SCOPES[self.role]
+
+
+def person(name: str, groups: Iterable[str], tenant: str, settings: RoleSettings) -> Person:
+    """Return the person of that name, with the highest role that the groups give.
+
+    Raises:
+        NoEntryError: No group gives a role, or the tenant has a name that none can have.
+    """
+    mine = {*groups, EVERYBODY}
+    if tenant and not is_tenant(tenant):
+        raise NoEntryError("the tenant that was told has letters, digits, dots, dashes and underscores, at most 64")
+    for role, wanted in (
+        (Role.ADMIN, settings.admin),
+        (Role.OPERATOR, settings.operator),
+        (Role.VIEWER, settings.viewer),
+    ):
+        if wanted & mine:
+            return Person(_shown(name), role, tenant)
+    raise NoEntryError(f"{_shown(name)} is in no group that may come in")
+
+
+def told_by_proxy(request: HTTPConnection, settings: ProxySettings) -> Person | None:
+    """Return the person that the proxy names; None where it names nobody, or where somebody else speaks.
+
+    Raises:
+        NoEntryError: The person has no role.
+    """
+    # As the connection was opened, before X-Forwarded-For was believed.
+    if not settings.speaks(request.scope.get("state", {}).get("peer", "")):
+        return None
+    name = request.headers.get(settings.user_header, "").strip()
+    if not name:
+        return None
+    groups = [group.strip() for value in request.headers.getlist(settings.groups_header) for group in value.split(",")]
+    tenant = request.headers.get(settings.tenant_header, "").strip() if settings.tenant_header else ""
+    if settings.tenant_header and not tenant:
+        # Without one they would see what belongs to none.
+        raise NoEntryError(f"the proxy sent no {settings.tenant_header}")
+    return person(name, groups, tenant, settings)
+
+
+def _shown(name: str) -> str:
+    return "".join(sign for sign in name if sign.isprintable())[:NAME]
