@@ -12,7 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 MODULES = {
     "opentelemetry-api": "opentelemetry", "opentelemetry-sdk": "opentelemetry.sdk",
-    "opentelemetry-exporter-otlp-proto-http": "opentelemetry.exporter", "prometheus-client": "prometheus_client",
+    "opentelemetry-exporter-otlp-proto-http": "opentelemetry.exporter", "opentelemetry-proto": "opentelemetry.proto",
+    "protobuf": "google.protobuf", "prometheus-client": "prometheus_client",
     "pydantic-settings": "pydantic_settings", "python-multipart": "python_multipart", "scikit-learn": "sklearn",
     "slack-bolt": "slack_bolt", "slack-sdk": "slack_sdk",
 }  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ..masking.mask import mask
 from ..patterns.lazy import LazyPattern
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ _NOISE = LazyPattern(
 """What differs from one report of an error to the next."""
 _EMPTIED = LazyPattern(r"\(\s*\)|['=:]\s*(?=[,)']|$)|'\s*'")
 """What is left of values that were taken out."""
+_MASKED = LazyPattern(r"<[a-z][a-z-]{2,40}>")
+"""What stands for a secret."""
 _LONGEST = 110
 
 
@@ -75,7 +78,8 @@ def culprit(hit: Hit | None, incident: Incident) -> dict[str, str]:
 
 def searched(error: str, frame: Frame | None = None) -> str:
     """Return words by which others have reported an error: without numbers, paths and addresses, with the place."""
-    plain = _NOISE.sub(" ", re.sub(r"[`\"\\<>{}|]", " ", error))
+    # Without the marks around them, secrets would not be known for what they are any more.
+    plain = _NOISE.sub(" ", re.sub(r"[`\"\\<>{}|]", " ", _MASKED.sub(" ", mask(error))))
     plain = re.sub(r"\s+", " ", _EMPTIED.sub(" ", plain)).strip(" :.,")
     words = plain[:_LONGEST].rsplit(" ", 1)[0] if len(plain) > _LONGEST else plain
     if frame is None or not re.fullmatch(r"[\w.<>]{1,60}", frame.function):

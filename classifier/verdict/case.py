@@ -41,7 +41,11 @@ class Case:
         """Line on which the server came up; 0 where it did not."""
         self.stop = stop_line(incident)
         """Line on which a stop from outside shows; 0 where none does."""
-        wrappers = [hit.line.number for hit in incident.hits if hit.rule.role == "symptom" and not hit.quoted]
+        wrappers = [
+            hit.line.number
+            for hit in incident.hits
+            if hit.rule.role == "symptom" and hit.rule.scope != "request" and not hit.quoted
+        ]
         self.first_wrapper = min(wrappers, default=0)
         self._specific = self._specific_hits()
 

@@ -22,7 +22,8 @@ class Platform(Protocol):
     ABOUT: str
     """What it is, in a few words."""
     SEVERAL: bool
-    """Whether there may be several of it: the setting is a list then, and ``adapter`` is given a tuple."""
+    """Whether there may be several of it: the setting is a list then, and ``adapter`` is given a tuple. (A platform whose extra
+    does not bear its name says so by ``EXTRA``.)"""
 
     def adapter(self, settings: Any) -> Adapter:
         """Return the adapter for what is set."""
@@ -49,6 +50,15 @@ def adapters(settings: ChatSettings) -> list[Adapter]:
 
     Raises:
         KeyError: One is set that there is not.
+        ValueError: What one of them needs is not installed.
     """
     known = platforms()
-    return [known[name].adapter(given) for name, given in settings.platforms.items() if given]
+    return [_adapter(name, known[name], given) for name, given in settings.platforms.items() if given]
+
+
+def _adapter(name: str, platform: Platform, given: Any) -> Adapter:
+    try:
+        return platform.adapter(given)
+    except ModuleNotFoundError as error:
+        extra = getattr(platform, "EXTRA", name)
+        raise ValueError(f"{name} needs {error.name}: pip install 'vllm-triage[{extra}]'") from None

@@ -6,9 +6,9 @@ import http.client
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlsplit
 
 from ...classifier.errors import InputError
+from .file_hosts import refuse_elsewhere
 from .http_out import connect, target
 from .interface import RetryError
 from .platforms.slack import SlackSettings
@@ -52,12 +52,4 @@ def allowed(url: str, settings: SlackSettings) -> None:
     Raises:
         InputError: It does not lie with Slack.
     """
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        raise InputError("the file has no address that can be read") from None
-    schemes = ("https", "http") if settings.plain_http else ("https",)
-    plain = not (parts.username or parts.password)
-    if not plain or parts.scheme not in schemes or parts.hostname not in settings.file_hosts:
-        raise InputError("the file does not lie with Slack, and is not fetched")
+    refuse_elsewhere(url, settings.file_hosts, settings.plain_http, "Slack")

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
@@ -92,6 +92,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     if state.chat is not None:
         for chat_router in state.chat.routers():
             app.include_router(chat_router, include_in_schema=False)
+    if settings.collect:
+        app.include_router(_collecting(state))
     if settings.web:
         from ..web.page import page_router
 
@@ -137,6 +139,30 @@ def _state(settings: Settings) -> State:
         rate=Rate(settings.rate_limit),
         metrics=metrics,
     )
+
+
+def _collecting(state: State) -> APIRouter:
+    """Return the endpoints for collectors, and make what reads their streams.
+
+    Raises:
+        ValueError: What the protocols are read with is not installed.
+    """
+    try:
+        from ..collect.collector import Collector
+        from .routes import collect
+
+        router = collect.routes()
+    except ModuleNotFoundError as error:
+        raise ValueError(f"collect needs {error.name}: pip install 'vllm-triage[collect]'") from None
+    settings = state.settings
+    state.collector = Collector(
+        collect.teller(state),
+        settings.collect_streams,
+        settings.collect_memory,
+        settings.rules,
+        state.metrics.streams.set,
+    )
+    return router
 
 
 def _model_stamp() -> str:
@@ -203,6 +229,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await state.desk.quick(example_log().encode(), Job(form=form))
     if state.chat is not None:
         state.chat.start()
+    if state.collector is not None:
+        state.collector.start()
     restore = _announce_end(state, loop)
     settling = asyncio.create_task(give_back())
     try:
@@ -211,6 +239,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         settling.cancel()
         restore()
         state.draining.set()
+        if state.collector is not None:
+            await state.collector.close()
         if state.chat is not None:
             await asyncio.to_thread(state.chat.close)
         await state.desk.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from typing import TypeVar
 
 from fastapi import Request
@@ -125,16 +125,26 @@ async def raw(request: Request, settings: Settings, patience: float = 0) -> Asyn
         del piece
 
 
-async def whole(request: Request, settings: Settings) -> bytes:
+async def whole(request: Request, settings: Settings, left_packed: Collection[str] = ()) -> bytes:
     """Return a body that is held in memory, unpacked.
+
+    Args:
+        request: Whose body.
+        settings: For its limits.
+        left_packed: Content encodings that whoever reads the body unpacks.
 
     Raises:
         Problem: It is too large for that, or cannot be unpacked.
     """
-    encoding = encoding_of(request)
+    packed = request.headers.get("content-encoding", "").strip().lower()
+    encoding = "" if packed in left_packed else encoding_of(request)
     parts = [piece async for piece in arriving(request, settings, settings.max_json, copies=2)]
     body = b"".join(parts)
-    return _unpacked(body, encoding, settings.max_json) if encoding else body
+    if not encoding:
+        return body
+    if not body.startswith(ENCODINGS[encoding]):
+        raise Problem("bad-encoding", f"The body is not {encoding}, as its Content-Encoding says.")
+    return _unpacked(body, encoding, settings.max_json)
 
 
 def parse(model: type[Model], body: bytes) -> Model:

@@ -44,6 +44,10 @@ class Metrics:
         self.messages = Counter(
             "messages", "Messages to chats and webhooks, and alerts taken in", ["target", "outcome"], **prefix
         )
+        self.collected = Counter("collected_lines", "Lines taken from collectors", ["protocol"], **prefix)
+        self.streams = Gauge(
+            "collected_streams", "Streams of collectors under way", multiprocess_mode="livesum", **prefix
+        )
         info = Gauge("info", "Versions that run", list(versions), multiprocess_mode="max", **prefix)
         info.labels(**versions).set(1)
 

@@ -112,6 +112,16 @@ class ServiceSettings(BaseSettings):
     )
     shutdown_seconds: Annotated[int, Field(ge=0)] = Field(30, description="given to requests under way at shutdown")
 
+    collect: bool = Field(
+        False, description="take logs from collectors (Loki's push API, OTLP, JSON); needs workers = 1"
+    )
+    collect_streams: Count = Field(
+        2000, description="streams (starts of containers) at once; the one silent for longest makes room"
+    )
+    collect_memory: Count = Field(
+        16 << 20, description="bytes of streams that may wait to be read; more are refused with 503"
+    )
+
     api_keys: Words = Field((), description="hashed keys as `vllm-triage serve --make-key` prints them")
     api_keys_file: Path | None = Field(None, description="file with such keys, one a line")
     require_key: Literal["auto", "yes", "no", "link"] = Field(
@@ -179,6 +189,8 @@ class ServiceSettings(BaseSettings):
     def _sound(self) -> Self:
         for line in self._key_lines():
             read_key(line)
+        if self.collect and self.workers > 1:
+            raise ValueError("collect needs workers = 1: the lines of a stream must reach one process")
         if self.small > self.max_json:
             raise ValueError("small must not be larger than max_json")
         if self.oidc is not None and not self.public_url:

@@ -19,6 +19,7 @@ from .work.dispatcher import Desk
 
 if TYPE_CHECKING:
     from ..chat import Chat
+    from ..collect.collector import Collector
     from ..history import History
     from .sign_in.sessions import Sessions
 
@@ -40,6 +41,8 @@ class State:
     """Where people sign in with an OpenID provider."""
     history: History | None = None
     chat: Chat | None = None
+    collector: Collector | None = None
+    """Where collectors' logs are taken."""
     recording: Recording = field(default_factory=Recording)
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the service is about to end."""

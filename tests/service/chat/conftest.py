@@ -22,10 +22,14 @@ from fastapi.testclient import TestClient
 from tests.service.chat.loopback import Loopback, wait_until
 from tests.service.chat.slack_server import SECRET, TOKEN, FakeSlack, sign
 from vllm_triage.classifier.api import shared
+from vllm_triage.classifier.report.schema import adapter
 from vllm_triage.service.chat import Chat
 from vllm_triage.service.chat.platforms.slack import SlackSettings
 from vllm_triage.service.chat.settings import ChatSettings, NotifySettings
 from vllm_triage.service.history import History
+
+# As the service does at its start: pydantic reads sources then, which two threads of Python 3.11 may not do at a time.
+adapter()
 
 FAILED = "INFO: start\nValueError: No available memory for the cache blocks.\n"
 FAST = NotifySettings(update_seconds=0, backoff_seconds=0.001, attempts=3)

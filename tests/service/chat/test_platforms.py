@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -15,7 +16,11 @@ from tests.service.chat.conftest import FAILED, command_body
 from tests.service.chat.loopback import wait_until
 from tests.service.chat.slack_server import sign
 from vllm_triage.service.chat.platforms.alertmanager import AlertmanagerSettings
+from vllm_triage.service.chat.platforms.apprise import AppriseSettings
+from vllm_triage.service.chat.platforms.discord import DiscordSettings
+from vllm_triage.service.chat.platforms.otlp import OtlpSettings
 from vllm_triage.service.chat.platforms.slack import SlackSettings
+from vllm_triage.service.chat.platforms.teams import TeamsSettings
 from vllm_triage.service.chat.platforms.webhooks import WebhookSettings
 from vllm_triage.service.chat.registry import adapters, platforms
 from vllm_triage.service.chat.settings import ChatSettings, NotifySettings
@@ -90,8 +95,35 @@ def test_only_what_is_configured_is_there():
         "slack": SlackSettings(signing_secret="s", bot_token="t"),
         "webhooks": (WebhookSettings(url="https://a.example/", secrets=(SECRET,)),),
         "alertmanager": AlertmanagerSettings(token="t"),
+        "apprise": (AppriseSettings(url="json://127.0.0.1"),),
+        "discord": DiscordSettings(webhook_url="https://discord.com/api/webhooks/1/t"),
+        "otlp": OtlpSettings(url="https://otel.example"),
+        "teams": (TeamsSettings(url="https://a.example/"),),
     }
-    assert (set(given), 3) == (set(platforms()), len(adapters(ChatSettings(platforms=given))))
+    assert (set(given), 7) == (set(platforms()), len(adapters(ChatSettings(platforms=given))))
+
+
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [
+        ("discord", "cryptography.hazmat.primitives.asymmetric.ed25519"),
+        ("otlp", "opentelemetry.proto.logs.v1.logs_pb2"),
+        ("apprise", "apprise"),
+    ],
+)
+def test_what_is_not_installed_is_told(name, module, monkeypatch):
+    """By the extra that brings it."""
+    given: dict[str, Any] = {
+        "apprise": (AppriseSettings(url="json://127.0.0.1"),),
+        "discord": DiscordSettings(webhook_url="https://discord.com/api/webhooks/1/t"),
+        "otlp": OtlpSettings(url="https://otel.example"),
+    }
+    for ours in ("discord_app", "otlp_record"):
+        monkeypatch.delitem(sys.modules, f"vllm_triage.service.chat.{ours}", raising=False)
+    monkeypatch.setitem(sys.modules, module, None)
+
+    with pytest.raises(ValueError, match=rf"{name} needs .*pip install 'vllm-triage\[\w+\]'"):
+        adapters(ChatSettings(platforms={name: given[name]}))
 
 
 def test_every_platform_can_be_set_in_the_service():
@@ -168,7 +200,7 @@ def test_a_file_in_the_folder_is_a_platform(tmp_path):
     environment = {**os.environ, "VLLM_TRIAGE_SHOUTING__LOUD": "yes", "VLLM_TRIAGE_DATABASE": "none"}
     script = [sys.executable, "-c", ASKED.format(folder=str(tmp_path))]
     ran = subprocess.run(script, env=environment, capture_output=True, text=True, timeout=120, check=False)
-    assert ("['alertmanager', 'shouting', 'slack', 'webhooks']\nTrue\n204\nKV_CACHE_OOM\n", 0) == (
+    assert ("['alertmanager', 'apprise', 'discord', 'otlp', 'shouting', 'slack', 'teams', 'webhooks']\nTrue\n204\nKV_CACHE_OOM\n", 0) == (
         ran.stdout, ran.returncode,
     ), ran.stderr  # fmt: skip
 

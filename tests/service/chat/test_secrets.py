@@ -12,6 +12,10 @@ from tests.service.chat.loopback import Loopback
 from tests.service.chat.slack_server import TOKEN
 from tests.service.chat.test_alertmanager import BEARER, PATH, alert, notification
 from vllm_triage.service.chat.platforms.alertmanager import AlertmanagerSettings
+from vllm_triage.service.chat.platforms.apprise import AppriseSettings
+from vllm_triage.service.chat.platforms.discord import DiscordSettings
+from vllm_triage.service.chat.platforms.otlp import OtlpSettings
+from vllm_triage.service.chat.platforms.teams import TeamsSettings
 from vllm_triage.service.chat.platforms.webhooks import WebhookSettings
 
 LOGS = (
@@ -27,6 +31,10 @@ def test_no_payload_response_or_row_holds_a_secret(kind, serve, slack_settings, 
             slack=slack_settings(),
             alertmanager=AlertmanagerSettings(token="t" * 20),
             webhooks=[WebhookSettings(url=receiver.url, secrets=["whsec_" + base64.b64encode(bytes(24)).decode()])],
+            teams=[TeamsSettings(url=f"{receiver.url}/teams")],
+            discord=DiscordSettings(webhook_url=f"{receiver.url}/discord"),
+            otlp=OtlpSettings(url=f"{receiver.url}/otlp"),
+            apprise=[AppriseSettings(url=receiver.url.replace("http://", "json://") + "/apprise")],
         )
         answers: list[str] = []
         for number, (text, secret) in enumerate(SECRETS[kind]):
@@ -42,8 +50,8 @@ def test_no_payload_response_or_row_holds_a_secret(kind, serve, slack_settings, 
                 body = notification(alert(len(answers), log=log, pod=text, service=text, alertname=text))
                 answers.append(service.client.post(PATH, json=body, headers=headers).text)
                 service.settle()
-            assert receiver.calls
-            went_out = [call.body.decode() for call in [*service.slack.calls, *receiver.calls]]
+            assert {call.path for call in receiver.calls} == {"/", "/teams", "/discord", "/otlp/v1/logs", "/apprise"}
+            went_out = [call.body.decode("utf-8", "replace") for call in [*service.slack.calls, *receiver.calls]]
             told = [
                 json.dumps(json.loads(text), ensure_ascii=False) if text.startswith("{") else text for text in went_out
             ]
@@ -57,7 +65,7 @@ def test_no_payload_response_or_row_holds_a_secret(kind, serve, slack_settings, 
                 ("report", kept),
                 ("row", [database.decode("latin-1")]),
             ):
-                assert not any(secret in text for text in texts), place
+                assert [text[:3000] for text in texts if secret in text] == [], (place, secret)
         assert not any(TOKEN in call.body.decode() for call in service.slack.calls)
         assert [] == service.slack.refused
 

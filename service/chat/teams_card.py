@@ -1,0 +1,87 @@
+"""An incident as an Adaptive Card for Teams. Text of a log stands in text runs alone, which know no markup."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from . import short
+from .interface import Event
+
+VERSION = "1.5"
+"""Of the card's schema: the newest that Teams shows everywhere."""
+SIZE = 26_000
+"""Bytes of a message: Teams takes 28 KB."""
+WIDTHS = (2000, 800, 300, 120)
+"""Characters of a text, from the longest; the first whose message fits is sent."""
+
+
+def message(event: Event) -> bytes:
+    """Return the message about an incident."""
+    return _fitting(lambda width: _card(_body(event, width), event.link))
+
+
+def digest(events: Sequence[Event]) -> bytes:
+    """Return one message about several incidents."""
+    link = next((event.link for event in events if event.link), "")
+
+    def made(width: int) -> dict[str, Any]:
+        lines = [_run(short.cut(line, width)) for line in short.several(events)]
+        return _card([_block(_run(f"{len(events):,} more incidents", weight="Bolder")), *map(_block, lines)], link)
+
+    return _fitting(made)
+
+
+def _fitting(made: Any) -> bytes:
+    for width in WIDTHS:
+        data = json.dumps(_attached(made(width)), ensure_ascii=False).encode("utf-8", "replace")
+        if len(data) <= SIZE:
+            break
+    return bytes(data)
+
+
+def _attached(card: dict[str, Any]) -> dict[str, Any]:
+    kind = "application/vnd.microsoft.card.adaptive"
+    return {"type": "message", "attachments": [{"contentType": kind, "contentUrl": None, "content": card}]}
+
+
+def _card(body: list[dict[str, Any]], link: str) -> dict[str, Any]:
+    card: dict[str, Any] = {
+        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": VERSION,
+        "msteams": {"width": "Full"}, "body": body,
+    }  # fmt: skip
+    if link:
+        card["actions"] = [{"type": "Action.OpenUrl", "title": "Full report", "url": link}]
+    return card
+
+
+def _body(event: Event, width: int) -> list[dict[str, Any]]:
+    report = event.report
+    blocks = [_block(_run(short.cut(short.title(event), width), weight="Bolder", size="Medium"))]
+    blocks += [
+        _block(_run(short.cut(words, width), isSubtle=True)) for words in (short.about(event), event.note) if words
+    ]
+    if report.summary:
+        blocks.append(_block(_run(short.cut(report.summary, width))))
+    blocks += [
+        _block(_run(short.cut(line, width), fontType="Monospace")) for line in short.evidence(event, width=width)
+    ]
+    for fix in report.fixes[:3]:
+        runs = [_run(short.cut(f"{fix.rank}. {fix.title} ", width))]
+        if fix.change not in ("", fix.title):
+            runs.append(_run(short.cut(fix.change, width), fontType="Monospace"))
+        blocks.append(_block(*runs))
+    if report.corrected_command and len(report.corrected_command) <= width:
+        blocks.append(_block(_run(report.corrected_command, fontType="Monospace")))
+    if words := short.counted(event):
+        blocks.append(_block(_run(words, isSubtle=True)))
+    return blocks
+
+
+def _block(*runs: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "RichTextBlock", "inlines": list(runs)}
+
+
+def _run(text: str, **style: Any) -> dict[str, Any]:
+    return {"type": "TextRun", "text": text, **{name: value for name, value in style.items() if value}}

@@ -1,0 +1,1 @@
+"""How collectors send logs: one module for each protocol, listed by ``registry.py``."""
