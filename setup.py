@@ -19,8 +19,8 @@ FOLDERS = ("classifier", "corpus", "service", "training")
 """Its sub-packages, which stand beside it."""
 
 
-PRODUCT = ("evaluate", "examples", "user_model")
-"""Rooms of training that `vllm-triage train` and `evaluate` need. The others are the workshop: they make what is shipped."""
+PRODUCT = ("evaluate", "examples", "harvest", "user_model")
+"""Rooms of training that `vllm-triage train`, `evaluate` and `learn` need. The others are the workshop: they make what is shipped."""
 LOGS = ("written/kv-cache-too-small.log",)
 """Logs of the corpus that the product shows: the page's example, and the API's."""
 

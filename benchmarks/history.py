@@ -2,6 +2,7 @@
 
 python benchmarks/history.py speed [--url sqlite:////path/history.db] [--processes 2] [--threads 8] [--seconds 5]
 python benchmarks/history.py kill [--url …] [--rounds 20]
+python benchmarks/history.py large [--url …] [--incidents 50000] [--occurrences 1000000]
 """
 
 from __future__ import annotations
@@ -18,12 +19,17 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+
 from vllm_triage.classifier.report.model import Report
 from vllm_triage.classifier.report.schema import report_of
-from vllm_triage.service.history import Filter, History
+from vllm_triage.service.history import Filter, History, tables
 from vllm_triage.service.history import writes as recording
 
 WORKERS = 4
@@ -33,12 +39,14 @@ WORKERS = 4
 def main() -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("speed", "kill", "write"))
+    parser.add_argument("what", choices=("speed", "kill", "write", "large"))
     parser.add_argument("--url", default="")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--incidents", type=int, default=50_000)
+    parser.add_argument("--occurrences", type=int, default=1_000_000)
     parser.add_argument("--distinct", type=int, default=200, help="different failures")
     parser.add_argument("--batch", type=int, default=recording.BATCH, help="most incidents of one commit")
     parser.add_argument("--power-safe", action="store_true", help="wait for the disk at every commit (SQLite)")
@@ -50,7 +58,7 @@ def main() -> None:
         options.url = options.url or f"sqlite:///{folder}/history.db"
         history = History(options.url)
         history.upgrade()
-        {"speed": _speed, "kill": _kill}[options.what](options, history, Path(folder))
+        {"speed": _speed, "kill": _kill, "large": _large}[options.what](options, history, Path(folder))
         history.close()
     return None
 
@@ -161,6 +169,89 @@ def _kill(options: Any, history: History, folder: Path) -> None:
             print("integrity_check:", connection.execute("PRAGMA integrity_check").fetchone()[0])
     if lost:
         sys.exit(1)
+
+
+def _large(options: Any, history: History, folder: Path) -> None:
+    """Write a history of many occurrences straight into the tables, and ask what the API and the page ask."""
+    dice = random.Random(1)
+    _fill(history, options, dice)
+    first = history.incidents(Filter(limit=1)).items[0]
+    now = first.last_seen
+    month, quarter = now - timedelta(days=30), now - timedelta(days=90)
+    cursor = history.incidents(Filter(limit=50)).next or ""
+    asked: dict[str, Callable[[], object]] = {
+        "the page's list (50)": lambda: history.incidents(Filter(since=month)),
+        "the next page": lambda: history.incidents(Filter(cursor=cursor)),
+        "500 a page": lambda: history.incidents(Filter(limit=500)),
+        "of a service": lambda: history.incidents(Filter(service="service-7")),
+        "of a bucket": lambda: history.incidents(Filter(bucket="nccl_hang")),
+        "a search that finds": lambda: history.incidents(Filter(q="harbor")),
+        "a search that finds nothing": lambda: history.incidents(Filter(q="nowhere to be found")),
+        "muted": lambda: history.incidents(Filter(state="muted")),
+        "of a tenant that has none": lambda: history.incidents(Filter(tenant="acme")),
+        "said wrong": lambda: history.incidents(Filter(feedback="wrong")),
+        "an incident": lambda: history.incident(first.id),
+        "counts, 30 days by day": lambda: history.stats(month, None, "day"),
+        "counts, 90 days by day": lambda: history.stats(quarter, None, "day"),
+        "counts, a day by hour": lambda: history.stats(now - timedelta(days=1), None, "hour"),
+        "counts of a service": lambda: history.stats(quarter, None, "day", "service-7"),
+    }
+    for name, ask in asked.items():
+        took = []
+        for _ in range(5):
+            began = time.perf_counter()
+            ask()
+            took.append(1000 * (time.perf_counter() - began))
+        print(f"{statistics.median(took):8.1f} ms  {name}")
+
+
+def _fill(history: History, options: Any, dice: random.Random) -> None:
+    body = recording.pack(report(1))
+    buckets = ("kv_cache_oom", "nccl_hang", "model_not_found", "unknown", "cuda_oom")
+    end = datetime.now(UTC)
+    each = max(1, options.occurrences // options.incidents)
+    with history._database.writing() as connection:
+        for start in range(0, options.incidents, 5000):
+            rows, seen, hours = [], [], []
+            for number in range(start + 1, min(start + 5000, options.incidents) + 1):
+                bucket = buckets[number % len(buckets)]
+                times = sorted(end - timedelta(seconds=dice.random() * 90 * 86_400) for _ in range(each))
+                rows.append(
+                    {
+                        "number": number, "id": recording.new_id(), "fingerprint": f"{number:016x}", "service": f"service-{number % 200}",
+                        "name": "server.log", "bucket": bucket, "cause": f"{bucket}/cause", "title": "The KV cache cannot hold one request",
+                        "confidence": 0.9, "decided_by": "rule", "vllm_version": "0.32.0", "model": "acme/harbor-8b", "occurrences": each,
+                        "first_seen": times[0], "last_seen": times[-1], "feedback": "wrong" if number % 50 == 0 else None, "report": body,
+                    }
+                )  # fmt: skip
+                kept = list(enumerate(times, 1))[-recording.KEPT :]
+                seen += [
+                    {"incident": number, "slot": n % recording.KEPT, "ordinal": n, "at": at, "name": ""}
+                    for n, at in kept
+                ]
+                hour = Counter(at.replace(minute=0, second=0, microsecond=0) for at in times)
+                hours += [{"incident": number, "hour": at, "count": count} for at, count in hour.items()]
+            days = Counter(
+                (row["day"], row["bucket"], row["service"])
+                for row in (
+                    {"day": hour["hour"].replace(hour=0), **rows[hour["incident"] - start - 1], "n": hour["count"]}
+                    for hour in hours
+                    for _ in range(hour["count"])
+                )
+            )
+            new = sqlite_insert(tables.totals)
+            connection.execute(
+                new.on_conflict_do_update(
+                    index_elements=["day", "tenant", "bucket", "service"],
+                    set_={"count": tables.totals.c.count + new.excluded.count},
+                ),
+                [
+                    {"day": day, "tenant": "", "bucket": bucket, "service": service, "count": n}
+                    for (day, bucket, service), n in days.items()
+                ],
+            )
+            for table, values in ((tables.incidents, rows), (tables.occurrences, seen), (tables.counts, hours)):
+                connection.execute(table.insert(), values)
 
 
 if __name__ == "__main__":

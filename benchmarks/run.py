@@ -87,11 +87,12 @@ def warm(options: Any) -> None:
 def scan(options: Any) -> None:
     """A large server log, against ripgrep with the same literals."""
     from vllm_triage.classifier.api import Triage
+    from vllm_triage.classifier.question import Question
 
     with tempfile.TemporaryDirectory() as folder:
         big = options.big or generate(Path(folder, "big.log"), options.mib)
         literals = Path(folder, "literals")
-        words = Triage()._engine.scanner.words
+        words = Triage()._engine(Question()).scanner.words
         literals.write_bytes(b"\n".join(words) + b"\n")
         size = big.stat().st_size / 1e6
         times: dict[str, list[float]] = {"ours": [], "rg": []}
@@ -121,7 +122,7 @@ def rules(options: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
         log = generate(Path(folder, "log"), 64)
         single, double = Triage(), Triage()
-        double._engine = Engine([*double.corpus.rules, *(_other(rule) for rule in double.corpus.rules)])
+        double._engines = {False: Engine([*double.corpus.rules, *(_other(rule) for rule in double.corpus.rules)])}
         times: dict[str, list[float]] = {"single": [], "double": []}
         for engine in (single, double):
             engine.report(log)

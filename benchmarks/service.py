@@ -24,7 +24,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
-from serving import Connection, Server, closed_loop, counted, large, machine_seconds, post_stream, samples, server
+from serving import Connection, Server, bare, closed_loop, counted, large, machine_seconds, post_stream, samples, server
 
 from vllm_triage.classifier import triage
 
@@ -115,6 +115,30 @@ def throughput(options: Any, database: str) -> Figures:
         "two_by_one": ratio(rates["two"], rates["one"]),
         "one_by_library_of_processor": round(cost["library"] / cost["one"], 2),
         "two_by_one_of_processor": round(2 * cost["one"] / cost["two"], 2),
+    }
+
+
+def overhead(options: Any, database: str) -> Figures:
+    """Requests a second of one worker against a bare application with the same call, in turns."""
+    logs = samples()
+    rates: dict[str, list[float]] = {"service": [], "bare": []}
+    costs: dict[str, list[float]] = {name: [] for name in rates}
+    with server(database) as ours, bare() as other:
+        servers = {"service": ours, "bare": other}
+        for served in servers.values():
+            asyncio.run(closed_loop(served.port, logs, 2.0))
+        for _ in progress(range(options.rounds), options.rounds, "overhead"):
+            for name, served in servers.items():
+                before = served.seconds()
+                count = len(asyncio.run(closed_loop(served.port, logs, options.seconds)))
+                rates[name].append(count / options.seconds)
+                costs[name].append((served.seconds() - before) / count)
+    cost = {name: statistics.median(values) for name, values in costs.items()}
+    return {
+        "per_second": {name: [round(value) for value in values] for name, values in rates.items()},
+        "milliseconds_of_processor": {name: round(1000 * value, 2) for name, value in cost.items()},
+        "service_by_bare": ratio(rates["service"], rates["bare"]),
+        "service_by_bare_of_processor": round(cost["bare"] / cost["service"], 2),
     }
 
 
@@ -370,7 +394,7 @@ def kill(options: Any, database: str) -> Figures:
 
 
 BENCHMARKS = {
-    "throughput": throughput, "beside": beside, "upload": upload, "schema": schema, "fuzz": fuzz, "soak": soak,
+    "throughput": throughput, "overhead": overhead, "beside": beside, "upload": upload, "schema": schema, "fuzz": fuzz, "soak": soak,
     "kill": kill,
 }  # fmt: skip
 

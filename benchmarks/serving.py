@@ -167,6 +167,32 @@ def server(database: str, *words: str, **settings: object) -> Iterator[Server]:
         # Its log is written, as anywhere, and goes nowhere.
         stderr=subprocess.DEVNULL,
     )
+    with _running(port, process, 1.5 if words else 0.1) as served:
+        yield served
+
+
+@contextmanager
+def bare() -> Iterator[Server]:
+    """Start a bare application with the same call (bare.py)."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = [
+        "uvicorn",
+        "bare:app",
+        "--port",
+        str(port),
+        "--app-dir",
+        str(Path(__file__).parent),
+        "--log-level",
+        "critical",
+    ]
+    with _running(port, subprocess.Popen([sys.executable, "-m", *words]), 0.1) as served:
+        yield served
+
+
+@contextmanager
+def _running(port: int, process: subprocess.Popen[bytes], settle: float) -> Iterator[Server]:
     try:
         while True:
             try:
@@ -176,7 +202,7 @@ def server(database: str, *words: str, **settings: object) -> Iterator[Server]:
                 assert process.poll() is None, "the service did not start"
                 time.sleep(0.05)
         # Workers that came up later than the one that answered.
-        time.sleep(1.5 if words else 0.1)
+        time.sleep(settle)
         yield Server(port, process)
     finally:
         if process.poll() is None:

@@ -81,7 +81,8 @@ def alertmanager(options: Any) -> Figures:
             figures["equal"] = _stage(served, slack, equal)
             different = [[_alert(number, service=f"service-{number}")] for number in range(options.alerts)]
             figures["different"] = _stage(served, slack, different)
-        time.sleep(5)
+        # Memory is given back at intervals of 15 s (service/http/memory.py).
+        time.sleep(35)
         return figures | {
             "idle_mib": round(idle), "peak_mib": round(max(peak)), "afterwards_mib": round(served.memory()),
             "in_flight": _metric(served, "vllm_triage_http_in_flight") - 1,

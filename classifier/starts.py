@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from ..corpus.records import Record, record
 from .input.read import read_blocks
 from .log_source import checked
-from .report.model import Report
+from .masking.mask import mask_lines
+from .report.model import Evidence, Report
+from .report.shown import cut, one_line
 
 if TYPE_CHECKING:
     from .api import Triage
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from .lines.types import Line
     from .log_source import Source
     from .question import Question
+
+ENDING = 8
+"""Last lines of a start that are kept."""
 
 
 @record(frozen=True, slots=True)
@@ -37,6 +42,8 @@ class Start(Record):
     """The first time stamp that was read of it, as printed; empty where none was."""
     ended: str
     """The last one."""
+    ending: tuple[Evidence, ...]
+    """Its last lines, masked; none where another start follows."""
     followed: bool
     """Whether another start of the same server follows in the log."""
 
@@ -75,7 +82,14 @@ def _start(
     report = triage.answer(session, [incident], tail, question)
     if session.numbers is not None:
         first, last = session.numbers.original(first), session.numbers.original(last)
-    return Start(report, number, first, last, incident.server, begun, ended, not tail)
+    lines = [line for line in tail if incident.first <= line.number <= incident.last][-ENDING:]
+    texts = mask_lines(one_line(line.raw or line.text) for line in lines)
+    numbers = [session.numbers.original(line.number) if session.numbers else line.number for line in lines]
+    ending = tuple(
+        Evidence(line=at, text=cut(text), process=line.process)
+        for at, text, line in zip(numbers, texts, lines, strict=True)
+    )
+    return Start(report, number, first, last, incident.server, begun, ended, ending, not tail)
 
 
 def _last_ones(incidents: Iterable[Incident]) -> set[int]:

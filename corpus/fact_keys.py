@@ -13,10 +13,10 @@ READERS = (
     "concurrency", "cache_tokens", "auto_fit",
 )  # fmt: skip
 """``reader``: how a line is read whose captures are not simply facts of the same names."""
-CONTINUATIONS = ("braces", "parentheses", "brackets", "settings", "backslash")
+CONTINUATIONS = ("braces", "parentheses", "brackets", "settings", "backslash", "items")
 """``continues``: by what a table or a command that goes on over the next lines is told to be unfinished.
 
-With ``backslash`` the text is the capture ``command``, with all others the capture ``table``.
+With ``backslash`` and ``items`` (a YAML list, one word or some on a line) the text is the capture ``command``, with all others the capture ``table``.
 """
 SPEAKERS = ("api_server", "offline")
 """``speaker``: who must have said it, where other programs print the same words."""

@@ -17,6 +17,8 @@ from bisect import bisect_right
 from functools import lru_cache
 from typing import NamedTuple, TypedDict, cast
 
+from .collector import Paused
+
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vllm")
 TABLE = os.path.join(FOLDER, "options.json")
 COMPILED = os.path.join(os.path.dirname(FOLDER), "compiled", "options.marshal")
@@ -187,7 +189,7 @@ def is_engine_argument(name: str) -> bool:
 def _table() -> tuple[tuple[str, ...], list[Key], dict[str, dict[str, Entry]]]:
     try:
         # A wheel holds the table as Python's own values as well: three milliseconds less at the start of the command.
-        with open(COMPILED, "rb") as compiled:
+        with open(COMPILED, "rb") as compiled, Paused():
             table = marshal.load(compiled)  # noqa: S302 - our own file
     except OSError:
         with open(TABLE, encoding="utf-8") as file:

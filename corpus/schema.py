@@ -171,7 +171,7 @@ def _check_fact(rule: Rule, refuse: Callable[[str, str], NoReturn]) -> None:
                 refuse(f"{key} must be one of {', '.join(map(repr, allowed))}, not {value!r}", key)
             if rule.role != "fact":
                 refuse(f"{key!r} is for rules of role 'fact'", key)
-    wanted = "command" if rule.continues == "backslash" else "table"
+    wanted = "command" if rule.continues in ("backslash", "items") else "table"
     if rule.continues and f"(?P<{wanted}>" not in rule.pattern:
         refuse(f"continues = {rule.continues!r} needs a capture {wanted!r} in 'pattern'", "continues")
 

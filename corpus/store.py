@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from .build import FORMAT, regex_build
+from .collector import Paused
 from .types import Bucket, Cause, Fix, Rule, Traits
 
 if TYPE_CHECKING:
@@ -114,12 +115,13 @@ def load(folders: Iterable[str | os.PathLike[str]] = ()) -> Corpus:
 
     A broken file in one of ``folders`` is left out and named in ``Corpus.problems``; it never takes the others down.
     """
-    folder, index = _own()
-    ready = index["expressions"] if index["regex"] == regex_build() else {}
-    make: Callable[..., Rule] = Rule
-    rules = [make(*row) for row in index["rules"]]
-    for rule, needs in zip(rules, index["needs"], strict=True):
-        rule.prepare(needs, ready)
+    with Paused():
+        folder, index = _own()
+        ready = index["expressions"] if index["regex"] == regex_build() else {}
+        make: Callable[..., Rule] = Rule
+        rules = [make(*row) for row in index["rules"]]
+        for rule, needs in zip(rules, index["needs"], strict=True):
+            rule.prepare(needs, ready)
     problems: list[str] = list(index["problems"])
     extra: dict[str, Bucket] = {}
     if files := _user_files(folders, problems):

@@ -79,6 +79,10 @@ def failures(seed: random.Random) -> Iterator[tuple[str, str]]:
     )
     yield "a panic in Rust", f"thread 'main' panicked at src/{name}.rs:12:5:\n{words}\n"
     yield "a panic in Go", f"panic: runtime error: {words}\n\ngoroutine 1 [running]:\n"
+    yield (
+        "a request that failed",
+        'INFO:     10.0.0.9:41000 - "POST /v1/completions HTTP/1.1" 500 Internal Server Error\n',
+    )
     yield "an exit code", f"vllm exited with code {seed.choice((1, 2, 3, 7, 42))}\n"
 
 

@@ -24,6 +24,8 @@ BESIDE = 1.5
 """How many times weights and KV cache the budget may be, where the total is not told: what activations and others take."""
 WORTH = 1.25
 """How much longer the context must become for a fix to be worth its price."""
+SOME = 0.01
+"""GiB of KV cache below which vLLM says that there is none."""
 _SHARE = ("--gpu-memory-utilization", "--device-memory-utilization")
 
 
@@ -35,9 +37,10 @@ def balanced(fix: Advice, part: Part, facts: Mapping[str, object]) -> tuple[Advi
         part: The option, with its value.
         facts: Of a server whose KV cache is too small for one request; of others all fixes hold.
     """
-    needed, cache = number(facts, "kv_cache_needed_gib"), number(facts, "kv_cache_available_gib")
-    if needed is None or cache is None or cache >= needed or len(part.values) != 1:
+    cache, needed, unit = _lacking(facts)
+    if cache >= needed or len(part.values) != 1:
         return fix, ""
+    digits = 1 if unit == "GiB" else 0
     after = _after(part.name, part.values[0].value, facts, cache, needed)
     if after is None:
         return fix, ""
@@ -46,11 +49,11 @@ def balanced(fix: Advice, part: Part, facts: Mapping[str, object]) -> tuple[Advi
         return fix, ""
     if fix.safety == "destructive":
         return fix, ""
-    said = f"{there:.1f} GiB of KV cache {'at most ' if most else ''}for the {then:.1f} GiB that one request needs then"
+    said = f"{there:.{digits}f} {unit} of KV cache {'at most ' if most else ''}for the {then:.{digits}f} {unit} that one request needs then"
     fits = int(fit_max_model_len(facts).value or 0)
     # Tokens that fit grow with the cache, and with what a token takes less.
     context = int(fits * there / cache * needed / then) // BLOCK * BLOCK if cache > 0 and fits else 0
-    if most or context < fits * WORTH or part.name == "--max-model-len":
+    if most or not context or context < fits * WORTH or part.name == "--max-model-len":
         return None, f"not enough: {said}"
     return replace(
         fix,
@@ -60,18 +63,40 @@ def balanced(fix: Advice, part: Part, facts: Mapping[str, object]) -> tuple[Advi
     ), ""
 
 
+def beyond_free(parts: list[Part], facts: Mapping[str, object]) -> str:
+    """Tell why a share of the GPU's memory cannot be had; "" where it can, or the log does not tell what is free.
+
+    vLLM refuses to start while less is free than it would reserve (vllm/v1/worker/utils.py, request_memory).
+    """
+    free, total = number(facts, "gpu_memory_free_gib"), number(facts, "gpu_memory_total_gib")
+    share = next((part.values[0].value for part in parts if part.name in _SHARE and len(part.values) == 1), "")
+    if free is None or not total or not share.replace(".", "", 1).isdigit() or float(share) * total <= free:
+        return ""
+    return f"{float(share) * total:.1f} GiB of {total:.1f} GiB are more than the {free:.1f} GiB that are free"
+
+
+def _lacking(facts: Mapping[str, object]) -> tuple[float, float, str]:
+    """Return the KV cache that there is, what one request needs, and in what they are told; equals where nothing lacks."""
+    needed, cache = number(facts, "kv_cache_needed_gib"), number(facts, "kv_cache_available_gib")
+    if cache is not None and (needed is not None or cache <= 0):
+        return cache, SOME if needed is None else needed, "GiB"
+    fits, length = whole(facts, "max_len_that_fits"), whole(facts, "max_model_len")
+    return (float(fits), float(length), "tokens") if fits and length else (0.0, 0.0, "GiB")
+
+
 def _after(
     option: str, value: str, facts: Mapping[str, object], cache: float, needed: float
 ) -> tuple[float, float, bool] | None:
     """Return cache and need in GiB with an option, and whether the cache is at most that; None where it moves neither."""
-    if option in _SHARE:
+    in_tokens = number(facts, "kv_cache_available_gib") is None
+    if option in _SHARE and not in_tokens:
         return _with_share(value, facts, cache, needed)
     if option == "--kv-cache-dtype" and value.startswith("fp8"):
         now = str(facts.get("kv_cache_dtype") or "auto").lower()
         return (cache, needed if now.startswith(("fp8", "int8")) else needed / 2, False)
     if option == "--tensor-parallel-size" and value.isdigit():
         weights, ranks = number(facts, "weights_gib"), whole(facts, "tensor_parallel_size") or 1
-        if weights is None or int(value) <= ranks:
+        if weights is None or int(value) <= ranks or in_tokens:
             return None
         part = ranks / int(value)
         heads = whole(facts, "num_key_value_heads")

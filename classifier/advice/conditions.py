@@ -18,6 +18,16 @@ def shows(condition: str, facts: Mapping[str, object]) -> bool:
     return _compared(condition, facts) is True
 
 
+def told(condition: str, facts: Mapping[str, object]) -> str:
+    """Return what a condition that holds found, in words: ``kv_cache_needed_gib = 16.0``."""
+    name = condition.partition(" ")[0]
+    value = _value(name, facts)
+    plain = name.removeprefix("arg:")
+    if value is None:
+        return f"no {plain}"
+    return f"{plain} = {value}"
+
+
 def _compared(condition: str, facts: Mapping[str, object]) -> bool | None:
     """Return whether a condition holds; None where it compares a fact that is unknown."""
     name, _, rest = condition.partition(" ")

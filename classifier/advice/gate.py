@@ -185,19 +185,23 @@ def _set(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     if reason := _excluded([name for name, _ in variables], parts, situation):
         return None, reason
     if len(parts) == 1 and not variables:
-        fitting, reason = _moved(fix, parts[0], situation) if fix.moves else (fix, "")
-        if fitting is None:
-            return None, reason
-        moved = parts[0] if fitting.change == fix.change else _only_part(fitting.change)
-        if moved is not None and moved.name in _OF_MEMORY:
-            from .balance import balanced
-
-            fitting, reason = balanced(fitting, moved, situation.facts)
+        fitting, reason = _weighed(fix, parts[0], situation)
         if fitting is None or fix.moves:
             return fitting, reason
         fix = fitting
     so = all(_is_so(part, situation) for part in parts) and _have_values(variables, situation)
     return (None, "it is set so already") if so else (fix, "")
+
+
+def _weighed(fix: Advice, part: Part, situation: Situation) -> tuple[Advice | None, str]:
+    """Keep a value that moves the right way and, of those that memory hangs on, gives what the log says is missing."""
+    fitting, reason = _moved(fix, part, situation) if fix.moves else (fix, "")
+    if fitting is None or part.name not in _OF_MEMORY:
+        return fitting, reason
+    from .balance import balanced
+
+    moved = part if fitting.change == fix.change else _only_part(fitting.change)
+    return (fitting, "") if moved is None else balanced(fitting, moved, situation.facts)
 
 
 def _only_part(change: str) -> Part | None:
@@ -209,8 +213,14 @@ def _only_part(change: str) -> Part | None:
 
 def _excluded(variables: list[str], parts: list[Part], situation: Situation) -> str:
     """Tell why a fix cannot be applied here at all; "" where it can."""
-    missing = _missing(variables, parts, situation)
-    return f"vLLM {situation.release} has no {missing}" if missing else _refused(parts, situation)
+    if missing := _missing(variables, parts, situation):
+        return f"vLLM {situation.release} has no {missing}"
+    if any(part.name in _OF_MEMORY[:2] for part in parts):
+        from .balance import beyond_free
+
+        if reason := beyond_free(parts, situation.facts):
+            return reason
+    return _refused(parts, situation)
 
 
 def _missing(variables: list[str], parts: list[Part], situation: Situation) -> str:

@@ -177,7 +177,8 @@ def _by_format(facts: Mapping[str, object], cache: float, needed: float, length:
         return _way(
             "--kv-cache-dtype fp8", length, f"{needed / 2:.2f} GiB needed, half of {needed:.2f}; costs some accuracy"
         )
-    context = _fits(cache, (needed + ROUNDING) / 2 / length)
+    # Twice what fits now: vLLM's own estimate, where it tells one, knows layers of several kinds.
+    context = min(length, 2 * int(fit_max_model_len(facts).value or 0)) // BLOCK * BLOCK
     return _way(
         f"--kv-cache-dtype fp8 --max-model-len {context}", context, "half the bytes per token; costs some accuracy"
     )

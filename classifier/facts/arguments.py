@@ -136,8 +136,8 @@ def front_of(before: str) -> str:
     at = max(before.rfind(f"{engine} run ") for engine in ("docker", "podman", "nerdctl"))
     run = before[at:] if at >= 0 else ""
     words = (before[:at] if run else before).split(" ")
-    if words and not words[-1]:
-        words.pop()
+    if words and (not words[-1] or words[-1].endswith("/")):
+        words.pop()  # nothing, or the program's path (ExecStart=/opt/venv/bin/)
     front: list[str] = []
     while words and (words[-1] in ("sudo", "env") or re.fullmatch(r"[A-Za-z_]\w*=[^\s\"'`$(]*", words[-1])):
         front.insert(0, words.pop())

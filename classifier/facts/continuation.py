@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..lines.prefix import split_line
+from ..patterns.lazy import LazyPattern
 
 JOINED, JOINED_LINES = 8192, 60
 """Bytes and lines after a table or a command that may continue it."""
 
 
+_ITEM = LazyPattern(r"""(?:- +)?(?:"(?P<quoted>[^"]*)"|(?P<word>'[^']*'|(?!\w+: |\w+:$)[^"'].*))""")
+"""A word of a YAML list, of a folded text, or of ``kubectl describe``; a key with its value is none."""
+
+
 def capture_of(sign: str) -> str:
     """Return the name of the capture that holds the text of a rule with ``continues = sign``."""
-    return "command" if sign == "backslash" else "table"
+    return "command" if sign in ("backslash", "items") else "table"
 
 
 def joined(sign: str, text: str, after: bytes) -> str:
@@ -29,6 +34,12 @@ def joined(sign: str, text: str, after: bytes) -> str:
         line = split_line(0, piece.rstrip(b"\r").decode("utf-8", "replace"))
         if line.logged or line.level or not line.text.strip():
             break
+        if sign == "items":
+            item = _ITEM.fullmatch(line.text.strip())
+            if item is None:
+                break
+            text = f"{text} {item['quoted'] or item['word']}".strip()
+            continue
         if sign == "backslash":
             text = text.rstrip().removesuffix("\\") + " " + line.text.strip()
         else:
@@ -51,4 +62,5 @@ _UNFINISHED: dict[str, Callable[[str], bool]] = {
     "brackets": lambda text: text.count("[") > text.count("]"),
     "settings": lambda text: "kv_cache_dtype=" not in text or "device_config=" not in text,
     "backslash": lambda text: text.rstrip().endswith("\\"),
+    "items": lambda _: True,
 }

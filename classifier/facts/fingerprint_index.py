@@ -29,6 +29,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple, TypedDict
 
+from ...corpus.collector import Paused
 from ...corpus.options import FOLDER
 
 INDEX = os.path.join(FOLDER, "fingerprint.bin")
@@ -215,7 +216,7 @@ class Index:
 @lru_cache(maxsize=1)
 def index() -> Index:
     """Return the index that comes with the package, read when first asked for."""
-    with open(INDEX, "rb") as file:
+    with open(INDEX, "rb") as file, Paused():
         return Index(file.read())
 
 

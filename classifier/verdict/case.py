@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ...corpus.stages import STAGE_ORDER
 from ...corpus.types import Traits
-from ..advice.conditions import shows
+from ..advice.conditions import shows, told
 from ..incidents.types import Incident
 from ..lines.types import Line, Trace
 from ..matching.match import match_frames
@@ -41,7 +41,11 @@ class Case:
         """Line on which the server came up; 0 where it did not."""
         self.stop = stop_line(incident)
         """Line on which a stop from outside shows; 0 where none does."""
-        wrappers = [hit.line.number for hit in incident.hits if hit.rule.role == "symptom" and not hit.quoted]
+        wrappers = [
+            hit.line.number
+            for hit in incident.hits
+            if hit.rule.role == "symptom" and hit.rule.scope != "request" and not hit.quoted
+        ]
         self.first_wrapper = min(wrappers, default=0)
         self._specific = self._specific_hits()
 
@@ -85,12 +89,13 @@ class Case:
         A sign is a rule's full id, or conditions joined by "and" on facts, arguments and the hit's captures. What the log
         does not tell shows nothing.
         """
+        values = {**self.incident.facts, **hit.captures} if signs else {}
         for sign in signs:
             if "/" in sign.partition(" ")[0]:
                 if sign in self.fired and sign != hit.rule.id:
                     return f"the log holds {sign}{self._where(sign)}"
-            elif all(shows(part, {**self.incident.facts, **hit.captures}) for part in sign.split(" and ")):
-                return f"the log tells {sign}"
+            elif all(shows(part, values) for part in sign.split(" and ")):
+                return f"the log tells {' and '.join(told(part, values) for part in sign.split(' and '))}"
         return ""
 
     def _where(self, name: str) -> str:

@@ -100,6 +100,8 @@ class Row:
     """the deciding line without its values"""
     evidence: tuple[Told, ...]
     context: tuple[Told, ...]
+    ending: tuple[Told, ...]
+    """its last lines, where no rule decided"""
     fixes: tuple[Remedy, ...]
     alternatives: tuple[Nearest, ...]
     first_line: int
@@ -154,6 +156,9 @@ def row_of(log: Log, start: Start, places: Mapping[str, str]) -> Row:
         template=" ".join([name, *words]).strip(),
         evidence=tuple(Told(item.line, item.process, item.text, item.count) for item in report.evidence[:LINES]),
         context=_around(report),
+        ending=tuple(Told(item.line, item.process, item.text, 1) for item in start.ending)
+        if report.decided_by != "rule"
+        else (),
         fixes=tuple(Remedy(fix.rank, fix.title, fix.change) for fix in report.fixes[:FIXES]),
         alternatives=tuple(Nearest(item.bucket, item.confidence) for item in report.alternatives),
         first_line=start.first,
@@ -172,7 +177,7 @@ def row_of_problem(log: Log, problem: str, places: Mapping[str, str]) -> Row:
         id=f"{log.id}-0", log=log.id, source=mask(log.name), start=0, followed=False,
         day=places.get("day", "") or _day("", "", log.changed), release=places.get("release", ""),
         model=places.get("model", ""), gpu=places.get("gpu", ""), gpu_count=0, node=places.get("node", ""),
-        bucket=NOT_READ, confidence=0.0, decided_by="none", failed=False, came_up=False, evidence=(), context=(), fixes=(),
+        bucket=NOT_READ, confidence=0.0, decided_by="none", failed=False, came_up=False, evidence=(), context=(), ending=(), fixes=(),
         alternatives=(), first_line=0, last_line=0, bytes=log.size, problem=mask(problem), **empty,
     )  # fmt: skip
 
@@ -184,11 +189,13 @@ def places_in(name: str, pattern: re.Pattern[str] | None) -> dict[str, str]:
 
 
 def _around(report: Report) -> tuple[Told, ...]:
-    """Return the last lines up to the deciding one."""
+    """Return the lines before and after the deciding one, that one included."""
     if not report.evidence:
         return ()
-    lines = [item for item in report.context if item.line <= report.evidence[0].line]
-    return tuple(Told(item.line, item.process, item.text, 1) for item in lines[-LINES:])
+    at = report.evidence[0].line
+    before = [item for item in report.context if item.line <= at][-LINES:]
+    after = [item for item in report.context if item.line > at][: LINES // 2]
+    return tuple(Told(item.line, item.process, item.text, 1) for item in (*before, *after))
 
 
 def _day(begun: str, ended: str, changed: float) -> str:

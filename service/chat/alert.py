@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,6 +18,15 @@ class Alert(BaseModel):
     annotations: dict[str, str] = {}
     starts_at: str = Field("", alias="startsAt")
     fingerprint: str = ""
+
+    @property
+    def began(self) -> datetime | None:
+        """When it began to fire; None where it does not tell."""
+        try:
+            moment = datetime.fromisoformat(self.starts_at)
+        except ValueError:
+            return None
+        return moment if moment.tzinfo else None
 
     @property
     def identity(self) -> str:

@@ -1,19 +1,17 @@
-"""Where the log of an alert comes from: an annotation, or a file below one folder. Nothing is executed or fetched."""
+"""The log of an alert as a file below one folder. Nothing is executed or fetched; what is, stands in log_sources/."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from string import Formatter
 
 from ..log_file import below, open_regular
+from .log_sources.interface import named
 from .platforms.alertmanager import AlertmanagerSettings
 from .readers import Limited, Readable
-
-_VALUE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,252}")
 
 
 def log_path(labels: Mapping[str, str], settings: AlertmanagerSettings) -> Path | None:
@@ -28,7 +26,7 @@ def log_path(labels: Mapping[str, str], settings: AlertmanagerSettings) -> Path 
         if name is None:
             continue
         value = labels.get(name, "")
-        if not _VALUE.fullmatch(value) or ".." in value:
+        if named({name: value}, name) is None:
             return None
         values[name] = value
     return below(settings.log_root, settings.log_template.format_map(values))

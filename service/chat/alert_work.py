@@ -17,6 +17,9 @@ from .alert import Alert
 from .alert_logs import log_path, opened_tail
 from .interface import ChatContext, Event, Source, event_of
 from .letters import pack_event, unpack_event
+from .log_sources.interface import LogSource, SourceError, Sources
+from .log_sources.kubernetes import Kubernetes
+from .log_sources.loki import Loki
 from .platforms.alertmanager import AlertmanagerSettings
 
 log = logging.getLogger("vllm_triage.chat")
@@ -32,6 +35,7 @@ class AlertWork:
     def __init__(self, settings: AlertmanagerSettings, context: ChatContext) -> None:
         self._settings = settings
         self._context = context
+        self._sources = Sources(sources_of(settings))
         self._lock = threading.Lock()
         self._answers: OrderedDict[str, bytes] = OrderedDict()
         # Equal alerts come one after the other: the latest is not unpacked for each of them.
@@ -78,7 +82,7 @@ class AlertWork:
         service = self._service(alert.labels)
         try:
             event = self._event(alert, service)
-        except (InputError, OSError) as error:
+        except (InputError, OSError, SourceError) as error:
             log.warning("the log of an alert cannot be read: %s", type(error).__name__)
             return result | {"outcome": "unreadable"}, None
         if event is None:
@@ -105,6 +109,8 @@ class AlertWork:
                 tail = files.enter_context(opened_tail(path, self._settings.log_bytes))
                 version = f"{path}:{status.st_ino}:{status.st_size}:{status.st_mtime_ns}"
                 return self._answer(tail, version, alert, service, note)
+        if (fetched := self._sources.log_of(alert.labels, alert.began)) is not None:
+            return self._answer(fetched, "fetched", alert, service, note)
         return self._latest(service, f"{note} It brought no log; this is the latest incident of its service.")
 
     def _answer(self, source: Source, version: str, alert: Alert, service: str, note: str) -> Event:
@@ -176,6 +182,20 @@ class AlertWork:
         self._context.forget(f"alert:{alert}")
         self._context.resolve(key)
         return True
+
+
+def sources_of(settings: AlertmanagerSettings) -> list[LogSource]:
+    """Return the sources that are configured.
+
+    Raises:
+        ValueError: One of them cannot be used here.
+    """
+    found: list[LogSource] = []
+    if settings.loki is not None:
+        found.append(Loki(settings.loki))
+    if settings.kubernetes is not None:
+        found.append(Kubernetes(settings.kubernetes))
+    return found
 
 
 def _in_order(alerts: Sequence[Alert]) -> Iterator[list[Alert]]:

@@ -21,6 +21,7 @@ COMMANDS = {
     "history": ("history", "look into the incidents that serve keeps; export feedback"),
     "batch": ("batch", "answer many logs, one row for each server start, in processes or on a Ray cluster"),
     "report": ("report", "show what fails in the rows of batch: since when, with which release, where"),
+    "learn": ("learn", "find in the rows of batch what no rule names yet, and propose rules"),
     "train": ("train", "train the text model on logs of your own"),
     "evaluate": ("evaluate", "score the answers on labelled logs"),
     "completion": ("completion", "print a completion script for a shell"),

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, delete, func, select, text, tuple_
+from sqlalchemy import Connection, Select, delete, func, select, text, tuple_
 
+from . import totals
 from .database import Database
 from .tables import claims, counts, incidents, outbox
+from .tables import totals as sums
 
-STEP = 200
+STEP = 100
 """Incidents removed in one transaction."""
 ROWS = 5000
 """Small rows removed in one transaction."""
@@ -39,6 +41,7 @@ def prune(database: Database, keep: Retention, now: datetime, stop: threading.Ev
         oldest = now - keep.age
         removed += _repeat(database, stop, lambda connection: _remove_older(connection, oldest))
         _repeat(database, stop, lambda connection: _remove_counts(connection, oldest))
+        _repeat(database, stop, lambda connection: _remove_totals(connection, oldest))
     if keep.most:
         removed += _repeat(database, stop, lambda connection: _remove_surplus(connection, keep.most))
     _repeat(database, stop, lambda connection: _remove_claims(connection, now))
@@ -62,8 +65,14 @@ def _repeat(database: Database, stop: threading.Event, step: Callable[[Connectio
 
 
 def _remove_older(connection: Connection, oldest: datetime) -> int:
-    found = select(incidents.c.number).where(incidents.c.last_seen < oldest).limit(STEP)
-    return connection.execute(delete(incidents).where(incidents.c.number.in_(found))).rowcount
+    return _remove(connection, select(incidents.c.number).where(incidents.c.last_seen < oldest).limit(STEP))
+
+
+def _remove(connection: Connection, found: Select[tuple[int]]) -> int:
+    # Which they are must not change between the two.
+    numbers = connection.execute(found).scalars().all()
+    totals.take_back(connection, select(incidents.c.number).where(incidents.c.number.in_(numbers)))
+    return connection.execute(delete(incidents).where(incidents.c.number.in_(numbers))).rowcount
 
 
 def _remove_surplus(connection: Connection, most: int) -> int:
@@ -71,12 +80,16 @@ def _remove_surplus(connection: Connection, most: int) -> int:
     if surplus <= 0:
         return 0
     found = select(incidents.c.number).order_by(incidents.c.last_seen, incidents.c.number).limit(min(surplus, STEP))
-    return connection.execute(delete(incidents).where(incidents.c.number.in_(found))).rowcount
+    return _remove(connection, found)
 
 
 def _remove_counts(connection: Connection, oldest: datetime) -> int:
     found = select(counts.c.incident, counts.c.hour).where(counts.c.hour < oldest).limit(ROWS)
     return connection.execute(delete(counts).where(tuple_(counts.c.incident, counts.c.hour).in_(found))).rowcount
+
+
+def _remove_totals(connection: Connection, oldest: datetime) -> int:
+    return connection.execute(delete(sums).where(sums.c.day < oldest - timedelta(days=1))).rowcount
 
 
 def _remove_claims(connection: Connection, now: datetime) -> int:

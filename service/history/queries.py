@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, get_args
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, Row, and_, func, or_, select, tuple_, type_coerce
+from sqlalchemy import BigInteger, ColumnElement, Connection, Row, Select, and_, func, or_, select, tuple_, type_coerce
 
 from ..wire import BucketCounts, Count, Feedback, Incident, IncidentDetails, Incidents, Occurrence
 from .handling import state
-from .tables import HOUR, Moment, counts, handling, incidents, microseconds, moment, occurrences
+from .tables import HOUR, Moment, counts, handling, incidents, microseconds, moment, occurrences, totals
 from .tables import feedback as voices
 from .tenants import kept, of_tenant, shown
 from .types import Filter, Order, Step
@@ -108,6 +108,8 @@ def over_time(
     """
     if step not in STEPS:
         raise ValueError(f"step {step!r}: it is one of {', '.join(STEPS)}")
+    if step == "day" and (until is None or not microseconds(until) % STEPS["day"]):
+        return _by_bucket(connection.execute(_days(since, until, service, tenant)))
     hour = type_coerce(counts.c.hour, BigInteger)
     begin = (hour - hour % STEPS[step]).label("begin")
     query = select(incidents.c.bucket, begin, func.sum(counts.c.count).label("total")).join_from(counts, incidents)
@@ -119,8 +121,28 @@ def over_time(
         query = query.where(hour < microseconds(until))
     if service:
         query = query.where(incidents.c.service == service)
+    return _by_bucket(connection.execute(query.group_by(incidents.c.bucket, begin).order_by(begin)))
+
+
+def _days(since: datetime | None, until: datetime | None, service: str, tenant: str | None) -> Select[Any]:
+    """Return the question for whole days, whose sums are kept."""
+    day = type_coerce(totals.c.day, BigInteger).label("begin")
+    query = select(totals.c.bucket, day, func.sum(totals.c.count).label("total"))
+    if since is not None:
+        stamp = microseconds(since)
+        query = query.where(day >= stamp - stamp % STEPS["day"])
+    if until is not None:
+        query = query.where(day < microseconds(until))
+    if service:
+        query = query.where(totals.c.service == service)
+    if tenant is not None:
+        query = query.where(totals.c.tenant == tenant)
+    return query.group_by(totals.c.bucket, day).order_by(day)
+
+
+def _by_bucket(rows: Iterable[Any]) -> list[BucketCounts]:
     found: dict[str, list[Count]] = {}
-    for bucket, at, total in connection.execute(query.group_by(incidents.c.bucket, begin).order_by(begin)):
+    for bucket, at, total in rows:
         found.setdefault(bucket, []).append(Count(at=moment(at), count=int(total)))
     return sorted(
         (BucketCounts(bucket=bucket, counts=tuple(steps)) for bucket, steps in found.items()),

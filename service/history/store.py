@@ -15,7 +15,7 @@ from ...classifier.report.model import Report
 from ..letter import Letter
 from ..wire import BucketCounts, Feedback, Incident, IncidentDetails, Incidents
 from . import feedback as voices
-from . import handling, upgrade
+from . import handling, totals, upgrade
 from . import queries as reading
 from .claims import claim, claim_key
 from .database import Database
@@ -122,8 +122,9 @@ class History:
     def remove(self, id: str, *, tenant: str | None = "") -> bool:  # noqa: A002
         """Remove an incident with its report, occurrences and feedback; tell whether it was there."""
         with self._database.writing() as connection:
-            gone = delete(incidents).where(incidents.c.id == id, *of_tenant(tenant))
-            return connection.execute(gone).rowcount > 0
+            mine = select(incidents.c.number).where(incidents.c.id == id, *of_tenant(tenant))
+            totals.take_back(connection, mine)
+            return connection.execute(delete(incidents).where(incidents.c.number.in_(mine))).rowcount > 0
 
     def handle(self, id: str, change: handling.Change, *, tenant: str | None = "") -> Incident:  # noqa: A002
         """Acknowledge, mute or assign an incident, or take that back; return it as it is then.

@@ -170,3 +170,14 @@ owners = Table(
     # Never empty: incidents of no tenant have no row.
     Column("tenant", Text, nullable=False),
 )
+
+totals = Table(
+    "totals",
+    metadata,
+    Column("day", Moment, primary_key=True),
+    Column("tenant", Text, primary_key=True),
+    Column("bucket", Text, primary_key=True),
+    Column("service", Text, primary_key=True),
+    Column("count", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)

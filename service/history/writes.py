@@ -6,7 +6,7 @@ import base64
 import secrets
 import threading
 import zlib
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -20,6 +20,7 @@ from ...classifier.report.model import Report
 from ...classifier.report.schema import read
 from ..fingerprint import fingerprint
 from ..wire import Incident, dumps
+from . import totals
 from .database import Database, retriable
 from .tables import HOUR, counts, incidents, microseconds, moment, occurrences, owners
 from .tenants import kept as kept_fingerprint
@@ -99,11 +100,18 @@ class Recorder:
             try:
                 with self._database.writing() as connection:
                     done = {at: _add(connection, batch[at].values, batch[at].tenant) for at in order}
+                    totals.add(connection, Counter(_total(entry) for entry in batch))
                 return [done[at] for at in range(len(batch))]
             except HistoryError as error:
                 if attempt == ATTEMPTS or not retriable(error):
                     raise
         raise AssertionError("the last attempt returns or raises")
+
+
+def _total(entry: Entry) -> totals.Key:
+    """Return what an entry is summed up with."""
+    stamp = microseconds(entry.values["last_seen"])
+    return stamp - stamp % totals.DAY, entry.tenant, entry.values["bucket"], entry.values["service"]
 
 
 def entry(report: Report, service: str, name: str, at: datetime, tenant: str = "") -> Entry:

@@ -47,6 +47,7 @@ from .state import State
 from .tracing import tracing
 from .work.dispatcher import Desk
 from .work.jobs import Job, Limits
+from .work.shared_pool import SharedChildren
 from .work.worker_pool import Children
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def _state(settings: Settings) -> State:
         history=Places(HISTORY_CALLS),
     )
     large = Children(settings.concurrency, settings.rules, settings.model, metrics.waiting.inc)
-    watching = Children(settings.watchers, settings.rules, settings.model)
+    watching = SharedChildren(settings.watchers, settings.rules, settings.model)
     limits = Limits(settings.max_decompressed, settings.max_lines)
     return State(
         settings=settings,

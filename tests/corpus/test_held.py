@@ -35,6 +35,7 @@ HEALTHY = {
     "kv_cache_oom/concurrency-below-one": "a cache that is too small is told before it is refused",
     "nccl_hang/shm-no-block": "a wait that ended",
     "nccl_hang/stats-standstill": "a stop while requests ran: they stood still",
+    "unknown/answered-500": "a stop while requests ran",
     "unknown/exception-caught": "one request was refused, with its traceback",
 }
 

@@ -21,15 +21,18 @@ from ..record.models import make_model, make_models
 from ..record.process import free_port
 from .faults import Proof, load_faults
 from .page import PAGE, page
+from .simulated import section, simulated
 from .starts import Starter
 from .verdicts import Judge, to_row
 
 ROWS = Path(__file__).resolve().parent / "proof.jsonl"
+FIRST_LOOKS = ROWS.with_name("first_looks.jsonl")
+"""What releases showed before anything was changed for them."""
 LIB = ROWS.parent / "catalogue" / "lib"
 """A user's own module."""
 FIRST_PORT = 8500
 """Where a free port is looked for."""
-SEEN = ("0.32.0",)
+SEEN = ("0.10.2", "0.14.1", "0.23.0", "0.32.0")
 """Releases whose faults were looked at while rules and corrector were written."""
 PROOF = Model(id="proof", config={"torch_dtype": "float32"}, weights=Weights())
 
@@ -41,7 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         recorder = Catalogue()
         faults = load_faults(recorder)
         if options.page:
-            PAGE.write_text(page(_rows(options.rows), faults, SEEN), encoding="utf-8")
+            text = page(_rows(options.rows), faults, SEEN, _rows(FIRST_LOOKS), section(simulated()))
+            PAGE.write_text(text, encoding="utf-8")
             return 0
         chosen = _chosen(recorder, faults, options)
         if options.list:

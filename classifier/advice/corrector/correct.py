@@ -72,7 +72,7 @@ def _change(complaint: Complaint, case: Case) -> Change | None:
     """Return the change that answers one complaint; None where nothing tells what was meant."""
     name = complaint.name
     base = name.partition(".")[0]
-    if base in _NEVER or (not complaint.variable and options.exists(base, case.release) is False):
+    if base in _NEVER or not (complaint.variable or _is_there(base, case)):
         return None
     if complaint.kind == "switch":
         return _switch(complaint)
@@ -82,6 +82,13 @@ def _change(complaint: Complaint, case: Case) -> Change | None:
     if value:
         return _set(complaint, value, why, case)
     return _left_out(complaint, case)
+
+
+def _is_there(option: str, case: Case) -> bool:
+    """Tell whether the release has an option: one that its parser read is there, whichever release is assumed."""
+    if f"error: argument {option}" in case.text:
+        return any(options.exists(option, release) for release in options.releases())
+    return options.exists(option, case.release) is not False
 
 
 def _value(complaint: Complaint, case: Case) -> tuple[str, str]:
@@ -322,6 +329,13 @@ def _added(complaint: Complaint, case: Case) -> Change | None:
     both = [item for item in complaint.allowed if item.endswith(("both", "auto"))]
     if not isinstance(table, dict) or len(both) != 1:
         return None
+    option = options.describe(base, case.release)
+    if option is not None and option.keys and key not in option.keys:
+        # Up to 0.10 the message says kv_disagg_role where the key is kv_role.
+        like = [item for item in option.keys if item.rpartition("_")[2] == key.rpartition("_")[2]]
+        if len(like) != 1:
+            return None
+        key = like[0]
     whole = json.dumps(values.with_key(table, [key], both[0]), ensure_ascii=False)
     return Change(
         f"Give {base} the key {key} as well", f"{base} {quoted(whole)}", _now(base, table),

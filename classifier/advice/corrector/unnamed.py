@@ -11,6 +11,8 @@ from .complaint import Complaint
 _OF_NOTHING = LazyPattern(
     r"ZeroDivisionError|(?:division|modulo) by zero|input_value=(?:0|-\d+)\b|must be (?:a )?positive|> 0\b"
 )
+_NO_LAYERS = LazyPattern(r"available_memory // (?:bytes_per_block|page_size // num_layers)")
+"""Code that divides the KV cache among a rank's layers: by nothing where there are more pipeline stages than layers."""
 _COUNTS = (
     "tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size", "num_gpu_blocks_override", "block_size",
     "max_num_seqs", "max_num_batched_tokens", "max_model_len",
@@ -31,9 +33,12 @@ _LAYERS = 200
 
 
 def of_nothing(case: Case) -> list[Complaint]:
-    """Return the counts that were given as none: what vLLM works out from them is refused, or divided by."""
+    """Return the counts that were given as none, or leave a rank nothing: what follows from them is refused, or divided by."""
     if not _OF_NOTHING.search(case.text):
         return []
+    stages = case.arguments.get("pipeline_parallel_size")
+    if _NO_LAYERS.search(case.code) and isinstance(stages, int) and stages > 1:
+        return [Complaint("--pipeline-parallel-size", str(stages), kind="type")]
     return [
         Complaint(f"--{name.replace('_', '-')}", str(value), low=1)
         for name in _COUNTS

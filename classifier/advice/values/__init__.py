@@ -25,7 +25,7 @@ _MODULES = {
     "memory": ("fit_gpu_memory_utilization", "raise_gpu_memory_utilization", "lower_gpu_memory_utilization"),
     "names": ("hub_repository", "model_folder", "into_model_folder"),
     "options": (
-        "meant_option", "meant_options", "gone_options", "later_options", "misplaced_options", "stray_words", "option_name",
+        "meant_option", "meant_options", "gone_options", "early_options", "later_options", "misplaced_options", "stray_words", "option_name",
         "option_kind", "accepted_value",
     ),
     "packages": ("distribution", "part_of_vllm", "own_module"),
@@ -50,7 +50,9 @@ def _text(work: Callable[[Mapping[str, object]], Worked]) -> Callable[[Mapping[s
     return lambda facts: work(facts).value
 
 
-PIECES = frozenset({"meant_options", "gone_options", "misplaced_options", "accepted_value", "into_model_folder"})
+PIECES = frozenset(
+    {"meant_options", "gone_options", "early_options", "misplaced_options", "accepted_value", "into_model_folder"}
+)
 """Those that give a piece of a command, in which what comes from the log is quoted already; all others give one word."""
 
 WORKED = {name: _later(module, name) for module, names in _MODULES.items() for name in names}

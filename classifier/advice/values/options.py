@@ -79,6 +79,12 @@ def later_options(facts: Mapping[str, object]) -> Worked:
     return Worked(max((item.other for item in found), key=lambda text: options.version_key(text) or ()), _told(found))
 
 
+def early_options(facts: Mapping[str, object]) -> Worked:
+    """Return the refused options that came later than the release that refused them."""
+    found = [item for item in _refused(facts) if item.fate == "later"]
+    return Worked(" ".join(item.name for item in found), _told(found)) if found else _nothing(facts)
+
+
 def misplaced_options(facts: Mapping[str, object]) -> Worked:
     """Return the refused options that the release has: something before them on the command line was read wrongly."""
     found = [item for item in _refused(facts) if item.fate == "there"]

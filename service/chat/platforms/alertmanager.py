@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
+from ..log_sources.settings import KubernetesSettings, LokiSettings
 from ..settings import NONE, PlatformSettings
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ class AlertmanagerSettings(PlatformSettings):
     log_root: Path | None = Field(None, description="the only folder that log files are read from")
     log_template: str = Field("{namespace}/{pod}.log", description="path below log_root, made of the alert's labels")
     log_bytes: Annotated[int, Field(ge=1)] = Field(64 << 20, description="of a file, the last so many bytes are read")
+    loki: LokiSettings | None = Field(None, description="where logs are fetched from, by the alert's labels")
+    kubernetes: KubernetesSettings | None = Field(None, description="the same")
     service_labels: tuple[str, ...] = Field(
         ("service", "deployment", "job"), description="the first of these labels that an alert has is its service"
     )

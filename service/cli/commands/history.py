@@ -95,6 +95,8 @@ def _list(history: History, options: Any) -> int:
         return 0
     for incident in page.items:
         said = {"right": " ✔", "wrong": " ✘"}.get(incident.feedback or "", "")
+        said += f" [{incident.state}]" if incident.state != "open" else ""
+        said += f" → {incident.assignee}" if incident.assignee else ""
         print(
             f"{incident.last_seen:%Y-%m-%d %H:%M}  {incident.occurrences:>5} ×  {incident.service or '-':<16}  "
             f"{incident.cause}{said}\n{'':18}{incident.id}  {incident.title}"

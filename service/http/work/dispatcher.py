@@ -20,6 +20,7 @@ from ....classifier.report.schema import report_of
 from ..limits import Places, Pools
 from ..problems import Problem
 from .jobs import Answer, Job, Limits, RefusedError, answer
+from .shared_pool import SharedChildren, Stream
 from .worker_pool import Child, Children, Event, LostError
 from .worker_protocol import ANSWER, PROGRESS, REFUSED, VERDICT
 
@@ -50,11 +51,11 @@ class Desk:
 
     def __init__(  # noqa: PLR0913 - the three kinds of work have three places to go
         self, engine: Triage, limits: Limits, children: Children, small: int, seconds: float,
-        *, watching: Children | None = None, pools: Pools | None = None,
+        *, watching: SharedChildren | None = None, pools: Pools | None = None,
     ) -> None:  # fmt: skip
         self.engine = engine
         self.children = children
-        self.watching = watching or children
+        self.watching = watching if watching is not None else children
         self._pools = pools or Pools(Places(sys.maxsize), Places(sys.maxsize), Places(sys.maxsize), Places(sys.maxsize))
         self._limits = limits
         self._small = small
@@ -157,7 +158,7 @@ class Desk:
                 return _answer(child, *await feed.event())
 
     @contextlib.asynccontextmanager
-    async def _worker(self, children: Children, job: Job, live: bool) -> AsyncIterator[Child]:
+    async def _worker(self, children: Children | SharedChildren, job: Job, live: bool) -> AsyncIterator[Child | Stream]:
         async with children.worker() as child:
             try:
                 await child.begin(job, self._limits, live)
@@ -178,7 +179,7 @@ class Desk:
 class _Feed:
     """Sends a log to a worker while its events are read. What goes wrong with the log is raised by ``event``."""
 
-    def __init__(self, child: Child, pieces: Pieces, asked: Callable[[], Job], live: bool) -> None:
+    def __init__(self, child: Child | Stream, pieces: Pieces, asked: Callable[[], Job], live: bool) -> None:
         self._child = child
         self._pieces = pieces
         self._asked = asked
@@ -219,7 +220,7 @@ class _Feed:
             await self._child.flush()
 
 
-def _answer(child: Child, kind: bytes, value: dict[str, Any]) -> Answer:
+def _answer(child: Child | Stream, kind: bytes, value: dict[str, Any]) -> Answer:
     child.done()
     if kind == REFUSED:
         raise Problem(str(value["name"]), str(value["detail"]))

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from ....classifier.api import Triage
 from ....classifier.input.read import Chunks
@@ -41,24 +41,42 @@ def main() -> None:
     sys.stdout = sys.stderr
     model, *rules = sys.argv[1:]
     triage = Triage(rules, model=model)
+
+    def send(kind: bytes, value: Any) -> None:
+        outgoing.write(message(kind, value))
+        outgoing.flush()
+
     while True:
         kind, data = read_frame(incoming)
         if kind == BEGIN:
-            _Task(triage, json.loads(data), incoming, outgoing).run()
+            Task(triage, json.loads(data), lambda: read_frame(incoming), send).run()
         elif kind == b"":
             return
         # What is left of a log that was refused early is passed over.
 
 
-class _Task:
-    """One log."""
+class Task:
+    """One log.
 
-    def __init__(self, triage: Triage, begin: dict[str, Any], incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    Args:
+        triage: The engine.
+        begin: What the log's first frame holds.
+        receive: Returns the next frame.
+        send: Given the kind and the value of a frame that goes out.
+    """
+
+    def __init__(
+        self,
+        triage: Triage,
+        begin: dict[str, Any],
+        receive: Callable[[], tuple[bytes, bytes]],
+        send: Callable[[bytes, Any], None],
+    ) -> None:
         self._triage = triage
         self._job = _job(begin["job"])
         self._limits = Limits(**begin["limits"])
         self._live = bool(begin["live"])
-        self._incoming, self._outgoing = incoming, outgoing
+        self._receive, self._send = receive, send
         self._ended = False
         self._unseen: Callable[[], None] | None = None
         self._told = ""
@@ -84,7 +102,7 @@ class _Task:
 
     def _pieces(self) -> Iterator[bytes]:
         while not self._ended:
-            kind, data = read_frame(self._incoming)
+            kind, data = self._receive()
             if kind == DATA:
                 yield data
             elif kind == FLUSH:
@@ -113,10 +131,6 @@ class _Task:
         if report is not None and report.cause != self._told:
             self._told = report.cause
             self._send(VERDICT, report.to_dict())
-
-    def _send(self, kind: bytes, value: Any) -> None:
-        self._outgoing.write(message(kind, value))
-        self._outgoing.flush()
 
 
 def _job(values: dict[str, Any]) -> Job:

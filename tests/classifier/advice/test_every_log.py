@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.fixtures.marked import FOLDER
+from vllm_triage.classifier.advice.balance import balanced, beyond_free
 from vllm_triage.classifier.advice.start_command.change import read_change
 from vllm_triage.classifier.advice.start_command.source import read_text
 from vllm_triage.classifier.api import shared
@@ -61,6 +62,31 @@ def test_no_failure_is_left_without_a_fix() -> None:
     """Where nothing that is known holds, the next thing to look at is told."""
     assert len(answers()) > 300
     assert [] == [name for name, answer in answers().items() if not answer.fixes and answer.bucket != "unknown"]
+
+
+def test_every_fix_and_every_answer_explains_itself() -> None:
+    """What it means, and how to see that a fix has worked."""
+    assert [] == [name for name, answer in answers().items() if not answer.summary]
+    assert [] == [
+        f"{name}: {fix.title}" for name, answer in answers().items() for fix in answer.fixes if not fix.verify
+    ]
+
+
+def test_no_fix_asks_for_memory_that_the_log_excludes() -> None:
+    """More than is free, or less than one request lacks: held once more against the facts, each by itself."""
+    broken = [
+        f"{name}: {fix.change}"
+        for name, answer in answers().items()
+        for fix, set_here in changes(answer)
+        if (parts := (read_change(fix.change) or ([], []))[1])
+        if beyond_free(parts, answer.facts)
+        or (
+            len(set_here) == 1
+            and balanced(fix, parts[0], answer.facts)[0] is not fix
+            and answer.bucket == "kv_cache_oom"
+        )
+    ]
+    assert [] == broken
 
 
 def test_no_fix_names_an_option_that_the_told_release_lacks() -> None:

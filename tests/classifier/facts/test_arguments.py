@@ -69,7 +69,7 @@ def test_what_a_shell_does_behind_a_command_is_cut_off(text: str, cut: str) -> N
     [
         ("x docker run -it ", "docker run -it "), ("podman run ", "podman run "), ("A=1 nerdctl run img ", "A=1 nerdctl run img "),
         ("sudo env A=1 ", "sudo env A=1 "), ("docker build ", ""), ("A=1 x ", ""), ("A='1' ", ""), ('A="1" ', ""), ("A=`x` ", ""), ("1A=x ", ""),
-        ("_A=x", "_A=x "),
+        ("_A=x", "_A=x "), ("ExecStart=/opt/venv/bin/", ""), ("A=1 /opt/venv/bin/", "A=1 "),
     ],
 )  # fmt: skip
 def test_what_stands_in_front_of_a_command(before: str, front: str) -> None:

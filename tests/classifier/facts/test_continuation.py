@@ -25,7 +25,7 @@ def test_what_is_unfinished_is_told_by_its_own_sign(sign, begun, whole):
 
 def test_every_sign_that_a_rule_may_name_is_known():
     """And the capture that it speaks of."""
-    assert ["table", "table", "table", "table", "command"] == [capture_of(sign) for sign in CONTINUATIONS]
+    assert ["table", "table", "table", "table", "command", "command"] == [capture_of(sign) for sign in CONTINUATIONS]
     assert {True, False} >= {unfinished(sign, "") for sign in CONTINUATIONS}
     with pytest.raises(KeyError):
         unfinished("dots", "")
@@ -63,3 +63,19 @@ def test_only_so_much_is_looked_at():
     """A bracket that nobody closes does not swallow the log."""
     assert "{" + "x" * JOINED_LINES == joined("braces", "{", b"x\n" * 1000)
     assert "{" + "x" * JOINED == joined("braces", "{", b"x" * 100_000)
+
+
+@pytest.mark.parametrize(
+    ("after", "command"),
+    [
+        (b'      - --model\n      - acme/m\n      - "--max-model-len"\n      - "8192"\n    ports:\n', "--model acme/m --max-model-len 8192"),
+        (b"      --model acme/m\n      --port 1\n    restart: always\n", "--model acme/m --port 1"),
+        (b"      --model\n      acme/m\n    State:          Running\n", "--model acme/m"),
+        (b"      - '{\"a\": 1}'\n", "'{\"a\": 1}'"),
+        (b"    image: x\n", ""),
+        (b"INFO 11-02 10:00:00 [a.py:1] x\n", ""),
+    ],
+)  # fmt: skip
+def test_the_words_of_a_list_are_a_command(after: bytes, command: str) -> None:
+    """YAML's items, a folded text, and what kubectl describes; the next key ends it."""
+    assert command == joined("items", "", after)

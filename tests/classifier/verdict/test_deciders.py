@@ -61,6 +61,7 @@ def test_the_order_is_part_of_the_method() -> None:
         "(APIServer pid=5) CRITICAL 11-02 10:05:01 [launcher.py:99] the widget watchdog saw nothing, terminating\n",
         "Traceback (most recent call last):\n  File \"/srv/a.py\", line 3, in go\n    x['b']\nKeyError: 'b'\n",
         "vllm-1 exited with code 3\n",
+        '(APIServer pid=5) INFO:     10.0.0.9:41000 - "POST /v1/completions HTTP/1.1" 500 Internal Server Error\n',
     ],
 )
 @pytest.mark.parametrize("after", ["", STOPPED])

@@ -98,7 +98,7 @@ def test_what_the_same_log_refutes_goes_behind_another_cause() -> None:
         "refuted: the log holds gpu_fault/illegal-access (line 6)" in each for each in found.candidates[1].reasons
     )
     alone = TRIAGE.report(EAGER + GRAPHS)
-    assert alone.refute.startswith("Here the log tells enforce_eager == True")
+    assert alone.refute.startswith("Here the log tells enforce_eager = True")
     assert alone.confidence < TRIAGE.report(START + GRAPHS).confidence
 
 
@@ -106,4 +106,4 @@ def test_what_the_same_log_confirms_goes_before_its_like() -> None:
     """By a figure that the log tells; one that it does not tell confirms nothing."""
     assert {policy.CONFIRMED} == told(findings(TWO_RANKS + ALIGNED), "quantization_mismatch", signals.confirmed)
     assert set() == told(findings(START + ALIGNED), "quantization_mismatch", signals.confirmed)
-    assert TRIAGE.report(TWO_RANKS + ALIGNED).confirm.startswith("Here the log tells tensor_parallel_size > 1.")
+    assert TRIAGE.report(TWO_RANKS + ALIGNED).confirm.startswith("Here the log tells tensor_parallel_size = 2.")

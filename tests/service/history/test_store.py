@@ -293,6 +293,7 @@ def test_an_incident_is_told_as_json(history):
         "title": "The KV cache cannot hold one request of the full context", "confidence": 0.97, "decided_by": "rule",
         "service": "chat", "name": "", "vllm_version": "0.32.0", "model": "acme/harbor-8b", "occurrences": 1,
         "first_seen": "2026-03-01T10:30:00.000Z", "last_seen": "2026-03-01T10:30:00.000Z", "feedback": None,
+        "state": "open", "muted_until": None, "assignee": "", "handled_by": "", "handled_at": None,
     } == json.loads(dumps(got))  # fmt: skip
 
 

@@ -116,15 +116,42 @@ def test_a_problem_at_the_start_is_a_status(serve):
 
 @LINUX
 def test_a_client_that_leaves_takes_its_process_along(serve, upload):
-    """In the middle of a stream, and of a plain upload."""
+    """In the middle of a plain upload."""
     server = serve()
-    for path in ("/v1/triage/stream", "/v1/triage"):
-        sent = upload(server.port, path)
-        sent.send(LOG * 60)
-        eventually(lambda: bool(_workers(server)))
-        sent.close()
-        eventually(lambda: not _workers(server))
+    sent = upload(server.port, "/v1/triage")
+    sent.send(LOG * 60)
+    eventually(lambda: bool(_workers(server)))
+    sent.close()
+    eventually(lambda: not _workers(server))
     assert 200 == server.post("/v1/triage", content=LOG).status_code
+
+
+def test_a_watcher_that_leaves_makes_room(serve, upload):
+    """Its process stays, for the next."""
+    server = serve(watchers=1)
+    sent = upload(server.port)
+    sent.send(LOG)
+    sent.until(rb'"event":"verdict"')
+    sent.close()
+    eventually(lambda: server.post("/v1/triage/stream", content=LOG).status_code == 200)
+    assert len(_workers(server)) <= 1
+
+
+@LINUX
+def test_watchers_share_processes(serve, upload):
+    """Eight to one: sixteen are no sixteen times a process's memory."""
+    server = serve()
+    watching = [upload(server.port) for _ in range(16)]
+    for one in watching:
+        one.send(LOG[:-1])
+    for one in watching:
+        one.until(rb'"event":"verdict"')
+    assert 2 == len(_workers(server))
+    for one in watching:
+        one.send(LOG[-1:])
+        one.send(b"")
+        one.until(rb'"event":"report"')
+        assert "kv_cache_oom" == one.events()[-1]["report"]["bucket"]
 
 
 def test_a_stream_ends_with_an_answer_when_its_time_is_over(serve, upload):

@@ -2,21 +2,22 @@
 
 import json
 
-from vllm_triage.training.prove.__main__ import ROWS, SEEN
+from vllm_triage.training.prove.__main__ import FIRST_LOOKS, ROWS, SEEN
 from vllm_triage.training.prove.faults import load_faults
 from vllm_triage.training.prove.page import PAGE, page
+from vllm_triage.training.prove.simulated import section, simulated
 from vllm_triage.training.record.faults import Catalogue
 
 FAULTS = load_faults(Catalogue())
 
 
-def rows():
-    return [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]
+def rows(path=ROWS):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def test_the_page_is_written_from_the_rows():
     """`python -m vllm_triage.training.prove --page` writes it anew."""
-    assert PAGE.read_text(encoding="utf-8") == page(rows(), FAULTS, SEEN)
+    assert PAGE.read_text(encoding="utf-8") == page(rows(), FAULTS, SEEN, rows(FIRST_LOOKS), section(simulated()))
 
 
 def test_rows_are_of_faults_that_the_catalogue_has_and_hold_nothing_of_this_machine():
@@ -45,3 +46,4 @@ def test_figures_are_shares_of_the_faults_of_a_release():
     )
     assert "| a\\|b | x/y (wrong) | 2 | Do x: it failed |" in text
     assert "1.0 (seen)" in page([row], FAULTS, ["1.0"])
+    assert "| 1.0 | 2 | 0.50 (1) | 0.50 (1) | 1.00 (2) | 0.50 (1) |" in page([row], FAULTS, first=[row, other])

@@ -47,3 +47,13 @@ def test_what_came_of_a_setting_corrects_it(text: str, arguments: dict[str, obje
     """Only where the figure, or the word, that the error shows is the setting's own."""
     fixes = correct(Case(text, {"arguments": arguments, "command": command}, "0.14.1"))
     assert ([change] if change else []) == [fix.change for fix in fixes]
+
+
+def test_more_pipeline_stages_than_layers_leave_a_rank_nothing_to_cache() -> None:
+    """The code that divides by the layers of a rank tells it; a division elsewhere does not."""
+    facts = {"arguments": {"pipeline_parallel_size": 4}}
+    code = "num_blocks = available_memory // bytes_per_block"
+    assert ["leave out --pipeline-parallel-size 4"] == [
+        fix.change for fix in correct(Case(ZERO, facts, "0.32.0", code=code))
+    ]
+    assert [] == correct(Case(ZERO, facts, "0.32.0", code="return a % b"))

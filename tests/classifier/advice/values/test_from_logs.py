@@ -20,6 +20,7 @@ def test_names_that_fixes_may_use():
         "accepted_value",
         "cuda_library",
         "distribution",
+        "early_options",
         "fit_cpu_kvcache_space",
         "fit_gpu_memory_utilization",
         "fit_kv_cache_memory_bytes",

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.service.history.reports import report
-from vllm_triage.service.history import History
+from vllm_triage.service.history import Change, History
 
 
 @pytest.fixture
@@ -47,6 +47,22 @@ def test_list_with_filters(run, url, kept):
     assert [(kept, 2)] == [(incident["id"], incident["occurrences"]) for incident in told]
     assert "" == run("history", "--database", url, "list", "--since", "2100-01-01").out
     assert "there are more" in run("history", "--database", url, "list", "-n", "1").out
+
+
+def test_who_looks_after_what_and_whose_it_is(run, url, kept):
+    """The list tells it, and finds it; without a tenant it tells of all."""
+    history = History(url)
+    history.handle(kept, Change(state="muted", assignee="kim"))
+    history.record(report(), service="theirs", tenant="acme")
+    history.close()
+
+    told = run("history", "--database", url, "list", "--state", "muted", "--assignee", "kim").out
+    assert "[muted] → kim" in told
+    assert 2 == len(told.splitlines())
+    assert "theirs" in run("history", "--database", url, "list").out
+    for words, seen in ((("--tenant", "acme"), True), (("--tenant", ""), False)):
+        assert seen is ("theirs" in run("history", "--database", url, "list", *words).out)
+    assert "1" in run("history", "--database", url, "stats", "--tenant", "acme").out.split()
 
 
 def test_show(run, url, kept):

@@ -1,0 +1,1 @@
+"""What no rule names yet: starts that are alike are put together, and a rule is proposed for each group."""
