@@ -57,7 +57,11 @@ def test_no_command_that_is_told_shows_a_secret() -> None:
     log = PLACES["message"].replace("{}", "")
     shown = []
     for text, secret in (pair for pairs in SECRETS.values() for pair in pairs):
-        for command in ("vllm serve acme/harbor {}", "vllm serve acme/harbor --foo {}", 'docker run -e X="{}" vllm/vllm-openai --model m'):
+        for command in (
+            "vllm serve acme/harbor {}",
+            "vllm serve acme/harbor --foo {}",
+            'docker run -e X="{}" vllm/vllm-openai --model m',
+        ):
             if secret in triage(log, Question(command=command.replace("{}", text))).to_json():
                 shown.append((command, text))
 
