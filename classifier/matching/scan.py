@@ -7,6 +7,7 @@ themselves are tried only on the lines found.
 from __future__ import annotations
 
 from collections.abc import Iterable
+
 import ahocorasick_rs
 
 NEAR = 1 << 14
