@@ -31,6 +31,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 from fleet_logs import fleet
 
+from vllm_triage.corpus.store import Corpus, load
 from vllm_triage.service.batch import run as batch
 from vllm_triage.service.batch.asking import Asking
 from vllm_triage.service.batch.engines.local import Here, Processes
@@ -206,6 +207,7 @@ def harvest(options: argparse.Namespace) -> None:
     truth = {log.id: rows_of(log, full)[-1] for log in logs}
     frequent = Counter(row.cause for row in truth.values() if row.failed and row.bucket != "unknown")
     causes = [cause for cause, _ in frequent.most_common(options.skip + CAUSES)][options.skip :]
+    _silence(causes)
     rows = [row for log in logs for row in rows_of(log, Asking(without=tuple(causes)))]
     found, healthy = _groups(rows)
     covered: Counter[str] = Counter()
@@ -217,7 +219,7 @@ def harvest(options: argparse.Namespace) -> None:
             cause, number = own.most_common(1)[0]
             if number >= 0.9 * len(cluster.members) and cause in causes:
                 covered[cause] += len({member.log for member in cluster.members if truth[member.log].cause == cause})
-            made = propose(cluster, found, _corpus(), healthy)
+            made = propose(cluster, found, load(), healthy)
             if not made.problem:
                 Path(folder, f"{made.bucket}.toml").write_text(made.text)
                 of[made.bucket] = cause
@@ -227,7 +229,29 @@ def harvest(options: argparse.Namespace) -> None:
         _tried(options, Asking(without=tuple(causes), rules=(folder,)), causes, of)
 
 
+def _silence(causes: list[str]) -> None:
+    """Have the catalogue of messages forget these causes, and what it knows of their buckets alone: it would name most of them."""
+    original, buckets = Corpus.messages, {cause.partition("/")[0] for cause in causes}
+
+    class Forgetful:
+        def __init__(self, corpus: Corpus) -> None:
+            self._matcher = original(corpus)
+
+        def find(self, text: str) -> list[Any]:
+            def known(label: Any) -> bool:
+                own = f"{label.bucket}/{label.cause}"
+                return own not in causes and (label.bucket not in buckets or bool(label.cause))
+
+            return [match for match in self._matcher.find(text) if known(match.row.label)]
+
+    def messages(corpus: Corpus) -> Forgetful:
+        return Forgetful(corpus)
+
+    Corpus.messages = messages  # type: ignore[assignment,method-assign]
+
+
 def _tried(options: argparse.Namespace, asking: Asking, causes: list[str], of: dict[str, str]) -> None:
+    # The truth is what all rules say, which the catalogue is not asked for.
     good: Counter[str] = Counter()
     total: Counter[str] = Counter()
     healthy = alarms = 0
@@ -253,12 +277,6 @@ def _groups(rows: list[Any]) -> tuple[Any, tuple[str, ...]]:
 
     healthy: dict[str, None] = {}
     return clusters(unnamed(_answers(map(plain, rows), healthy))), tuple(healthy)
-
-
-def _corpus() -> Any:
-    from vllm_triage.corpus.store import load
-
-    return load()
 
 
 def main() -> None:

@@ -103,7 +103,7 @@ def _upgrade_rows(upgrade: Upgrade) -> Iterable[Sequence[str]]:
     for change in (upgrade.all, *upgrade.causes):
         yield (
             f"{escape(upgrade.before)} → {escape(upgrade.after)}",
-            f"<code>{escape(change.what)}</code>",
+            _id(change.what),
             _n(f"{change.hits_before:,} of {upgrade.logs_before:,}"),
             _n(f"{change.hits_after:,} of {upgrade.logs_after:,}"),
             _n(f"{change.grown:+.1%}"),
@@ -138,9 +138,14 @@ def _share_row(share: Share) -> Sequence[str]:
 def _cause_row(cause: Cause) -> Sequence[str]:
     releases = ", ".join(cause.releases[:6]) + (" …" if len(cause.releases) > 6 else "")
     return (
-        f"<code>{escape(cause.id)}</code>", escape(cause.title), _n(f"{cause.starts:,}"), _n(f"{cause.logs:,}"),
+        _id(cause.id), escape(cause.title), _n(f"{cause.starts:,}"), _n(f"{cause.logs:,}"),
         _n(escape(cause.first)), _n(escape(cause.last)), escape(releases), f"<code>{escape(cause.example)}</code>",
     )  # fmt: skip
+
+
+def _id(text: str) -> str:
+    """Return an id that may be broken where its words end."""
+    return f"<code>{escape(text).replace('/', '/<wbr>').replace('_', '_<wbr>')}</code>"
 
 
 def _percent(share: Share) -> str:
@@ -157,7 +162,11 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         return f'<td class="n">{text[1:]}</td>' if text.startswith("\0") else f"<td>{text}</td>"
 
     body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
-    names = "".join(f"<th>{escape(name)}</th>" for name in head)
+    figures = {index for row in rows[:1] for index, text in enumerate(row) if text.startswith("\0")}
+    names = "".join(
+        f'<th class="n">{escape(name)}</th>' if index in figures else f"<th>{escape(name)}</th>"
+        for index, name in enumerate(head)
+    )
     return f'<div class="scroll"><table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table></div>'
 
 

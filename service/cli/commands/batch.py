@@ -43,6 +43,8 @@ def run(words: Sequence[str]) -> int:
         return _batch(options)
     except TriageError as error:
         return complain(str(error))
+    except OSError as error:
+        return complain(f"{options.out}: the rows cannot be written ({error.strerror or error})")
     except KeyboardInterrupt:
         warn("stopped: what was finished is kept, and the same command goes on from there")
         raise

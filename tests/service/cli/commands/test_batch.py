@@ -37,6 +37,13 @@ def test_a_log_that_cannot_be_read_is_told(tmp_path: Path, capsys: pytest.Captur
     assert f"not read: {logs}/empty.log: the log is empty" in printed.err
 
 
+def test_a_place_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file where the folder should be, a full disk."""
+    (tmp_path / "out").write_text("")
+    assert batch(fleet(tmp_path / "logs", 1), "--out", tmp_path / "out") == 2
+    assert "the rows cannot be written (" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
