@@ -151,7 +151,7 @@ def library(logs: list[bytes], seconds: float) -> int:
     """Return how many logs ``triage`` answers in a time, as JSON."""
     began, count = time.perf_counter(), 0
     while time.perf_counter() - began < seconds:
-        triage(logs[count % len(logs)]).model_dump_json()
+        triage(logs[count % len(logs)]).to_json()
         count += 1
     return count
 

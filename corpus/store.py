@@ -137,6 +137,11 @@ def shipped_traits() -> Mapping[str, Traits]:
     return _traits(_own()[1])
 
 
+def compiled_folder() -> str:
+    """Return the folder of the compiled corpus; a checkout makes it where a source is newer."""
+    return _own()[0]
+
+
 def _traits(index: Index) -> dict[str, Traits]:
     make: Callable[..., Traits] = Traits
     return {name: make(**told) for name, told in index["traits"].items()}

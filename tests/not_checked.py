@@ -22,7 +22,6 @@ WHAT = {
     "docker": "the image",
     "curl": "the commands of README and docs",
     "openssl": "the webhook's signature by openssl",
-    "hyperscan": "the faster scanner",
     "scikit-learn": "training and evaluation",
     "matplotlib": "the pictures of an evaluation",
     "superuser": "files that may not be read",

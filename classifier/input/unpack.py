@@ -86,11 +86,14 @@ def unzstd(chunks: Iterator[bytes]) -> Generator[bytes, None, bool]:
     """Yield what zstd frames hold.
 
     Returns:
-        Whether they are damaged further on. (The package does not tell that the last frame is cut.)
+        Whether they broke off: cut, or damaged further on.
 
     Raises:
         InputError: No decompressor is installed, or nothing at all could be read.
     """
+    from .zstd_frames import ZstdFrames
+
+    frames = ZstdFrames()
     try:
         from compression import zstd  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
@@ -101,10 +104,10 @@ def unzstd(chunks: Iterator[bytes]) -> Generator[bytes, None, bool]:
                 "the input is zstd: pip install 'vllm-triage[zstd]', or unpack it first (zstd -d)"
             ) from None
         broken: type[Exception] = zstandard.ZstdError
-        pieces = _by_package(zstandard, chunks)
+        pieces = _by_package(zstandard, frames.watched(chunks))
     else:
         broken = zstd.ZstdError
-        pieces = _by_library(zstd, chunks)
+        pieces = _by_library(zstd, frames.watched(chunks))
     some = False
     while True:
         try:
@@ -116,7 +119,7 @@ def unzstd(chunks: Iterator[bytes]) -> Generator[bytes, None, bool]:
                 f"the zstd data cannot be read ({error}): unpack it first (zstd -d --long=31), or fetch it again"
             ) from None
         if data is None:
-            return False
+            return not frames.whole
         some = True
         yield data
 

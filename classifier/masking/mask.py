@@ -64,7 +64,8 @@ def secret_words(text: str) -> list[str]:
 def mask_value(name: str, value: object) -> object:
     """Return a fact's value without secrets: by its name, then by its text; tables are walked."""
     lowered = name.lower()
-    if value and not isinstance(value, bool) and _SECRET_NAME.search(lowered):
+    # -u and -p, which vLLM does not have, take other programs' users and passwords.
+    if value and not isinstance(value, bool) and (lowered in ("u", "p") or _SECRET_NAME.search(lowered)):
         return "<secret>"
     if isinstance(value, str):
         return mask(value)

@@ -1,25 +1,14 @@
 """One pass over the bytes that finds where any rule may match.
 
-A multi-pattern engine looks for the required literals of all rules at once: Aho-Corasick in Rust (ahocorasick_rs), or hyperscan
-where the extra ``[fast]`` is installed and the input is large. The rules themselves are tried only on the lines found.
+A multi-pattern engine looks for the required literals of all rules at once: Aho-Corasick in Rust (ahocorasick_rs). The rules
+themselves are tried only on the lines found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import ahocorasick_rs
-
-if TYPE_CHECKING:
-    from typing import Protocol
-
-    class Finder(Protocol):
-        """What looks for many literals at once."""
-
-        def find_matches_as_indexes(self, haystack: bytes, /, overlapping: bool = ...) -> Found:
-            """Return the literals found, in the order of their ends."""
-
 
 NEAR = 1 << 14
 """Bytes around an error in which all literals count."""
@@ -81,9 +70,7 @@ class SteadyScanner:
         self._muted = muted
         self._ids = [index for index in range(len(whole.words)) if index not in muted]
         words = [whole.words[index] for index in self._ids]
-        self._engine = _fast_engine(words) or ahocorasick_rs.BytesAhoCorasick(
-            words, implementation=ahocorasick_rs.Implementation.DFA
-        )
+        self._engine = ahocorasick_rs.BytesAhoCorasick(words, implementation=ahocorasick_rs.Implementation.DFA)
 
     def find(self, data: bytes) -> Found:
         """Return the literals in ``data`` that count."""
@@ -109,11 +96,3 @@ def _around(marks: list[int], size: int) -> list[tuple[int, int]]:
         else:
             stretches.append((first, last))
     return stretches
-
-
-def _fast_engine(words: list[bytes]) -> Finder | None:
-    try:
-        from .hyperscan_backend import HyperscanEngine
-    except ImportError:
-        return None
-    return HyperscanEngine(words)

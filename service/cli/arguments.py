@@ -16,6 +16,7 @@ COMMANDS = {
     "rules": ("rules", "list the rules"),
     "plan": ("plan", "work out whether a model fits some GPUs, and with which options"),
     "serve": ("serve", "answer over HTTP, keep the history, show the web page"),
+    "playground": ("playground", "write a page that reads logs in the browser, without a server"),
     "mcp": ("mcp", "answer coding agents by the Model Context Protocol"),
     "history": ("history", "look into the incidents that serve keeps; export feedback"),
     "batch": ("batch", "answer many logs, one row for each server start, in processes or on a Ray cluster"),

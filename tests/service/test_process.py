@@ -17,7 +17,7 @@ import pytest
 from tests.service.conftest import COMMAND, FAILED, process
 from vllm_triage.service.cli.main import main
 
-HEAVY = ("pydantic", "sklearn", "numpy", "fastapi", "rich", "importlib.metadata", "hyperscan", "joblib", "asyncio")
+HEAVY = ("pydantic", "sklearn", "numpy", "fastapi", "rich", "importlib.metadata", "joblib", "asyncio")
 """Modules that cost more than an answer does."""
 TRIAGE = " ".join(COMMAND)
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="terminals and signals of POSIX")

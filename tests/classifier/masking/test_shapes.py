@@ -112,6 +112,7 @@ def test_values_of_facts() -> None:
     assert mask_value("api_key", "") == ""
     assert mask_value("token", "abcd") == "<secret>"
     assert mask_value("tokens", 7) == 7
+    assert [mask_value("u", "alice:abcd"), mask_value("p", "abcd")] == ["<secret>", "<secret>"]
     assert mask_value("x", {"password": "abcd", "b": ["http://a:bcd@c"]}) == {
         "password": "<secret>",
         "b": ["http://a:<password>@c"],

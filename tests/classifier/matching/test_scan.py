@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,14 +60,3 @@ def test_one_scanner_serves_several_threads() -> None:
     for thread in threads:
         thread.join()
     assert counts == [expected] * 8
-
-
-def test_hyperscan_finds_the_same() -> None:
-    """The optional engine answers exactly as the default one."""
-    pytest.importorskip("hyperscan")
-    from vllm_triage.classifier.matching.hyperscan_backend import HyperscanEngine
-
-    data = b"CUDA out of memory, NCCL \xc3\xa9 memory\n" * 50
-    found = HyperscanEngine(SCANNER.words).find_matches_as_indexes(data)
-    assert sorted(SCANNER.find(data)) == sorted(found)
-    assert [end for _, _, end in found] == sorted(end for _, _, end in found)

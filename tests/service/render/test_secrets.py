@@ -9,6 +9,7 @@ import pytest
 
 from tests.classifier.masking.planted import SECRETS, A
 from tests.service.conftest import Ran
+from vllm_triage import Question, triage
 from vllm_triage.classifier.advice.start_command import FORMS
 from vllm_triage.service.render.interface import names
 
@@ -49,6 +50,22 @@ def test_no_format_shows_a_secret(name: str, place: str, run, tmp_path: Path) ->
 
     assert len(shown.out) > 100 * len(paths)
     assert [] == [secret for secret in secrets if secret in shown.out]
+
+
+def test_no_command_that_is_told_shows_a_secret() -> None:
+    """With `--command`: each kind as a word of it, as an option's value, as a variable of a container."""
+    log = PLACES["message"].replace("{}", "")
+    shown = []
+    for text, secret in (pair for pairs in SECRETS.values() for pair in pairs):
+        for command in (
+            "vllm serve acme/harbor {}",
+            "vllm serve acme/harbor --foo {}",
+            'docker run -e X="{}" vllm/vllm-openai --model m',
+        ):
+            if secret in triage(log, Question(command=command.replace("{}", text))).to_json():
+                shown.append((command, text))
+
+    assert [] == shown
 
 
 @pytest.mark.parametrize("form", FORMS)

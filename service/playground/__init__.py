@@ -1,0 +1,1 @@
+"""A page without a server: the engine in the browser, as one folder of static files."""
