@@ -55,15 +55,18 @@ def test_no_format_shows_a_secret(name: str, place: str, run, tmp_path: Path) ->
 def test_no_command_that_is_told_shows_a_secret() -> None:
     """With `--command`: each kind as a word of it, as an option's value, as a variable of a container."""
     log = PLACES["message"].replace("{}", "")
-    shown = []
-    for text, secret in (pair for pairs in SECRETS.values() for pair in pairs):
-        for command in (
-            "vllm serve acme/harbor {}",
-            "vllm serve acme/harbor --foo {}",
-            'docker run -e X="{}" vllm/vllm-openai --model m',
-        ):
-            if secret in triage(log, Question(command=command.replace("{}", text))).to_json():
-                shown.append((command, text))
+    commands = (
+        "vllm serve acme/harbor {}",
+        "vllm serve acme/harbor --foo {}",
+        'docker run -e X="{}" vllm/vllm-openai --model m',
+    )
+    shown = [
+        (command, text)
+        for pairs in SECRETS.values()
+        for text, secret in pairs
+        for command in commands
+        if secret in triage(log, Question(command=command.replace("{}", text))).to_json()
+    ]
 
     assert [] == shown
 
