@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import tarfile
 import zipfile
 from pathlib import Path
@@ -12,7 +13,7 @@ import zstandard
 
 from tests.service.batch.logs import fleet, no_cache
 from vllm_triage.classifier.errors import InputError
-from vllm_triage.service.batch import archives, sources
+from vllm_triage.service.batch import archives
 from vllm_triage.service.batch.many import is_many
 from vllm_triage.service.batch.reading import source_of
 from vllm_triage.service.batch.sources import count, find
@@ -58,14 +59,14 @@ def test_a_folder_within_that_is_closed_is_told_and_the_others_are_read(
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text("x")
-    usual = sources.os.scandir
+    usual = os.scandir
 
     def scan(path: str) -> object:
         if str(path).endswith("closed"):
             raise PermissionError(13, "Permission denied", str(path))
         return usual(path)
 
-    monkeypatch.setattr(sources.os, "scandir", scan)
+    monkeypatch.setattr(os, "scandir", scan)
 
     found = {log.name.rpartition("/")[2]: log.problem for log in find([str(tmp_path)])}
 
