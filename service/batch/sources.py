@@ -69,6 +69,8 @@ def local_log(path: str) -> Log:
         told = os.stat(path)  # noqa: PTH116
     except OSError as error:
         return Log(path, problem=f"cannot be opened ({error.strerror})")
+    if os.path.isdir(path):  # noqa: PTH112
+        return Log(path, problem="cannot be listed")
     return Log(path, told.st_size, str(told.st_mtime_ns), told.st_mtime)
 
 
@@ -93,12 +95,20 @@ def _paths(source: str) -> Iterator[str]:
 
 
 def _walked(folder: str) -> Iterator[str]:
+    closed: list[str] = []
+
     def refuse(error: OSError) -> None:
-        raise InputError(f"{error.filename}: cannot be listed ({error.strerror})")
+        if error.filename == folder:
+            raise InputError(f"{folder}: cannot be listed ({error.strerror})")
+        closed.append(error.filename)
 
     for place, folders, files in os.walk(folder, onerror=refuse):
+        # A folder within it that is closed to us is told of, like a file that cannot be opened, and the others are read.
+        while closed:
+            yield closed.pop()
         folders[:] = sorted(name for name in folders if not is_beside(name))
         for name in sorted(name for name in files if not is_beside(name)):
             path = os.path.join(place, name)  # noqa: PTH118
             if os.path.isfile(path):  # noqa: PTH113 - no pipes, no devices
                 yield path
+    yield from closed

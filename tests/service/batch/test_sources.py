@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import tarfile
 import zipfile
 from pathlib import Path
@@ -48,6 +49,30 @@ def test_what_is_named_is_listed_whatever_its_name(tmp_path: Path) -> None:
     """Nobody names a file that is none of theirs."""
     (tmp_path / "log.md").write_text("x")
     assert names(tmp_path / "log.md") == [str(tmp_path / "log.md")]
+
+
+def test_a_folder_within_that_is_closed_is_told_and_the_others_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is named itself is an error."""
+    for name in ("a.log", "closed/b.log", "open/c.log"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("x")
+    usual = os.scandir
+
+    def scan(path: str) -> object:
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return usual(path)
+
+    monkeypatch.setattr(os, "scandir", scan)
+
+    found = {log.name.rpartition("/")[2]: log.problem for log in find([str(tmp_path)])}
+
+    assert found == {"a.log": "", "closed": "cannot be listed", "c.log": ""}
+    with pytest.raises(InputError, match=r"closed: cannot be listed \(Permission denied\)"):
+        list(find([str(tmp_path / "closed")]))
 
 
 def test_patterns(tmp_path: Path) -> None:
