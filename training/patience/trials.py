@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -151,7 +152,13 @@ class Running:
         self._log.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
+    def _listens(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
     def _model(self) -> str:
+        # The log says that the server is up before it listens.
+        self.until(self._listens, 30)
         with urlopen(f"http://127.0.0.1:{self.port}/v1/models", timeout=30) as answer:
             return str(json.load(answer)["data"][0]["id"])
 
