@@ -48,7 +48,7 @@ def test_the_start_is_drawn_and_told(triage_file: Callable[..., Any]):
     assert "It stopped at: KV cache." in picture
     assert "stopped here" == tab.text_content(".start .stage.last .figure")
     rows = tab.locator(".start table tbody tr").all_text_contents()
-    assert "Weightsdone2214" in rows
+    assert "Weightsdone1214" in rows
     assert "API upnot reached––" in rows
 
 
@@ -72,7 +72,7 @@ def test_copying_and_downloading(triage_file: Callable[..., Any], tmp_path: Path
     read = "navigator.clipboard.readText()"
     tab.click(".fix >> nth=2 >> .copy")
     tab.wait_for_selector(".copy.done")
-    assert "--gpu-memory-utilization 0.93" == tab.evaluate(read)
+    assert "--kv-cache-dtype fp8 --max-model-len 83872" == tab.evaluate(read)
     tab.click("text=Copy Markdown")
     tab.wait_for_selector(".actions .copy.done")
     copied = tab.evaluate(read)
