@@ -190,14 +190,14 @@ def others() -> list[str]:
 
 def scan() -> Figures:
     """A server at work, against ripgrep with the product's own literals."""
-    from vllm_triage.classifier.api import Triage
-    from vllm_triage.classifier.question import Question
-
     with tempfile.TemporaryDirectory() as folder:
         big = generate(Path(folder, "big.log"), 128)
         ours = min(spent([command(), "--format", "json", str(big)]) for _ in range(FEW))
         figures = {"scan, MB/s": big.stat().st_size / 1e6 / ours}
         if rg := shutil.which("rg"):
+            from vllm_triage.classifier.api import Triage
+            from vllm_triage.classifier.question import Question
+
             literals = Path(folder, "literals")
             literals.write_bytes(b"\n".join(Triage()._engine(Question()).scanner.words) + b"\n")
             theirs = min(spent([rg, "-c", "-F", "-f", str(literals), str(big)]) for _ in range(FEW))

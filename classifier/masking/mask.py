@@ -6,10 +6,17 @@ A rule is tried only where one of its words stands in the text: most lines hold 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING
 
 from ..patterns.lazy import LazyPattern
 from .secret_patterns import KEY_LINE, KEY_WIDTH, NAMED_HINT, NAMED_VALUE, NAMES, RULES, WORDS, named_value
 
+if TYPE_CHECKING:
+    from ahocorasick_rs import AhoCorasick
+
+NAMED = -1
+"""Stands for the rule on values that have a name before them."""
 _SECRET_NAME = LazyPattern(rf"(?:{NAMES})s?$|api_?key|password|secret|^token$")
 _KEY_BEGIN, _KEY_END = (
     LazyPattern(r"-----BEGIN [A-Z ]*PRIVATE KEY"),
@@ -17,15 +24,29 @@ _KEY_BEGIN, _KEY_END = (
 )
 
 
+@cache
+def _words() -> tuple[AhoCorasick, list[list[int]]]:
+    """Return what finds the words of all rules in one pass, and for each word the rules that are tried for it."""
+    from ahocorasick_rs import AhoCorasick
+
+    owners: dict[str, list[int]] = {word: [NAMED] for word in WORDS}
+    for number, (words, _, _) in enumerate(RULES):
+        for word in words:
+            owners.setdefault(word, []).append(number)
+    return AhoCorasick(list(owners)), list(owners.values())
+
+
 def mask(text: str) -> str:
     """Return ``text`` with its secrets replaced by placeholders."""
     lowered = text.lower()
-    for words, pattern, replacement in RULES:
-        for word in words:
-            if word in lowered:
-                text = pattern.sub(replacement, text)
-                break
-    if any(word in lowered for word in WORDS) and NAMED_HINT.search(lowered):
+    automaton, owners = _words()
+    found = {
+        owner for word, _, _ in automaton.find_matches_as_indexes(lowered, overlapping=True) for owner in owners[word]
+    }
+    for number in sorted(found - {NAMED}):
+        _, pattern, replacement = RULES[number]
+        text = pattern.sub(replacement, text)
+    if NAMED in found and NAMED_HINT.search(lowered):
         text = NAMED_VALUE.sub(named_value, text)
     if len(text) >= KEY_WIDTH and any(len(word) >= KEY_WIDTH for word in text.split()):
         text = KEY_LINE.sub("<private-key>", text)
