@@ -142,8 +142,10 @@ def _sqlite(url: URL, power_safe: bool) -> Engine:
         # Transactions are begun below, in words: the driver's own begin too late, and as readers.
         connection.isolation_level = None
         run = connection.execute
-        # Before the first table is made; without effect after that.
-        run("PRAGMA auto_vacuum=INCREMENTAL")
+        if _is_empty(path):
+            # Before the first table is made. After that it is without effect, but would wait for whoever is writing: for
+            # ever where that is the thread that opens the connection, to read something while it writes.
+            run("PRAGMA auto_vacuum=INCREMENTAL")
         with suppress(Exception):
             # A read-only file keeps the mode it has.
             run("PRAGMA journal_mode=WAL")
@@ -160,6 +162,13 @@ def _sqlite(url: URL, power_safe: bool) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
+
+
+def _is_empty(path: Path) -> bool:
+    try:
+        return path.stat().st_size == 0
+    except OSError:  # SQLite will tell
+        return False
 
 
 def _postgresql(url: URL) -> Engine:

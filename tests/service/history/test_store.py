@@ -6,6 +6,7 @@ import json
 import re
 import stat
 import threading
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -313,3 +314,14 @@ def test_nobody_else_can_read_the_file(sqlite, clock):
     assert {"history.db": 0o600, "history.db-wal": 0o600, "history.db-shm": 0o600} == modes
     assert 0o700 == stat.S_IMODE(path.parent.stat().st_mode)
     history.close()
+
+
+def test_whoever_writes_may_open_a_connection_to_read(tmp_path):
+    """A thread that writes reads something by another connection: opening one waits for no writer, least of all for itself."""
+    history = History(f"sqlite:///{tmp_path / 'h.db'}")
+    history.upgrade()
+    database = history._database
+    with database.writing(), ExitStack() as readers:
+        # More than stand ready.
+        for _ in range(12):
+            assert 1 == readers.enter_context(database.reading()).exec_driver_sql("SELECT 1").scalar_one()
