@@ -105,7 +105,8 @@ def test_single_keys_move_and_act(triage_file: Callable[..., Any]):
     tab.keyboard.press("Escape")
     tab.keyboard.press("Escape")
     tab.keyboard.press("h")
-    tab.wait_for_selector(".history")
+    # Its rows come from the service, after the frame.
+    tab.wait_for_selector(".history .incidents li")
     tab.keyboard.press("j")
     tab.keyboard.press("Enter")
     tab.wait_for_selector(".report")
