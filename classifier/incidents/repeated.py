@@ -101,7 +101,8 @@ class Repeated:
         self._roots: dict[tuple[str, tuple[str, str] | None], Step] = {}
         self._runs: dict[Step, Run] = {}
         self._steps = 0
-        self._waiting: list[Stream] = []
+        self._waiting: set[Stream] = set()
+        """Streams with lines that were passed over and may have to be read."""
         self._alone: dict[tuple[tuple[str, str], bytes], Trace] = {}
         self._begins: set[bytes] = set()
 
@@ -155,7 +156,7 @@ class Repeated:
         if step is None or not _all_missed(step, literals, reading):
             return False
         if not stream.skipped:
-            self._waiting.append(stream)
+            self._waiting.add(stream)
             stream.resume = stream.step
         stream.skipped.append(line)
         stream.step, stream.seen = step, number
@@ -261,7 +262,7 @@ class Repeated:
             stream.skipped = [
                 (data[start:end], 0, end - start, number, behind) for data, start, end, number, behind in stream.skipped
             ]
-        self._waiting = [stream for stream in self._waiting if stream.skipped]
+        self._waiting = {stream for stream in self._waiting if stream.skipped}
 
     def note(self, place: tuple[bytes, int, int], line: Line, part: str, missed: set[int], reading: Reading) -> None:
         """Remember a line that was read.
@@ -297,7 +298,7 @@ class Repeated:
             stream.step = self._next(stream, line, body, missed)
         elif in_stack:
             stream.step = None
-        elif part in ("", "final") and line.level in _LOGGED and source.plain:
+        elif part in ("", "final") and line.level in _LOGGED and source.plain and len(reading.incident.errors) < ERRORS:
             self._begins.add(body[:BEGIN])
         if (
             part == "final"

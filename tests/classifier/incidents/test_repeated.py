@@ -204,6 +204,21 @@ def test_long_lines_are_read() -> None:
     assert told(read(text)) == reference(text, 1 << 20)
 
 
+def test_what_waits_and_what_is_kept_of_errors_does_not_grow_with_the_log() -> None:
+    """Stacks that go on over the end of each block, and errors that name an exception of their own each."""
+    reader = IncidentReader(ENGINE)
+    stack = printed("", STACK, ENDS[0])
+    begin = "(APIServer pid=5) ERROR 11-02 10:00:01 [serving.py:9] "
+    errors = [f"{begin}ValueError: {number} of its own" for number in range(3 * SITES)]
+    for number in range(30):
+        # Each block ends within a stack.
+        lines = [*stack[3:], *stack * 20, *stack[:3]] if number else [*errors, *stack * 3, *stack[:3]]
+        reader.read(("\n".join(lines) + "\n").encode(), 1 + number * 1000, b"")
+
+    assert len(reader._repeated._waiting) == 1
+    assert len(reader._repeated._begins) <= ERRORS
+
+
 def test_memory_is_bounded() -> None:
     """A log whose stacks are all different is remembered up to a number of lines."""
     reader = IncidentReader(ENGINE)
