@@ -16,6 +16,8 @@ from .servers import Servers
 from .types import Incident
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..input.numbers import Numbers
 
 SAMPLE = 4096
@@ -101,29 +103,28 @@ class Session:
         """Return the server starts that are over, and forget them: for who answers each by itself, in bounded memory."""
         over, self._reader.incidents = self._reader.incidents, []
         self._handed_on = self._handed_on or bool(over)
-        if self._others:
-            for incident in over:
-                incident.server = self._servers.names[0]
-        for name, other in self._others.items():
-            more = other.take_over()
-            for incident in more:
-                incident.server = name
-            over = [*over, *more]
-        return over
+        return self._with_others(over, Session.take_over)
 
     def finish(self) -> list[Incident]:
         """Read the end of the log and return all incidents, those of the first server first."""
-        incidents = self._finish_own()
+        return self._with_others(self._finish_own(), Session._finish_with_tail)
+
+    def _finish_with_tail(self) -> list[Incident]:
+        incidents = self.finish()
+        incidents[-1].tail = self.tail()
+        return incidents
+
+    def _with_others(self, own: list[Incident], of: Callable[[Session], list[Incident]]) -> list[Incident]:
+        """Return what one server gave and what each other gives, named after their servers where there are several."""
         if self._others:
-            for incident in incidents:
+            for incident in own:
                 incident.server = self._servers.names[0]
         for name, other in self._others.items():
-            more = other.finish()
+            more = of(other)
             for incident in more:
                 incident.server = name
-            more[-1].tail = other.tail()
-            incidents = [*incidents, *more]
-        return incidents
+            own = [*own, *more]
+        return own
 
     def _finish_own(self) -> list[Incident]:
         incidents = self._reader.finish(self._tail, self.lines)

@@ -31,6 +31,7 @@ class Guarded(HttpToolsProtocol):
         self._late: asyncio.TimerHandle | None = None
         self._head = 0
         self._begun = False
+        self._deaf = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
@@ -44,6 +45,8 @@ class Guarded(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes; those of a head are counted."""
+        if self._deaf:
+            return
         if self._between():
             self._head += len(data)
             if self._late is None:
@@ -62,6 +65,9 @@ class Guarded(HttpToolsProtocol):
         self._stop_waiting()
         self._head, self._begun = 0, False
         super().on_headers_complete()
+        if self.parser.should_upgrade():
+            # The parser stops at the head of such a request, and takes neither a body nor another one after it.
+            self._deaf, self.cycle.keep_alive = True, False
 
     def _between(self) -> bool:
         """Tell whether no request is under way."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..answered import answered
 from ..arguments import add_rules, jobs_of
 from ..messages import complain, warn
 
@@ -33,16 +34,12 @@ exit codes: 0 done, 1 some logs could not be read (they are in the reports), 2 u
 
 def run(words: Sequence[str]) -> int:
     """Read all logs; return the exit code."""
-    try:
-        options = _parser().parse_args(list(words))
-    except SystemExit as stop:
-        return int(stop.code or 0)
-    from ....classifier.errors import TriageError
+    return answered(_parser(), words, _written)
 
+
+def _written(options: argparse.Namespace) -> int:
     try:
         return _batch(options)
-    except TriageError as error:
-        return complain(str(error))
     except OSError as error:
         return complain(f"{options.out}: the rows cannot be written ({error.strerror or error})")
     except KeyboardInterrupt:

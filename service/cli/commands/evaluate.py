@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....classifier.question import ENGINES
+from ..answered import answered
 from ..arguments import add_engine, add_rules, share
 from ..messages import complain, warn
 
@@ -30,16 +31,12 @@ EXIT_CODES = "exit codes: 0 done, 1 below --at-least, 2 usage or input error"
 
 def run(words: Sequence[str]) -> int:
     """Score the answers on all cases."""
-    try:
-        options = _parser().parse_args(list(words))
-    except SystemExit as stop:
-        return int(stop.code or 0)
-    from ....classifier.errors import TriageError
+    return answered(_parser(), words, _scored)
 
+
+def _scored(options: argparse.Namespace) -> int:
     try:
         return _evaluate(options)
-    except TriageError as error:
-        return complain(str(error))
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package not in ("sklearn", "matplotlib", "numpy", "scipy"):

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..answered import answered
 from ..arguments import add_rules, share
 from ..messages import EXIT_INTERRUPTED, complain, warn
 
@@ -37,16 +38,12 @@ exit codes: 0 done, 2 usage or input error
 
 def run(words: Sequence[str]) -> int:
     """Show what no rule names; write what is accepted; return the exit code."""
-    try:
-        options = _parser().parse_args(list(words))
-    except SystemExit as stop:
-        return int(stop.code or 0)
-    from ....classifier.errors import TriageError
+    return answered(_parser(), words, _shown)
 
+
+def _shown(options: argparse.Namespace) -> int:
     try:
         return _learn(options)
-    except TriageError as error:
-        return complain(str(error))
     except EOFError:
         return EXIT_INTERRUPTED
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..answered import answered
 from ..messages import complain
 
 EPILOG = """\
@@ -25,16 +26,7 @@ FILTERS = ("bucket", "cause", "release", "model", "gpu", "node")
 
 def run(words: Sequence[str]) -> int:
     """Print the report, or write it as a page; return the exit code."""
-    try:
-        options = _parser().parse_args(list(words))
-    except SystemExit as stop:
-        return int(stop.code or 0)
-    from ....classifier.errors import TriageError
-
-    try:
-        return _report(options)
-    except TriageError as error:
-        return complain(str(error))
+    return answered(_parser(), words, _report)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..answered import answered
 from ..arguments import add_rules
 from ..messages import complain, warn
 
@@ -32,16 +33,12 @@ EXIT_GOOD = 0
 
 def run(words: Sequence[str]) -> int:
     """Train, say how good it is, and write the model."""
-    try:
-        options = _parser().parse_args(list(words))
-    except SystemExit as stop:
-        return int(stop.code or 0)
-    from ....classifier.errors import TriageError
+    return answered(_parser(), words, _trained)
 
+
+def _trained(options: argparse.Namespace) -> int:
     try:
         return _train(options)
-    except TriageError as error:
-        return complain(str(error))
     except OSError as error:
         return complain(f"{options.out}: {error.strerror}")
     except ModuleNotFoundError as error:
@@ -132,9 +129,9 @@ def _tell(made: OwnSet, checked: Validation, decided: tuple[int, int], path: Pat
         print(f"{told}{' (a rule of your own, or --ignore, changes that)' if otherwise else ''}")
     print("\non failures that it was not trained on (copies of one failure stand on one side):")
     width = max(len(bucket) for bucket in [*checked.per_bucket, "none of these"])
-    for bucket, (good, answered, logs) in checked.per_bucket.items():
+    for bucket, (good, named, logs) in checked.per_bucket.items():
         low, high = interval(good, logs)
-        print(f"  {bucket:<{width}}  {good} of {logs} named ({low:.2f}–{high:.2f}), {answered - good} others named so")
+        print(f"  {bucket:<{width}}  {good} of {logs} named ({low:.2f}–{high:.2f}), {named - good} others named so")
     print(f"  {'none of these':<{width}}  {checked.alarms} of {checked.beside} named as one of yours")
     print(f"\n{path}: answers from {threshold:.2f} on, and leaves all else to the shipped model")
     print(f"use it: vllm-triage --model {path.parent} LOG, or set VLLM_TRIAGE_MODEL={path.parent}")
