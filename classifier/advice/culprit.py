@@ -48,6 +48,7 @@ _EMPTIED = LazyPattern(r"\(\s*\)|['=:]\s*(?=[,)']|$)|'\s*'")
 _MASKED = LazyPattern(r"<[a-z][a-z-]{2,40}>")
 """What stands for a secret."""
 _LONGEST = 110
+_ACCESS = re.compile(r'"(?:GET|POST|PUT|DELETE|PATCH|HEAD) /\S{0,200} HTTP/[\d.]{1,3}" \d{3}\b')
 
 
 def culprit(hit: Hit | None, incident: Incident) -> dict[str, str]:
@@ -61,7 +62,9 @@ def culprit(hit: Hit | None, incident: Incident) -> dict[str, str]:
         return {}  # its own project knows its faults
     trace = _trace_of(hit, incident)
     if trace is None:
-        return {"search": searched(hit.line.text)} if hit is not None and hit.line.text else {}
+        # An access line holds no words of an error, but an address and a path.
+        told = hit is not None and hit.line.text and not _ACCESS.search(hit.line.text)
+        return {"search": searched(hit.line.text)} if hit is not None and told else {}
     frame = _to_blame(trace)
     found = {"search": searched(f"{trace.kind}: {trace.message.partition(chr(10))[0]}", frame)}
     if frame is None:
