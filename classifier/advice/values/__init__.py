@@ -9,8 +9,8 @@ What needs a model's config.json (``architecture``, ``parameters``, ``weights``,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .worked import Worked
 
