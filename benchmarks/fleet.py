@@ -1,6 +1,7 @@
 """Many logs: what processes and Ray gain, whether all write the same rows, what memory does, what kills cost, what is harvested.
 
     python benchmarks/fleet.py throughput --logs 2000       # one process, two, Ray: processor time, memory, checksum of the rows
+    python benchmarks/fleet.py cost                         # a model of the processor time of 1, 2 and 4 nodes, and its error
     python benchmarks/fleet.py faults --trials 20           # kill -9 of workers, drivers and nodes, in the middle
     python benchmarks/fleet.py harvest --logs 1300          # ten causes taken out of the rules, found again
 
@@ -11,68 +12,15 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
-import tempfile
-import time
 from pathlib import Path
-from typing import Any
 
+# Its parts stand beside it, and Ray's workers look for them as well.
 sys.path.insert(0, str(Path(__file__).parent))
-from fleet_cost import Watch
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH"))))
 from fleet_faults import KINDS, faults
 from fleet_harvest import harvest
-from fleet_logs import Filling, Fleet
-from fleet_told import digest, told
-
-from vllm_triage.service.batch import run as batch
-from vllm_triage.service.batch.asking import Asking
-from vllm_triage.service.batch.engines.local import Here, Processes
-from vllm_triage.service.batch.work import Write
-
-
-def throughput(options: argparse.Namespace) -> None:
-    """Compare engines on the same logs, in turns."""
-    fleet = Fleet(options.logs, starts=options.starts, tail=options.tail << 10)
-    # What the listing returns; who reads a log makes it.
-    batch.find = lambda _: fleet.names()  # type: ignore[assignment]
-    for _ in range(options.turns):
-        for name in options.engines:
-            _one(name, fleet)
-
-
-def _one(name: str, fleet: Fleet) -> None:
-    place = tempfile.mkdtemp(prefix="fleet-")
-    watch, load, began = Watch(), os.getloadavg()[0], time.monotonic()
-    watch.start()
-    engine, workers = _engine(name)
-    ready = time.monotonic() - began
-    read: list[float] = []
-    tally = batch.run(
-        [""], Filling(fleet, Write(Asking(), place, "parquet")), engine, tell=lambda _: read.append(time.monotonic()),
-        writers=workers,
-    )  # type: ignore[arg-type] # fmt: skip
-    wall = time.monotonic() - began
-    driver, others = watch.stop()
-    told(
-        engine=name, logs=tally.logs, starts=tally.starts, mib=round(tally.bytes / (1 << 20), 1), wall_s=round(wall, 1),
-        engine_s=round(ready, 1), first_s=round(read[0] - began, 1), publish_s=round(time.monotonic() - read[-1], 1),
-        driver_cpu_s=round(driver, 1), workers_cpu_s=round(others, 1), logs_per_s=round(tally.logs / wall, 1),
-        memory_mib=watch.thirds(), rows=digest(place), load=round(load, 1),
-    )  # fmt: skip
-    shutil.rmtree(place)
-
-
-def _engine(name: str) -> tuple[Any, int]:
-    """Return an engine by its name (``one``, ``local2``, ``ray2``), and how many work."""
-    if name == "one":
-        return Here(), 1
-    kind, number = name.rstrip("0123456789"), int(name.lstrip("abcdefghijklmnopqrstuvwxyz") or 2)
-    if kind == "ray":
-        from vllm_triage.service.batch.engines.on_ray import Ray
-
-        return Ray(number), number
-    return Processes(number), number
+from fleet_runs import cost, throughput
 
 
 def main() -> None:
@@ -88,6 +36,10 @@ def main() -> None:
     part.add_argument("--turns", type=int, default=1)
     part.add_argument("--engines", nargs="+", default=["one", "local2", "ray2"])
     part.set_defaults(run=throughput)
+    part = parts.add_parser("cost")
+    part.add_argument("--nodes", type=int, nargs="+", default=[1, 2, 4])
+    part.add_argument("--logs", type=int, nargs="+", default=[640, 1920])
+    part.set_defaults(run=cost)
     part = parts.add_parser("faults")
     part.add_argument("--logs", type=int, default=640)
     part.add_argument("--trials", type=int, default=20)
