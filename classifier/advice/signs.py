@@ -24,12 +24,12 @@ _TRACES = 12
 _LINES = 60
 """Lines around the deciding one that count, where the log was read so far."""
 _PLATFORMS = (
-    ("npu", LazyPattern(r"\bvllm_ascend\b|\btorch_npu\b|\bNPU (?:out of memory|error)|\bNPUWorker\b|\bASCEND_|\bcann\b")),
+    ("npu", LazyPattern(r"\bvllm_ascend\b|\btorch_npu\b|\bNPU (?:out of memory|error)|\bNPUWorker\b|\bASCEND_|\bcann\b|\bACLgraph\b")),
     ("neuron", LazyPattern(r"\btorch_neuronx?\b|\bneuronx_distributed|\bvllm_neuron\b|\bneuron_(?:worker|model_runner)\b|\bNEFF\b")),
-    ("hpu", LazyPattern(r"\bvllm_gaudi\b|\bvllm_hpu|\bhabana_frameworks\b|\bhpu_(?:worker|model_runner)\b")),
+    ("hpu", LazyPattern(r"\bvllm_gaudi\b|\+gaudi|\bvllm_hpu|\bhabana_frameworks\b|\bhpu_(?:worker|model_runner)\b")),
     ("tpu", LazyPattern(r"\btpu_inference\b|\btpu_(?:worker|model_runner)\b|\blibtpu\b")),
-    ("xpu", LazyPattern(r"\bxpu_(?:worker|model_runner)\b|\bXPU out of memory|\bintel_extension_for_pytorch\b|\blevel_zero\b")),
-    ("cpu", LazyPattern(r"\bcpu_(?:worker|model_runner|communicator|attn|attn_reshape_and_cache)\b")),
+    ("xpu", LazyPattern(r"\d\.xpu\b|\bxpu_(?:worker|model_runner)\b|\bXPU out of memory|\bintel_extension_for_pytorch\b|\blevel_zero\b")),
+    ("cpu", LazyPattern(r"\bcpu_(?:worker|executor|model_runner|communicator|attn|attn_reshape_and_cache)\b")),
     ("rocm", LazyPattern(
         r"\bROCm(?:FlashAttention|AiterMLA)?\b|\brocm_(?:aiter|flash_attn|attn|unquantized_gemm)\b|\bhip(?:Error|Module)\w*|\bHIP (?:error|out of memory)|"
         r"(?m:^aiter/)|/opt/rocm|\blibamdhip|\bMI(?:2[15]0|300|325|355)X?\b"
@@ -43,7 +43,7 @@ _V0 = LazyPattern(
     r"\bvllm/(?:worker/|executor/|engine/(?:llm_engine|async_llm_engine|ray_utils|multiprocessing/)|core/(?:scheduler|block_manager|block/)|spec_decode/|"
     r"model_executor/model_loader\.py)|\binput_metadata\b|\bRayWorkerVllm\b|\bVllmWorkerProcess\b"
 )
-_RANK = LazyPattern(r"(?:^|_)TP(\d{1,3})\b")
+_RANK = LazyPattern(r"(?:^|_)TP(\d{1,3})\b|^VllmWorker rank=(\d{1,3})\b")
 
 
 class Signs:
@@ -70,13 +70,7 @@ class Signs:
     @property
     def ranks(self) -> int:
         """Tensor-parallel ranks that there are at least, by the names of the processes; 1 where none tells."""
-        return ranks_of(
-            {
-                *(hit.line.process for hit in self._incident.hits[:_OTHERS]),
-                *(line.process for line in self._incident.errors),
-                *(name for trace in self._incident.traces[:_TRACES] for name in (trace.process, *trace.processes)),
-            }
-        )
+        return ranks_of(_processes(self._incident))
 
 
 def told_by(words: str, facts: Facts) -> Facts:
@@ -87,14 +81,17 @@ def told_by(words: str, facts: Facts) -> Facts:
         name = next((name for name, marks in _PLATFORMS if marks.search(words)), "")
         if name and (not known or name == "rocm"):
             more["platform"] = name
-    if not facts.get("engine") and not _V1.search(words) and _V0.search(words):
-        more["engine"] = "V0"
+    if not facts.get("engine"):
+        if _V1.search(words):
+            more["engine"] = "V1"
+        elif _V0.search(words):
+            more["engine"] = "V0"
     return {**facts, **more} if more else facts
 
 
 def ranks_of(processes: set[str]) -> int:
     """Return how many tensor-parallel ranks there are at least: workers are named by their rank where there is more than one."""
-    ranks = [int(found[1]) + 1 for name in processes for found in _RANK.finditer(name)]
+    ranks = [int(found[1] or found[2]) + 1 for name in processes for found in _RANK.finditer(name)]
     if ranks or any(name.startswith("VllmWorkerProcess") for name in processes):
         return max(2, *ranks, 0)
     return 1
@@ -109,7 +106,15 @@ def _words(hit: Hit | None, incident: Incident, said: str) -> str:
         # The paths as they were printed tell a checkout from an installation.
         parts += [trace.stack(), *(frame.raw for frame in trace.frames[-2:]), f"{trace.kind}: {trace.message[:2000]}"]
     parts += [line.text[:500] for line in incident.errors]
-    return "\n".join([*parts, said, *_settings(incident.facts)])
+    return "\n".join([*parts, said, *sorted(_processes(incident)), *_settings(incident.facts)])
+
+
+def _processes(incident: Incident) -> set[str]:
+    return {
+        *(hit.line.process for hit in incident.hits[:_OTHERS]),
+        *(line.process for line in incident.errors),
+        *(name for trace in incident.traces[:_TRACES] for name in (trace.process, *trace.processes)),
+    }
 
 
 def _settings(facts: Mapping[str, object]) -> list[str]:
