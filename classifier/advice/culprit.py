@@ -28,7 +28,8 @@ _COMPONENTS = (
     ("compilation", "torch.compile", LazyPattern(r"vllm/compilation/|^torch/_(?:inductor|dynamo)/|^triton/")),
     ("sampling", "sampling", LazyPattern(r"vllm/v1/sample/|layers/(?:sampler|logits_processor)")),
     ("scheduling", "the scheduler", LazyPattern(r"vllm/(?:v1/)?core/")),
-    ("model", "the model's own code", LazyPattern(r"model_executor/models/|layers/mamba/|transformers_modules")),
+    ("state", "the state-space layers", LazyPattern(r"layers/mamba/")),
+    ("model", "the model's own code", LazyPattern(r"model_executor/models/|transformers_modules")),
     ("api", "the API server", LazyPattern(r"vllm/entrypoints/")),
 )  # fmt: skip
 """Parts of vLLM, as conditions and people call them, by the frame: of the first that fits, the feature is named."""
