@@ -43,7 +43,8 @@ class Ray:
         if ray.is_initialized():
             return
         known = address or os.environ.get("RAY_ADDRESS", "")
-        options: dict[str, Any] = {"address": known} if known else {"include_dashboard": False}
+        # Without an address Ray would join whatever cluster somebody has started on this machine.
+        options: dict[str, Any] = {"address": known} if known else {"address": "local", "include_dashboard": False}
         if workers and not known:
             options["num_cpus"] = workers
         try:
