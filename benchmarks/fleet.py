@@ -49,6 +49,9 @@ def main() -> None:
     part = parts.add_parser("harvest")
     part.add_argument("--logs", type=int, default=1371)
     part.add_argument("--skip", type=int, default=0, help="causes to leave alone, the most frequent ones")
+    part.add_argument(
+        "--below", type=float, default=0.75, help="as of `learn`: a rule's confidence that counts as not named"
+    )
     part.set_defaults(run=harvest)
     options = parser.parse_args()
     options.run(options)

@@ -31,7 +31,7 @@ def harvest(options: argparse.Namespace) -> None:
     causes = [cause for cause, _ in frequent.most_common(options.skip + CAUSES)][options.skip :]
     _silence(causes)
     rows = [row for log in logs for row in rows_of(log, Asking(without=tuple(causes)))]
-    found, healthy = _groups(rows)
+    found, healthy = _groups(rows, options.below)
     covered: Counter[str] = Counter()
     total = Counter(row.cause for row in truth.values() if row.cause in causes)
     of: dict[str, str] = {}
@@ -93,9 +93,9 @@ def _tried(options: argparse.Namespace, asking: Asking, causes: list[str], of: d
     )
 
 
-def _groups(rows: list[Any]) -> tuple[Any, tuple[str, ...]]:
+def _groups(rows: list[Any], below: float) -> tuple[Any, tuple[str, ...]]:
     from vllm_triage.service.batch.store.pending import plain
     from vllm_triage.service.cli.commands.learn import _answers
 
     healthy: dict[str, None] = {}
-    return clusters(unnamed(_answers(map(plain, rows), healthy))), tuple(healthy)
+    return clusters(unnamed(_answers(map(plain, rows), healthy), below)), tuple(healthy)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ...classifier.masking.mask import mask
-from .chunks import chunked
+from .chunks import GROWN, chunked
 from .engines.interface import Engine
 from .log import Log
 from .row import NOT_READ
@@ -87,7 +87,7 @@ def run(
     done = done_in(folder, form)
     tally, outdated = Tally(), set[str]()
     left = _left(find(sources), done, _over(done, again), outdated, tally)
-    for outcome in engine.run(work, chunked(left)):
+    for outcome in engine.run(work, chunked(left, later=GROWN)):
         tally.add(outcome)
         tell(tally)
     publish(folder, form, outdated, writers)

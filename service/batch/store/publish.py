@@ -22,8 +22,8 @@ from .layout import MARKER, PENDING, ROWS, partition, parts_of
 
 FULL = 4 << 20
 """Bytes from which on a file is left as it is: what is new gets a file beside it."""
-MOST = 512
-"""Files that are published together, of 64 logs each: what is held in memory, some 2.5 KB a row."""
+MOST = 128
+"""Files that are published together, of 64 to 256 logs each: what is held in memory, some 2.5 KB a row."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,13 @@ def test_chunks_are_bounded_by_number_and_size(monkeypatch: pytest.MonkeyPatch) 
     assert [[log.name for log in chunk] for chunk in made] == [["b"], ["c", "d", "e"], ["f"]]
 
 
+def test_chunks_grow_where_there_are_many() -> None:
+    """A few must keep all workers busy, many must not keep the driver busy."""
+    sizes = [len(chunk) for chunk in chunked((Log(str(index)) for index in range(64 + 4 + 4 + 1)), 1, later=4)]
+    assert sizes == [1] * 64 + [4, 4, 1]
+    assert {len(chunk) for chunk in chunked((Log(str(index)) for index in range(90)), 1)} == {1}
+
+
 def test_content_that_travels_bounds_a_chunk_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
     """Members of archives go to the workers as they are: the driver must not hold much of them."""
     monkeypatch.setattr("vllm_triage.service.batch.chunks.INLINE", 100)
