@@ -30,7 +30,7 @@ class Dying(Here):
         raise KeyboardInterrupt
 
 
-def _by_two(left: Iterable[Log]) -> Iterator[Chunk]:
+def _by_two(left: Iterable[Log], **_: int) -> Iterator[Chunk]:
     return chunked(left, 2)
 
 
