@@ -50,7 +50,7 @@ _MARKS = LazyPattern(r"[`\"\\<>{}|]")
 _SPACE = LazyPattern(r"\s+")
 _NAME = LazyPattern(r"[\w.<>]{1,60}")
 _LONGEST = 110
-_ACCESS = re.compile(r'"(?:GET|POST|PUT|DELETE|PATCH|HEAD) /\S{0,200} HTTP/[\d.]{1,3}" \d{3}\b')
+_ACCESS = LazyPattern(r'"(?:GET|POST|PUT|DELETE|PATCH|HEAD) /\S{0,200} HTTP/[\d.]{1,3}" \d{3}\b')
 
 
 def culprit(hit: Hit | None, incident: Incident) -> dict[str, str]:
