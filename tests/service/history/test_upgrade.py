@@ -32,7 +32,7 @@ def tables(history: History) -> set[str]:
 def test_migrations_make_the_tables_that_the_code_works_with(history):
     """Columns, indexes, constraints: what tables.py says is what a database has."""
     with history._database.reading() as connection:
-        here = connection.dialect.name
+        here: str = connection.dialect.name
 
         def belongs(_object: object, name: str, *_: object) -> bool:
             return OF_ONE.get(name, here) == here
