@@ -209,7 +209,8 @@ class Findings:
             return True
         if case.ready:
             return number < case.ready
-        marks = [line for stage, line in case.stages.items() if stage != "shutdown"]
+        # A launch is the first step of a start: nothing before it is overcome by it.
+        marks = [line for stage, line in case.stages.items() if stage not in ("launch", "shutdown")]
         return not fatal and number < max(marks, default=0)
 
 
