@@ -31,7 +31,9 @@ _BUGS = frozenset(
     }
 )  # fmt: skip
 """Exceptions of Python itself: their words say nothing, and whoever raises them did not mean to."""
-_OURS = LazyPattern(r"vllm|\bLLM\(|(?:^|/)(?:openai|httpx|requests|aiohttp|litellm|langchain\w*|llama_index|ray|torch/distributed)/")
+_OURS = LazyPattern(
+    r"vllm|\bLLM\(|(?:^|/)(?:openai|httpx|requests|aiohttp|litellm|langchain\w*|llama_index|ray|torch/distributed)/"
+)
 """Frames of vLLM, of what it runs in, and of those who talk to a server: they pass on what vLLM said."""
 _PASSED_ON = LazyPattern(r"Worker failed with error ['\"](?P<inner>.+?)['\"], please check the stack trace", re.DOTALL)
 """How an executor passes on what a worker said."""
