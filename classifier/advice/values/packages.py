@@ -18,7 +18,7 @@ DISTRIBUTIONS = {
     "jwt": "PyJWT", "mcp": "mcp", "multipart": "python-multipart", "opentelemetry": "opentelemetry-sdk", "pkg_resources": "setuptools",
     "pynvml": "nvidia-ml-py", "python_multipart": "python-multipart", "serial": "pyserial", "skimage": "scikit-image",
     "sklearn": "scikit-learn", "yaml": "PyYAML", "zmq": "pyzmq", "torch_xla": "torch-xla", "tvm_ffi": "apache-tvm-ffi",
-    "bnb": "bitsandbytes", "Ray": "ray",
+    "bnb": "bitsandbytes", "Ray": "ray", "pyarrow": "pyarrow",
 }  # fmt: skip
 """Modules whose package has another name; elsewhere the names are the same but for dashes, which pip takes as they come."""
 
