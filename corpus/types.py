@@ -7,24 +7,17 @@ those of the attributes, lists in the singular: ``[[cause.fix]]`` fills ``Cause.
 from __future__ import annotations
 
 from marshal import loads
-from typing import TYPE_CHECKING, Literal
 
-from .findings import Finding
 from .records import Busy, Draft, field, record
 from .regex_engine import engine
-from .stages import Stage
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Literal
+
     from regex import Pattern
 
-Role = Literal["cause", "symptom", "teardown", "advice", "fact", "benign"]
-Strength = Literal["certain", "strong", "weak", "guess"]
-Level = Literal["", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
-Scope = Literal["any", "request"]
-Kind = Literal["flag", "env", "command", "step"]
-Safety = Literal["safe", "quality", "destructive"]
-Side = Literal["server", "client"]
-Moves = Literal["", "up", "down"]
+    from .kinds import Finding, Kind, Level, Moves, Role, Safety, Scope, Side, Stage, Strength
 
 UNNAMED = ("unknown", "no_failure")
 """Buckets that name no failure."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 from ...corpus.records import replace
 from ..diagnosis import Advice
@@ -17,6 +16,7 @@ from ..patterns.lazy import LazyPattern
 from .check import add_checks
 from .situation import Situation
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..incidents.types import Incident
     from ..matching.types import Hit
@@ -37,18 +37,19 @@ _NVIDIA = LazyPattern(
     r"\bNVML\b|nvidia-ml-py|cuda-compat|/usr/local/nvidia|compute-sanitizer|CUDA_LAUNCH_BLOCKING|\bnvidia\.\w"
 )
 _AMD = LazyPattern(r"rocm-smi|amd-smi|HIP_VISIBLE|/dev/kfd|VLLM_ROCM|HSA_OVERRIDE")
+_ON_CPU = LazyPattern(r"\bVLLM_CPU_")
 _ON_GPU = LazyPattern(r"TRITON_ATTN|--moe-backend triton|FLASHINFER|FLASH_ATTN|XFORMERS|FLEX_ATTENTION")
 """Kernels that need a GPU."""
 _OF_MEMORY = (
     "--gpu-memory-utilization", "--device-memory-utilization", "--kv-cache-dtype", "--tensor-parallel-size", "--max-model-len",
 )  # fmt: skip
 """Options that the memory ledger can be held against."""
-_UNSAFE = {
-    r"trust[-_]remote[-_]code": r"trust[-_ ]remote[-_ ]code|custom code|remote code|execute the (?:configuration|model) file",
-    r"allow[-_]deprecated[-_]quantization": r"allow[-_ ]deprecated[-_ ]quantization|is deprecated",
-    r"VLLM_ALLOW_INSECURE_SERIALIZATION": r"insecure.serialization|pickle|serializ",
-    r"--privileged\b": r"privileged|seccomp|Operation not permitted|permission",
-}
+_UNSAFE = (
+    (LazyPattern(r"trust[-_]remote[-_]code"), LazyPattern(r"trust[-_ ]remote[-_ ]code|custom code|remote code|execute the (?:configuration|model) file", re.IGNORECASE)),
+    (LazyPattern(r"allow[-_]deprecated[-_]quantization"), LazyPattern(r"allow[-_ ]deprecated[-_ ]quantization|is deprecated", re.IGNORECASE)),
+    (LazyPattern(r"VLLM_ALLOW_INSECURE_SERIALIZATION"), LazyPattern(r"insecure.serialization|pickle|serializ", re.IGNORECASE)),
+    (LazyPattern(r"--privileged\b"), LazyPattern(r"privileged|seccomp|Operation not permitted|permission", re.IGNORECASE)),
+)  # fmt: skip
 """Switches that lower security, and the words of a log that ask for each."""
 
 
@@ -136,14 +137,14 @@ def _on_platform(fix: Advice, situation: Situation) -> tuple[Advice | None, str]
         return None, f"the backend needs a GPU; this server runs on {platform}"
     if platform != "rocm" and _AMD.search(text) and not _NVIDIA.search(text):
         return None, f"for AMD GPUs; this server runs on {platform}"
-    if platform != "cpu" and re.search(r"\bVLLM_CPU_", fix.change):
+    if platform != "cpu" and _ON_CPU.search(fix.change):
         return None, f"for servers on CPUs; this one runs on {platform}"
     return fix, ""
 
 
 def _asked_for(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
-    for switch, words in _UNSAFE.items():
-        if re.search(switch, fix.change) and not situation.says(words):
+    for switch, words in _UNSAFE:
+        if switch.search(fix.change) and not words.search(situation.text):
             return None, "it lowers security, and nothing in the log asks for it"
     return fix, ""
 

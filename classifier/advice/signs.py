@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from ..facts.types import Facts
 from ..patterns.lazy import LazyPattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..incidents.types import Incident
     from ..matching.types import Hit

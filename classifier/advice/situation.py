@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from ..patterns.lazy import LazyPattern
 from .corrector.case import Case
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..incidents.types import Incident
     from ..matching.types import Hit
@@ -76,7 +76,3 @@ class Situation:
             return 1 << (self.ranks - 1).bit_length()  # sizes are powers of two, as good as always
         about = options.describe(option, self.release)
         return about.default if about is not None else None
-
-    def says(self, pattern: str) -> bool:
-        """Tell whether the log's words hold a pattern, whatever the case."""
-        return re.search(pattern, self.text, re.IGNORECASE) is not None

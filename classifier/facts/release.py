@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from .types import FactValue
 from .versions import in_range, version_key
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .fingerprint import ReleaseRange
 

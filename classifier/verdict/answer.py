@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from ...corpus.store import Corpus
 from ...corpus.types import Bucket
@@ -21,6 +20,7 @@ from ..matching.types import Hit
 from . import policy
 from .types import Candidate
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..facts.fingerprint import ReleaseRange
     from ..text_model.guess import Guess, Guesser

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from ..incidents.types import Incident
 from ..lines.types import Line, Trace
@@ -17,6 +16,7 @@ from .frames import with_frames
 from .types import Candidate
 from .weigh import weigh
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ...corpus.messages.row import Row
     from ..serving.types import ServingHealth
