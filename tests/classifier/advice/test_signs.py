@@ -66,7 +66,7 @@ def test_ranks(processes: set[str], ranks: int) -> None:
     assert ranks == ranks_of(processes)
 
 
-def shown(words: str, **keys: str) -> list[str]:
+def shown(words: str, **keys: Any) -> list[str]:
     """Return the titles of the fixes that are left where a log says something."""
     fixes = (Fix("plain", "step", "x", "W.", "none"), Fix("presumes", "step", "y", "W.", "none", **keys))
     cause = Cause("b/c", "t", "s", fixes=fixes)
