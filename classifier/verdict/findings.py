@@ -174,7 +174,10 @@ class Findings:
 
     @cached_property
     def message(self) -> tuple[Row, Trace | Line] | None:
-        """The first of the unexplained exceptions and errors whose words alone name a bucket by the catalogue of messages."""
+        """The first of the unexplained exceptions and errors whose words alone name a bucket by the catalogue of messages.
+
+        Where none does, the first that a module of a package around vLLM is known to say.
+        """
         troubles: list[tuple[str, Trace | Line]] = [(f"{trace.kind}: {trace.message}", trace) for trace in self.unread]
         troubles += [(line.text, line) for line in (*self.errors, *self.failing)]
         # What an executor passes on is its worker's own message, although a rule knows the words around it.
@@ -182,14 +185,16 @@ class Findings:
         troubles += [(found["inner"], line) for found, line in passed_on if found]
         if not troubles:
             return None
-        from ...corpus.messages.matching import decided
+        from ...corpus.messages.matching import decided, of_module
 
         matcher = self.known.corpus.messages()
         elsewhere = {trace.number for trace in self.elsewhere}
-        for text, item in troubles:
-            row = decided(matcher.find(text[:MESSAGE]))
-            if row is not None and not (row.package == "vllm" and item.number in elsewhere):
-                return row, item
+        found = [(matcher.find(text[:MESSAGE]), item) for text, item in troubles]
+        for telling in (decided, of_module):
+            for matches, item in found:
+                row = telling(matches)
+                if row is not None and not (row.package == "vllm" and item.number in elsewhere):
+                    return row, item
         return None
 
     def sure_guess(self, least: float) -> Guess | None:

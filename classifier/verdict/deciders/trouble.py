@@ -16,10 +16,13 @@ def known_message(found: Findings) -> Diagnosis | None:
     row, item = found.message
     label = row.label
     cause = label.cause if found.known.bucket(label.bucket).cause(label.cause) else GENERIC
-    answer = answer_for(label.bucket, cause, policy.MESSAGE, "rule", found.known, found.incident, None)
+    read = row.ends
+    confidence = policy.MESSAGE if read else policy.MESSAGE_OF_MODULE
+    answer = answer_for(label.bucket, cause, confidence, "rule", found.known, found.incident, None)
     answer.evidence = [_trouble_evidence(item, "cause")]
     answer.explanation.append(
         f"the catalogue of messages: {row.package} says '{row.template}', which is {label.bucket}"
+        + ("" if read else f" by its module, {row.path}")
     )
     return with_alternatives(answer, found.candidates)
 

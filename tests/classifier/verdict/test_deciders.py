@@ -17,6 +17,7 @@ from tests.classifier.verdict.logs import (
     findings,
 )  # fmt: skip
 from tests.classifier.verdict.test_policy import Guessed
+from vllm_triage.classifier.verdict import policy
 from vllm_triage.classifier.verdict.deciders import DECIDERS
 from vllm_triage.classifier.verdict.deciders.model import surer_model
 
@@ -121,6 +122,14 @@ def test_words_of_vllm_said_by_another_program_are_not_vllms(
 def test_a_message_of_the_shipped_catalogue_is_named() -> None:
     text = "Cannot find a config for the cog. This model does not have any cog; and nothing in it is known"
     assert "unknown" == TRIAGE.report(START + MESSAGE.format(text)).bucket
+
+
+def test_an_unread_message_of_a_neighbour_is_named_by_its_module_and_less_sure() -> None:
+    """One of outlines that no rule knows: its words are a whole row of the shipped catalogue."""
+    text = "XGrammar matcher rejected token 17"
+    answer = TRIAGE.report(START + MESSAGE.format(text))
+    assert "structured_output" == answer.bucket
+    assert answer.confidence == policy.MESSAGE_OF_MODULE < policy.MESSAGE
 
 
 def test_where_a_rule_and_the_model_agree_the_rule_names_the_cause() -> None:
