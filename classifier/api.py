@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
+from _thread import allocate_lock
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from ..corpus.store import Corpus, load, plugin_folders
 from .errors import InputError
@@ -18,11 +17,12 @@ from .report.build import build
 from .verdict.adjust import decide_as_asked
 from .verdict.answer import Known
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .decides import Decides
     from .incidents.types import Incident
     from .lines.types import Line
     from .log_source import Source
-    from .question import Decides
     from .report.model import Report
     from .starts import Start
     from .text_model.guess import Guesser
@@ -225,7 +225,7 @@ def triage(source: Source, question: Question | None = None) -> Report:
 
 
 _shared: Triage | None = None
-_shared_lock = threading.Lock()
+_shared_lock = allocate_lock()
 
 
 def shared() -> Triage:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
-
 from ..corpus.records import Draft, field, record
 from .facts.types import Facts
 from .incidents.types import StageSpan
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
 
-class Start(TypedDict):
-    """One server start of a log."""
+    class Start(TypedDict):
+        """One server start of a log."""
 
-    first: int
-    """Number of its first line."""
-    last: int
-    reached: str
-    """The furthest stage of it."""
+        first: int
+        """Number of its first line."""
+        last: int
+        reached: str
+        """The furthest stage of it."""
 
 
 @record(slots=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, cast
 
+from ..corpus.records import cast
 from .errors import InputError
 from .input.read import Chunks, Joined
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO
 

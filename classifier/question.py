@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from ..corpus.records import Record, record
 from .errors import InputError
 
-Decides = Literal["auto", "rules", "model"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .decides import Decides
+
 ENGINES: tuple[Decides, ...] = ("auto", "rules", "model")
 """What decides: rules first and the text model where none does; rules alone; the model alone."""
 

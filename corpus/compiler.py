@@ -19,6 +19,8 @@ from typing import TypedDict
 from .build import FORMAT, regex_build
 from .effort import tell_effort
 from .literals import all_strings, required_literals
+from .options import version_key
+from .options_table import made_of, pack
 from .places import complaint
 from .regex_engine import program
 from .schema import CorpusError, parse_text
@@ -165,9 +167,12 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
         "releases": _releases(source),
         **_expressions(rules),
     }
-    table = source / "vllm" / "options.json"
-    if table.exists():  # a corpus of rules alone has none
-        _write(target / "options.marshal", marshal.dumps(json.loads(table.read_bytes())))
+    table, by_hand = source / "vllm" / "options.json", source / "vllm" / "known.json"
+    if table.exists() and by_hand.exists():  # a corpus of rules alone has none
+        known = json.loads(by_hand.read_bytes())
+        options = made_of(json.loads(table.read_bytes()), known["build"], version_key)
+        _write(target / "options.marshal", pack(options))
+        _write(target / "known.marshal", marshal.dumps(known))
     _write(target / "messages.pickle", pickle.dumps(_messages(source), 4))
     # Pickle loads three times as fast as JSON; the file is our own package's, nothing that a user gives is unpickled.
     _write(target / "index.pickle", pickle.dumps(index, 4))

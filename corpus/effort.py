@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .types import Cause, Side
+from .kinds import Side
+from .types import Cause
 
 _ROOT = re.compile(
     r"(?<!-iE )\b(?:sudo|modprobe|rmmod|reboot|apt|apt-get|dnf|systemctl|sysctl|swapoff|nvidia-smi -[a-z]|nvidia-ctk|"

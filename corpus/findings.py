@@ -5,12 +5,9 @@ A cause says by ``concluded_from`` which of them it answers; each has one cause 
 
 from __future__ import annotations
 
-from typing import Literal, get_args
-
-Finding = Literal[
+FINDINGS: tuple[str, ...] = (
     "silence", "stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down", "stood_still",
     "strange_exception", "unrecognised_failure", "nothing_recognised", "broken_off", "below_threshold",
     "came_up", "stopped", "starting", "no_sign",
-]  # fmt: skip
-FINDINGS: tuple[str, ...] = get_args(Finding)
+)  # fmt: skip
 """Failures first, then what leaves the cause open, then what is none. docs/rules.md says what each means."""

@@ -15,42 +15,42 @@ import os
 import re
 from bisect import bisect_right
 from functools import lru_cache
-from typing import NamedTuple, TypedDict, cast
 
-from .collector import Paused
+from .options_table import Entry, Key, Table, made_of, unpack
+from .records import Record, cast, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class Successor(TypedDict):
+        """What took the place of an option."""
+
+        new: str
+        note: str
+        one_way: bool
+
+    class Known(TypedDict):
+        """What no Python file of a release says."""
+
+        build: dict[str, dict[str, str]]
+        others: dict[str, str]
+        successors: dict[str, Successor]
+
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vllm")
 TABLE = os.path.join(FOLDER, "options.json")
 COMPILED = os.path.join(os.path.dirname(FOLDER), "compiled", "options.marshal")
+COMPILED_KNOWN = os.path.join(os.path.dirname(FOLDER), "compiled", "known.marshal")
 KNOWN = os.path.join(FOLDER, "known.json")
 
-Key = tuple[int, ...]
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)+)(?:[._-]?(a|b|rc)\d*)?(?:[._-]?post(\d+))?(?:[._-]?(dev)\d*)?", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Z][A-Za-z0-9]*_[A-Za-z0-9_]*|[A-Z][A-Z0-9]+")
 _METRIC = re.compile(r"vllm:(.+?)(?:_(?:total|info|bucket|sum|count|created))?")
 
 
-Entry = dict[str, list[list[object]]]
-"""What the table says of an option: for each property ``[release, value]`` from which release on it is so."""
-
-
-class Successor(TypedDict):
-    """What took the place of an option."""
-
-    new: str
-    note: str
-    one_way: bool
-
-
-class Known(TypedDict):
-    """What no Python file of a release says."""
-
-    build: dict[str, dict[str, str]]
-    others: dict[str, str]
-    successors: dict[str, Successor]
-
-
-class Option(NamedTuple):
+@record(frozen=True)
+class Option(Record):
     """How an option is given in one release."""
 
     name: str
@@ -71,7 +71,7 @@ class Option(NamedTuple):
 
 def releases() -> tuple[str, ...]:
     """Return the releases that the table covers, oldest first; pre-releases are left out."""
-    return _table()[0]
+    return _table().releases
 
 
 def exists(name: str, version: str) -> bool | None:
@@ -172,60 +172,45 @@ def version_key(text: str) -> Key | None:
 
 def flag_of(name: str) -> tuple[str, Entry] | None:
     """Return a flag of any release by its name or another one of it: its main name, and what the table says of it."""
-    flags = _table()[2]["flags"]
-    main = name if name in flags else next(iter(_aliases().get(name, ())), "")
+    flags = _table().sections["flags"]
+    main = name if name in flags else next(iter(_table().aliases.get(name, ())), "")
     return (main, flags[main]) if main else None
 
 
 def is_engine_argument(name: str) -> bool:
     """Tell whether the engine of any release takes an argument of this name."""
-    return name in _table()[2]["arguments"]
+    return name in _table().sections["arguments"]
 
 
 # The table
 
 
 @lru_cache(maxsize=1)
-def _table() -> tuple[tuple[str, ...], list[Key], dict[str, dict[str, Entry]]]:
+def _table() -> Table:
     try:
-        # A wheel holds the table as Python's own values as well: three milliseconds less at the start of the command.
-        with open(COMPILED, "rb") as compiled, Paused():
-            table = marshal.load(compiled)  # noqa: S302 - our own file
+        # A wheel holds the table packed; a checkout reads what it is made from.
+        return unpack(COMPILED)
     except OSError:
         with open(TABLE, encoding="utf-8") as file:
-            table = json.load(file)
-    versions = tuple(table["releases"])
-    for name, entry in _known()["build"].items():
-        # What only vLLM's build reads is told by no Python file.
-        table["variables"].setdefault(name, {"on": [[versions.index(entry["first"]), versions.index(entry["last"])]]})
-    return versions, [version_key(version) or () for version in versions], table
+            return made_of(json.load(file), _known()["build"], version_key)
 
 
 @lru_cache(maxsize=1)
 def _known() -> Known:
-    with open(KNOWN, encoding="utf-8") as file:
-        known: Known = json.load(file)
+    try:
+        with open(COMPILED_KNOWN, "rb") as compiled:
+            known: Known = marshal.loads(compiled.read())  # noqa: S302 - our own file
+    except OSError:
+        with open(KNOWN, encoding="utf-8") as file:
+            known = json.load(file)
     return known
-
-
-@lru_cache(maxsize=1)
-def _aliases() -> dict[str, list[str]]:
-    """Other names of flags, with the flags that had them in any release."""
-    found: dict[str, list[str]] = {}
-    for main, entry in _table()[2]["flags"].items():
-        for change in entry.get("aliases", ()):
-            for alias in cast("list[str]", change[1]) if len(change) > 1 else ():
-                found.setdefault(alias, [])
-                if main not in found[alias]:
-                    found[alias].append(main)
-    return found
 
 
 @lru_cache(maxsize=256)
 def _place(version: str) -> int | None:
     """Return the number of the newest release at or below ``version``."""
     key = version_key(version)
-    place = -1 if key is None else bisect_right(_table()[1], key) - 1
+    place = -1 if key is None else bisect_right(_table().keys, key) - 1
     return place if place >= 0 else None
 
 
@@ -262,7 +247,7 @@ def _at(name: str, place: int) -> bool:
 def _entry(bare: str, place: int) -> tuple[str, Entry] | None:
     """Return the option that is called ``bare`` in the release ``place``, by its main name."""
     section = _section(bare)
-    names = _table()[2][section]
+    names = _table().sections[section]
     if section == "metrics":
         there = (each for each in _spellings(bare) if each in names and _on(names[each], place))
         return next(((each, names[each]) for each in there), None)
@@ -270,7 +255,7 @@ def _entry(bare: str, place: int) -> tuple[str, Entry] | None:
         return bare, names[bare]
     if section != "flags":
         return None
-    for main in _aliases().get(bare, ()):
+    for main in _table().aliases.get(bare, ()):
         if _on(names[main], place) and bare in _names_as_of(names[main], "aliases", place):
             return main, names[main]
     if bare.startswith("--no-"):
@@ -290,7 +275,7 @@ def _spelt(name: str) -> str:
     """Return a metric as the table spells it, anything else as it is."""
     if _section(name) != "metrics":
         return name
-    return next((each for each in _spellings(name) if each in _table()[2]["metrics"]), name)
+    return next((each for each in _spellings(name) if each in _table().sections["metrics"]), name)
 
 
 def _on(entry: Entry, place: int) -> bool:
@@ -346,7 +331,7 @@ def _meant(name: str, place: int | None) -> str | None:
     from difflib import get_close_matches
 
     section = _section(name)
-    names = [each for each, entry in _table()[2][section].items() if place is None or _on(entry, place)]
+    names = [each for each, entry in _table().sections[section].items() if place is None or _on(entry, place)]
     start = re.match(r"-{0,2}(?:vllm:|VLLM_)?", name)
     shared = start[0] if start else ""
     # What all names of a kind share makes none of them alike.

@@ -12,16 +12,17 @@ once for all, and the standard library's module is only imported where somebody 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+import sys
 
-__all__ = ["Busy", "Draft", "Record", "field", "fields_of", "record", "replace"]
+__all__ = ["Busy", "Draft", "Record", "cast", "field", "fields_of", "record", "replace"]
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import dataclasses
     from collections.abc import Callable, Mapping
     from dataclasses import dataclass as record
     from dataclasses import field, replace
-    from typing import TypeVar
+    from typing import ClassVar, TypeVar, cast
 
     Kind = TypeVar("Kind", bound=type["Record"])
 
@@ -60,12 +61,20 @@ class Field:
         self.kw_only = False
 
 
+_OF_TYPING = ("Any", "ClassVar", "Literal", "Self")
+
+
 class _ForTools:
     """What the tools for dataclasses look for in a class (``__dataclass_fields__``), made when one of them looks."""
 
     def __get__(self, _: object, owner: type[Record]) -> dict[str, dataclasses.Field[object]]:
         import dataclasses
+        import typing
 
+        for module in {base.__module__ for base in owner.__mro__ if issubclass(base, Record)}:
+            for name in _OF_TYPING:
+                # The modules import them for type checkers alone; who asks here evaluates the annotations next.
+                vars(sys.modules[module]).setdefault(name, getattr(typing, name))
         same = []
         make: Callable[..., object] = dataclasses.field
         for own in fields_of(owner):
@@ -173,6 +182,10 @@ def fields_of(kind: type[Record]) -> tuple[Field, ...]:
 
 if not TYPE_CHECKING:
     field = Field
+
+    def cast(_kind: str, value: object) -> object:
+        """Return ``value``: ``typing.cast``, without the module, which takes as long to import as a log to be read."""
+        return value
 
     def record(*, kw_only: bool = False, frozen: bool = False, slots: bool = True) -> Callable[[Kind], Kind]:
         """Make a dataclass of a subclass of ``Record`` (``frozen=True``), ``Draft`` or ``Busy``, always with slots."""

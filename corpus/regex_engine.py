@@ -13,8 +13,8 @@ import os
 import sys
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from regex import Pattern
 

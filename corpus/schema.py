@@ -13,9 +13,11 @@ from dataclasses import MISSING, fields
 from types import UnionType
 from typing import Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from . import kinds
 from .fact_keys import CONTINUATIONS, READERS, SPEAKERS, STARTS
+from .kinds import Level, Role
 from .places import CorpusError, Path, Place, complaint, lines_of
-from .types import Bucket, Cause, Fix, Level, Role, Rule
+from .types import Bucket, Cause, Fix, Rule
 
 __all__ = (
     "FAILURE_LEVELS", "KEYS", "REQUIRED", "ROLES", "CorpusError", "Table", "choices_of", "parse_bucket",
@@ -131,6 +133,11 @@ def _fix(table: object, place: Place) -> Fix:
     for condition in fix.when:
         if not _WHEN.match(condition):
             refuse(f"when {condition!r} is no condition such as 'tensor_parallel_size > 1'", "when")
+    for key in ("mentions", "unless_mentions"):
+        try:
+            re.compile(getattr(fix, key))
+        except re.error as error:
+            refuse(f"{key} is no regular expression: {error}", key)
     return fix
 
 
@@ -239,8 +246,8 @@ def choices_of(hint: object) -> list[str]:
 
 
 def _keys(kind: type[Table]) -> dict[str, object]:
-    hints = get_type_hints(kind, localns={"Pattern": re.Pattern})
     own = [item.name for item in fields(kind) if item.init and not (kind is Rule and item.name in _OF_CAUSE)]
+    hints = get_type_hints(kind, localns={**vars(kinds), "Pattern": re.Pattern})
     return {_TABLES.get(name, name): hints[name] for name in own}
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
-
-Stage = Literal[
+STAGES: tuple[str, ...] = (
     "launch", "config", "engine_init", "distributed_init", "weights", "compile",
     "profile", "kv_cache", "graph_capture", "api_ready", "serving", "shutdown",
-]  # fmt: skip
-STAGES: tuple[str, ...] = get_args(Stage)
+)  # fmt: skip
 """The stages, first to last."""
 STAGE_ORDER: dict[str, int] = {stage: index for index, stage in enumerate(STAGES)}
 """Position of each stage."""

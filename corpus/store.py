@@ -8,12 +8,12 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING
 
 from .build import FORMAT, regex_build
 from .collector import Paused
 from .types import Bucket, Cause, Fix, Rule, Traits
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -7,24 +7,17 @@ those of the attributes, lists in the singular: ``[[cause.fix]]`` fills ``Cause.
 from __future__ import annotations
 
 from marshal import loads
-from typing import TYPE_CHECKING, Literal
 
-from .findings import Finding
 from .records import Busy, Draft, field, record
 from .regex_engine import engine
-from .stages import Stage
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Literal
+
     from regex import Pattern
 
-Role = Literal["cause", "symptom", "teardown", "advice", "fact", "benign"]
-Strength = Literal["certain", "strong", "weak", "guess"]
-Level = Literal["", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
-Scope = Literal["any", "request"]
-Kind = Literal["flag", "env", "command", "step"]
-Safety = Literal["safe", "quality", "destructive"]
-Side = Literal["server", "client"]
-Moves = Literal["", "up", "down"]
+    from .kinds import Finding, Kind, Level, Moves, Role, Safety, Scope, Side, Stage, Strength
 
 UNNAMED = ("unknown", "no_failure")
 """Buckets that name no failure."""
@@ -55,6 +48,10 @@ class Fix(Draft):
     """Whether it needs the superuser, or access to the host; None: likewise."""
     when: tuple[str, ...] = ()
     """Conditions on the log's facts, all of which must hold."""
+    mentions: str = ""
+    """Regular expression, whatever the case, that the error, its stack, the lines around it or the arguments must hold."""
+    unless_mentions: str = ""
+    """The same, of which they must hold nothing."""
     moves: Moves = ""
     """For a value with an order: whether the fix raises or lowers it. One that would do neither is not shown."""
     source: str = ""

@@ -6,8 +6,8 @@ Importing this loads nothing but itself; each public name is loaded when it is f
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .classifier import (
         InputError,

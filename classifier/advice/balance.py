@@ -7,7 +7,6 @@ its price.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from ...corpus.records import replace
 from ..diagnosis import Advice
@@ -15,6 +14,7 @@ from .values.context import BLOCK, fit_max_model_len
 from .values.memory import default_utilization
 from .values.worked import number, whole
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .start_command.parts import Part
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
 from .values.worked import release_at_least
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .situation import Situation
 

@@ -6,32 +6,31 @@ something went wrong in somebody's code.
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
-
 from ..masking.mask import mask
 from ..patterns.lazy import LazyPattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..incidents.types import Incident
     from ..lines.types import Frame, Trace
     from ..matching.types import Hit
 
 _COMPONENTS = (
-    ("speculation", "speculative decoding", r"vllm/(?:v1/)?spec_decode/|vllm/.*/(?:eagle|medusa|ngram_proposer)"),
-    ("lora", "LoRA", r"vllm/lora/"),
-    ("structure", "structured output", r"vllm/(?:v1/structured_output|model_executor/guided_decoding)/|^(?:xgrammar|outlines|lmformatenforcer)/"),
-    ("transfer", "the transfer of KV caches", r"vllm/distributed/(?:kv_transfer|ec_transfer)/|^(?:lmcache|nixl|mooncake)/"),
-    ("media", "multimodal input", r"vllm/multimodal/|:\w*(?:multimodal|mm_encoder|vision)\w*"),
-    ("experts", "the mixture of experts", r"fused_moe/|^(?:deep_ep|deep_gemm|pplx_kernels)/"),
-    ("quantization", "the quantised layers", r"layers/quantization/|^(?:bitsandbytes|auto_gptq|compressed_tensors)/"),
-    ("attention", "attention", r"vllm/(?:v1/)?attention/|^(?:flash_attn|flashinfer|xformers|vllm/vllm_flash_attn)/"),
-    ("all_reduce", "the all-reduce between GPUs", r"device_communicators/(?:custom_all_reduce|quick_all_reduce|symm_mem)|custom_ar"),
-    ("compilation", "torch.compile", r"vllm/compilation/|^torch/_(?:inductor|dynamo)/|^triton/"),
-    ("sampling", "sampling", r"vllm/v1/sample/|layers/(?:sampler|logits_processor)"),
-    ("scheduling", "the scheduler", r"vllm/(?:v1/)?core/"),
-    ("model", "the model's own code", r"model_executor/models/|layers/mamba/|transformers_modules"),
-    ("api", "the API server", r"vllm/entrypoints/"),
+    ("speculation", "speculative decoding", LazyPattern(r"vllm/(?:v1/)?spec_decode/|vllm/.*/(?:eagle|medusa|ngram_proposer)")),
+    ("lora", "LoRA", LazyPattern(r"vllm/lora/")),
+    ("structure", "structured output", LazyPattern(r"vllm/(?:v1/structured_output|model_executor/guided_decoding)/|^(?:xgrammar|outlines|lmformatenforcer)/")),
+    ("transfer", "the transfer of KV caches", LazyPattern(r"vllm/distributed/(?:kv_transfer|ec_transfer)/|^(?:lmcache|nixl|mooncake)/")),
+    ("media", "multimodal input", LazyPattern(r"vllm/multimodal/|:\w*(?:multimodal|mm_encoder|vision)\w*")),
+    ("experts", "the mixture of experts", LazyPattern(r"fused_moe/|^(?:deep_ep|deep_gemm|pplx_kernels)/")),
+    ("quantization", "the quantised layers", LazyPattern(r"layers/quantization/|^(?:bitsandbytes|auto_gptq|compressed_tensors)/")),
+    ("attention", "attention", LazyPattern(r"vllm/(?:v1/)?attention/|^(?:flash_attn|flashinfer|xformers|vllm/vllm_flash_attn)/")),
+    ("all_reduce", "the all-reduce between GPUs", LazyPattern(r"device_communicators/(?:custom_all_reduce|quick_all_reduce|symm_mem)|custom_ar")),
+    ("compilation", "torch.compile", LazyPattern(r"vllm/compilation/|^torch/_(?:inductor|dynamo)/|^triton/")),
+    ("sampling", "sampling", LazyPattern(r"vllm/v1/sample/|layers/(?:sampler|logits_processor)")),
+    ("scheduling", "the scheduler", LazyPattern(r"vllm/(?:v1/)?core/")),
+    ("state", "the state-space layers", LazyPattern(r"layers/mamba/")),
+    ("model", "the model's own code", LazyPattern(r"model_executor/models/|transformers_modules")),
+    ("api", "the API server", LazyPattern(r"vllm/entrypoints/")),
 )  # fmt: skip
 """Parts of vLLM, as conditions and people call them, by the frame: of the first that fits, the feature is named."""
 _BELOW = LazyPattern(
@@ -47,7 +46,11 @@ _EMPTIED = LazyPattern(r"\(\s*\)|['=:]\s*(?=[,)']|$)|'\s*'")
 """What is left of values that were taken out."""
 _MASKED = LazyPattern(r"<[a-z][a-z-]{2,40}>")
 """What stands for a secret."""
+_MARKS = LazyPattern(r"[`\"\\<>{}|]")
+_SPACE = LazyPattern(r"\s+")
+_NAME = LazyPattern(r"[\w.<>]{1,60}")
 _LONGEST = 110
+_ACCESS = LazyPattern(r'"(?:GET|POST|PUT|DELETE|PATCH|HEAD) /\S{0,200} HTTP/[\d.]{1,3}" \d{3}\b')
 
 
 def culprit(hit: Hit | None, incident: Incident) -> dict[str, str]:
@@ -61,7 +64,9 @@ def culprit(hit: Hit | None, incident: Incident) -> dict[str, str]:
         return {}  # its own project knows its faults
     trace = _trace_of(hit, incident)
     if trace is None:
-        return {"search": searched(hit.line.text)} if hit is not None and hit.line.text else {}
+        # An access line holds no words of an error, but an address and a path.
+        told = hit is not None and hit.line.text and not _ACCESS.search(hit.line.text)
+        return {"search": searched(hit.line.text)} if hit is not None and told else {}
     frame = _to_blame(trace)
     found = {"search": searched(f"{trace.kind}: {trace.message.partition(chr(10))[0]}", frame)}
     if frame is None:
@@ -69,7 +74,7 @@ def culprit(hit: Hit | None, incident: Incident) -> dict[str, str]:
     found |= {"frame": f"{frame.path}:{frame.function}", "owner": frame.path.partition("/")[0]}
     # An inner helper belongs to the feature that called it last.
     for each in reversed(trace.frames[-_INNERMOST:]):
-        name = next((key for key, _, shape in _COMPONENTS if re.search(shape, f"{each.path}:{each.function}")), "")
+        name = next((key for key, _, shape in _COMPONENTS if shape.search(f"{each.path}:{each.function}")), "")
         if name:
             found |= {"component": name, "raised_in": next(words for key, words, _ in _COMPONENTS if key == name)}
             break
@@ -79,10 +84,10 @@ def culprit(hit: Hit | None, incident: Incident) -> dict[str, str]:
 def searched(error: str, frame: Frame | None = None) -> str:
     """Return words by which others have reported an error: without numbers, paths and addresses, with the place."""
     # Without the marks around them, secrets would not be known for what they are any more.
-    plain = _NOISE.sub(" ", re.sub(r"[`\"\\<>{}|]", " ", _MASKED.sub(" ", mask(error))))
-    plain = re.sub(r"\s+", " ", _EMPTIED.sub(" ", plain)).strip(" :.,")
+    plain = _NOISE.sub(" ", _MARKS.sub(" ", _MASKED.sub(" ", mask(error))))
+    plain = _SPACE.sub(" ", _EMPTIED.sub(" ", plain)).strip(" :.,")
     words = plain[:_LONGEST].rsplit(" ", 1)[0] if len(plain) > _LONGEST else plain
-    if frame is None or not re.fullmatch(r"[\w.<>]{1,60}", frame.function):
+    if frame is None or not _NAME.fullmatch(frame.function):
         return words
     return f"{words} {frame.path.rpartition('/')[2]} {frame.function.strip('<>')}".strip()
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 from ...corpus.records import replace
 from ..diagnosis import Advice
@@ -17,9 +16,11 @@ from ..patterns.lazy import LazyPattern
 from .check import add_checks
 from .situation import Situation
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..incidents.types import Incident
     from ..matching.types import Hit
+    from .signs import Signs
     from .start_command.parts import Part
     from .start_command.words import Word
 
@@ -33,26 +34,27 @@ _PLAIN_UPGRADE = LazyPattern(r"\bpip3? install (?:-U|--upgrade) '?vllm'?(?:\s|$)
 _UNSET = LazyPattern(r"unset (?P<names>\w+(?: \w+)*)")
 _NVIDIA = LazyPattern(
     r"nvidia-smi|nvidia-ctk|--gpus all|CUDA_VISIBLE_DEVICES|\bnvcc\b|libcuda\b|fabricmanager|--torch-backend|TORCH_CUDA_ARCH|"
-    r"\bNVML\b|nvidia-ml-py|cuda-compat|/usr/local/nvidia|compute-sanitizer|CUDA_LAUNCH_BLOCKING"
+    r"\bNVML\b|nvidia-ml-py|cuda-compat|/usr/local/nvidia|compute-sanitizer|CUDA_LAUNCH_BLOCKING|\bnvidia\.\w"
 )
 _AMD = LazyPattern(r"rocm-smi|amd-smi|HIP_VISIBLE|/dev/kfd|VLLM_ROCM|HSA_OVERRIDE")
+_ON_CPU = LazyPattern(r"\bVLLM_CPU_")
 _ON_GPU = LazyPattern(r"TRITON_ATTN|FLASHINFER|FLASH_ATTN|XFORMERS|FLEX_ATTENTION")
 """Attention backends that need a GPU."""
 _OF_MEMORY = (
     "--gpu-memory-utilization", "--device-memory-utilization", "--kv-cache-dtype", "--tensor-parallel-size", "--max-model-len",
 )  # fmt: skip
 """Options that the memory ledger can be held against."""
-_UNSAFE = {
-    r"trust[-_]remote[-_]code": r"trust[-_ ]remote[-_ ]code|custom code|remote code|execute the (?:configuration|model) file",
-    r"allow[-_]deprecated[-_]quantization": r"allow[-_ ]deprecated[-_ ]quantization|is deprecated",
-    r"VLLM_ALLOW_INSECURE_SERIALIZATION": r"insecure.serialization|pickle|serializ",
-    r"--privileged\b": r"privileged|seccomp|Operation not permitted|permission",
-}
+_UNSAFE = (
+    (LazyPattern(r"trust[-_]remote[-_]code"), LazyPattern(r"trust[-_ ]remote[-_ ]code|custom code|remote code|execute the (?:configuration|model) file", re.IGNORECASE)),
+    (LazyPattern(r"allow[-_]deprecated[-_]quantization"), LazyPattern(r"allow[-_ ]deprecated[-_ ]quantization|is deprecated", re.IGNORECASE)),
+    (LazyPattern(r"VLLM_ALLOW_INSECURE_SERIALIZATION"), LazyPattern(r"insecure.serialization|pickle|serializ", re.IGNORECASE)),
+    (LazyPattern(r"--privileged\b"), LazyPattern(r"privileged|seccomp|Operation not permitted|permission", re.IGNORECASE)),
+)  # fmt: skip
 """Switches that lower security, and the words of a log that ask for each."""
 
 
 def sift(
-    fixes: list[Advice], hit: Hit | None, incident: Incident, release: str, failed: bool = True
+    fixes: list[Advice], hit: Hit | None, incident: Incident, release: str, signs: Signs | None
 ) -> tuple[list[Advice], Withheld]:
     """Return the fixes that hold, ranked, and those that were left out.
 
@@ -61,9 +63,10 @@ def sift(
         hit: The rule's hit that decided; None where none did.
         incident: The start of the server.
         release: The one that the advice is for.
-        failed: Whether a failure was found; a healthy server's remarks are not corrected.
+        signs: What a failure's words tell; None for a healthy server, whose remarks are not corrected.
     """
-    situation = Situation.of(hit, incident, release)
+    failed = signs is not None
+    situation = Situation.of(hit, incident, release, signs)
     corrections: list[Advice] = []
     if failed and hit is not None and hit.rule.scope != "request" and incident.reached not in _SERVED:
         from .corrector import correct
@@ -134,14 +137,14 @@ def _on_platform(fix: Advice, situation: Situation) -> tuple[Advice | None, str]
         return None, f"the backend needs a GPU; this server runs on {platform}"
     if platform != "rocm" and _AMD.search(text) and not _NVIDIA.search(text):
         return None, f"for AMD GPUs; this server runs on {platform}"
-    if platform != "cpu" and re.search(r"\bVLLM_CPU_", fix.change):
+    if platform != "cpu" and _ON_CPU.search(fix.change):
         return None, f"for servers on CPUs; this one runs on {platform}"
     return fix, ""
 
 
 def _asked_for(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
-    for switch, words in _UNSAFE.items():
-        if re.search(switch, fix.change) and not situation.says(words):
+    for switch, words in _UNSAFE:
+        if switch.search(fix.change) and not words.search(situation.text):
             return None, "it lowers security, and nothing in the log asks for it"
     return fix, ""
 
@@ -226,10 +229,20 @@ def _excluded(variables: list[str], parts: list[Part], situation: Situation) -> 
 def _missing(variables: list[str], parts: list[Part], situation: Situation) -> str:
     from ...corpus import options
 
+    release = _in_table(situation.release)
     for name in [*(part.name for part in parts), *variables]:
-        if name.startswith(("--", "VLLM_")) and options.exists(name, situation.release) is False:
+        if name.startswith(("--", "VLLM_")) and options.exists(name, release) is False:
             return name
     return ""
+
+
+def _in_table(release: str) -> str:
+    """Return the release whose options count: of one older than all that are listed, the oldest that is."""
+    from ...corpus import options
+
+    oldest = options.releases()[0]
+    key, least = options.version_key(release), options.version_key(oldest)
+    return oldest if key is not None and least is not None and key < least else release
 
 
 def _refused(parts: list[Part], situation: Situation) -> str:

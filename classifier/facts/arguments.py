@@ -6,7 +6,6 @@ Everything here takes text from a log, never raises, and looks at a bounded piec
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 
 from ..patterns.lazy import LazyPattern
 from .types import Facts, FactValue
@@ -74,9 +73,10 @@ def pairs(text: str) -> list[tuple[str, str]]:
 def table(text: str) -> Facts:
     """Return a printed dictionary, as far as it can be read: cut short, or with objects among its values."""
     text = text[:TABLE]
-    whole: object = None
-    with suppress(*_NO_LITERAL):
-        whole = _evaluated(text)
+    try:
+        whole: object = _evaluated(text)
+    except _NO_LITERAL:
+        whole = None
     if isinstance(whole, dict):
         return {_place(str(name)): value for name, value in whole.items()}
     found: Facts = {}
@@ -109,10 +109,10 @@ def _evaluated(text: str) -> FactValue:
 
 def literal(text: str) -> FactValue:
     """Return a Python literal, or the text itself where it is none."""
-    value: FactValue = text[:VALUE]
-    with suppress(*_NO_LITERAL):
-        value = _evaluated(text[:TABLE])
-    return value
+    try:
+        return _evaluated(text[:TABLE])
+    except _NO_LITERAL:
+        return text[:VALUE]
 
 
 def command_arguments(command: str) -> list[tuple[str, FactValue]]:

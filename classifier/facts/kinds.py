@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from ..patterns.lazy import LazyPattern
 from .types import FactValue
 
 INTEGERS = frozenset(
@@ -106,6 +105,7 @@ CHOOSERS = frozenset(
 )
 """Modules that choose an attention backend; others say the same words of kernels for experts or quantization."""
 
+_RELEASE = LazyPattern(r"v?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?(?!\d)")
 PLATFORMS = frozenset({"cuda", "rocm", "cpu", "tpu", "xpu", "hpu", "neuron", "npu"})
 PLUGINS = {"ascend": "npu", "gaudi": "hpu"}
 """Platforms by the names of the plug-ins that bring them."""
@@ -113,7 +113,7 @@ PLUGINS = {"ascend": "npu", "gaudi": "hpu"}
 
 def engine_of(version: str) -> str:
     """Return the engine generation that a release surely runs: V0 up to 0.6.3, V1 from 0.11 on, else unknown."""
-    found = re.match(r"v?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?(?!\d)", version)
+    found = _RELEASE.match(version)
     if not found or (".dev" in version and version.startswith("0.1.")):
         return ""
     major, minor, patch = int(found[1]), int(found[2]), int(found[3] or 0)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TypeAlias
 
 from ...corpus.types import Rule
 from ..lines.types import Line
@@ -15,6 +14,10 @@ from . import arguments
 from .book import ARGUMENT_FACTS, FactBook
 from .kinds import BACKENDS, CHOOSERS, PLATFORMS, PLUGINS
 from .types import BANNER, FINAL, GIVEN, HINT, PLAIN, Captures
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 _BANNER_NAMES = {
     name: name

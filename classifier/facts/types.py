@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 FactValue: TypeAlias = (
     "str | int | float | bool | list[FactValue] | tuple[FactValue, ...] | dict[str, FactValue] | None"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from ...corpus.stages import STAGE_ORDER
 from ...corpus.types import Rule
 from ..facts.book import FactBook
@@ -16,6 +14,10 @@ from ..matching.match import TraceRules
 from ..matching.types import Hit
 from .stages import begins, engine_of_traces, reached, time_stages
 from .types import Incident, StageSpan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 PER_RULE = 12
 """Hits kept of one rule in one incident; further ones are counted."""

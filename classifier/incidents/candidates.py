@@ -5,13 +5,39 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from operator import itemgetter
-from typing import Protocol, TypeAlias
 
 from ..lines.prefix import split_line
 from ..lines.tail import LINE
 from ..lines.tracebacks import TraceReader
 from ..lines.types import Line
 from ..matching.scan import Found, Scanner
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol, TypeAlias
+
+    class Reading(Protocol):
+        """What the reader of the lines knows, which each line may change."""
+
+        traces: TraceReader
+        """While a traceback is open, every line counts."""
+        done: set[int]
+        """Line rules that need not be tried any more: another set for each start."""
+
+        again: bool
+        """Whether the log prints what it has printed before, so that it is worth following."""
+
+        def follow(self, data: bytes, start: int, number: int, found: Found, index: int) -> Followed:
+            """Pass over the lines from ``start`` on, line ``number``, that say what the log has said before.
+
+            Args:
+                data: The block.
+                start: Where the next line begins.
+                number: Its number.
+                found: The literals that count.
+                index: Of the first that is not before the line.
+            """
+
 
 SWEEP = 16
 """Lines after which tracebacks that nobody continues are looked for."""
@@ -30,29 +56,6 @@ Candidate: TypeAlias = tuple[int, int, int, Literals]
 
 Followed: TypeAlias = tuple[int, int, int]
 """Where the next line begins, its number, and the index of the first literal that is not before it."""
-
-
-class Reading(Protocol):
-    """What the reader of the lines knows, which each line may change."""
-
-    traces: TraceReader
-    """While a traceback is open, every line counts."""
-    done: set[int]
-    """Line rules that need not be tried any more: another set for each start."""
-
-    again: bool
-    """Whether the log prints what it has printed before, so that it is worth following."""
-
-    def follow(self, data: bytes, start: int, number: int, found: Found, index: int) -> Followed:
-        """Pass over the lines from ``start`` on, line ``number``, that say what the log has said before.
-
-        Args:
-            data: The block.
-            start: Where the next line begins.
-            number: Its number.
-            found: The literals that count.
-            index: Of the first that is not before the line.
-        """
 
 
 def candidates(data: bytes, number: int, found: Found, scanner: Scanner, reading: Reading) -> Iterator[Candidate]:

@@ -7,22 +7,36 @@ one after all, the lines that were passed over are read as usual, so that no ans
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Collection
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..lines.traceback_state import Skipped, Step, Stream
 from ..lines.tracebacks import TraceReader
 from ..lines.types import Line, Trace
+from ..patterns.lazy import LazyPattern
 from .builder import BEGIN, ERRORS, SITES
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from ..matching.scan import Found, Scanner
     from .candidates import Literals
     from .effort import Effort
     from .types import Incident
+
+    class Reading(Protocol):
+        """What is known of the start that is being read."""
+
+        traces: TraceReader
+        effort: Effort
+        done: set[int]
+
+        @property
+        def incident(self) -> Incident:
+            """What is kept of it."""
+
 
 LONGEST = 1024
 """Bytes of a line that is remembered."""
@@ -38,20 +52,8 @@ _LOGGED = ("ERROR", "CRITICAL")
 _RAISED = ("", *_LOGGED)
 _USUAL = b"(IEW"
 _MARKS = (b"---", b"Fatal", b"terminate")
-_NAMED = re.compile(rb"(?:\[?(?:rank\d+|pid \d+)\]?:? )?[A-Za-z_][\w.]*(?:\([\w.]*\))?(?::|$)")
+_NAMED = LazyPattern(rb"(?:\[?(?:rank\d+|pid \d+)\]?:? )?[A-Za-z_][\w.]*(?:\([\w.]*\))?(?::|$)")
 """What begins like an exception's own line."""
-
-
-class Reading(Protocol):
-    """What is known of the start that is being read."""
-
-    traces: TraceReader
-    effort: Effort
-    done: set[int]
-
-    @property
-    def incident(self) -> Incident:
-        """What is kept of it."""
 
 
 class Source:
@@ -65,15 +67,19 @@ class Source:
         """Whether what is left of the line is its message."""
 
 
-class Run(NamedTuple):
-    """How a stack goes on."""
+class Run:
+    """How a stack goes on.
 
-    bodies: list[bytes]
-    """Its next lines, without what stands before them."""
-    size: int
-    """Their bytes."""
-    end: Step
-    """The step that the last of them is."""
+    Attributes:
+        bodies: Its next lines, without what stands before them.
+        size: Their bytes.
+        end: The step that the last of them is.
+    """
+
+    __slots__ = ("bodies", "end", "size")
+
+    def __init__(self, bodies: list[bytes], size: int, end: Step) -> None:
+        self.bodies, self.size, self.end = bodies, size, end
 
     def stands_at(self, data: bytes, start: int, prefix: bytes) -> bool:
         """Tell whether the lines from ``start`` on are these, with ``prefix`` before each."""

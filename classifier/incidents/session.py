@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
-from typing import TYPE_CHECKING
-
 from ..errors import InputError
 from ..input.read import Block
 from ..lines.tail import Tail
@@ -15,6 +12,7 @@ from .reader import IncidentReader
 from .servers import Servers
 from .types import Incident
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -92,6 +90,8 @@ class Session:
     def fork(self) -> Session:
         """Return a copy that can be finished, or fed with something else, while this one goes on."""
         shared = [self._engine, *self._engine.rules, *self.scanners()]
+        from copy import deepcopy
+
         return deepcopy(self, {id(item): item for item in shared})
 
     def scanners(self) -> list[object]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...corpus.records import Busy, field, record
 from ..facts.types import Facts
 from ..lines.context import Contexts
 from ..lines.types import Line, Trace
 from ..matching.types import Hit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..serving.types import Records
     from ..standstill.types import Standstill

@@ -7,10 +7,10 @@ that the result does not depend on how the input was cut into blocks.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from ..patterns.lazy import LazyPattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from codecs import IncrementalDecoder
 

@@ -11,14 +11,24 @@ import io
 import os
 import stat
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeGuard
 
+from ...corpus.records import Record, record, replace
 from ..errors import InputError
 from .decode import Cleaner
 from .signs import looks_damaged
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol, TypeAlias, TypeGuard
+
     from .numbers import Mended
+
+    class File(Protocol):
+        """An open file, or whatever can be read like one."""
+
+        def read(self, size: int = ..., /) -> bytes | str:
+            """Return up to ``size`` bytes or characters; nothing at the end."""
+
 
 BLOCK = 1 << 20
 """Bytes read at a time; a line longer than this is handed on in pieces."""
@@ -43,7 +53,8 @@ _FOREIGN = (
 _CONTROL = bytes(set(range(1, 32)) - set(b"\t\n\r\b\a\f\v\x1b")) + b"\x7f"
 
 
-class Block(NamedTuple):
+@record(frozen=True)
+class Block(Record):
     """A run of whole lines (or a piece of one endless line)."""
 
     data: bytes
@@ -75,13 +86,6 @@ class Chunks:
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self.pieces = pieces
-
-
-class File(Protocol):
-    """An open file, or whatever can be read like one."""
-
-    def read(self, size: int = ..., /) -> bytes | str:
-        """Return up to ``size`` bytes or characters; nothing at the end."""
 
 
 class Joined:
@@ -169,11 +173,11 @@ def _joined_blocks(sources: Iterable[LogSource]) -> Iterator[Block]:
         for block in read_blocks(source):
             if not block.data:
                 if block.broken_off:
-                    yield block._replace(number=before + block.number)
+                    yield replace(block, number=before + block.number)
                 continue
             if unfinished and not lines:
                 yield Block(b"\n", before, 0)
-            yield block._replace(number=before + block.number)
+            yield replace(block, number=before + block.number)
             unfinished = not block.data.endswith(b"\n")
             lines = block.number - 1 + block.data.count(b"\n") + unfinished
         before += lines

@@ -6,8 +6,7 @@ fields are those of Python's ``logging``; their order, brackets and what stands 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from ...corpus.records import Busy, record
 from ..patterns.lazy import LazyPattern
 
 LONGEST = 240
@@ -46,7 +45,8 @@ _FAULTS = ("error", "timeout", "exception", "herror")
 """Last names of exceptions of Python's own that look like a module: ``socket.gaierror: …``."""
 
 
-class Header(NamedTuple):
+@record()
+class Header(Busy):
     """What stood before a message."""
 
     end: int

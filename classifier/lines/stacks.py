@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TypeAlias
 
 from .traceback_limits import FOREIGN, FRAMES, MESSAGE_LINES, NATIVE_FRAMES, OVER
 from .traceback_patterns import (
@@ -22,6 +21,10 @@ from .traceback_patterns import (
 )
 from .traceback_state import NOTHING, Kept, Stream, is_moved_exception, link, note_code
 from .types import Frame, Line, Trace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 _POINTERS = ("^", "~", "---->")
 

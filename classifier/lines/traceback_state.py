@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from .traceback_patterns import ARROW, NAME, looks_like_exception
 from .types import KEY_FRAMES, Frame, Line, Trace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 TRACES = 2000
 """Different exceptions kept of one server start."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING
 
 from ..patterns.lazy import LazyPattern
 from .secret_patterns import KEY_LINE, KEY_WIDTH, NAMED_HINT, NAMED_VALUE, NAMES, RULES, WORDS, named_value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ahocorasick_rs import AhoCorasick
 

@@ -7,8 +7,8 @@ one down, and rules of users.
 from __future__ import annotations
 
 from time import thread_time
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from regex import Match, Pattern
 

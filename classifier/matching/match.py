@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...corpus.types import Rule
 from ..lines.types import Line, Trace
 from .bounded import TooSlowError, search
 from .types import Hit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ahocorasick_rs import AhoCorasick
     from regex import Match

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import AnyStr, Generic
 
 from .precompiled import compiled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import AnyStr, Generic
+else:
+    AnyStr = None
+
+    class Generic:
+        """``typing.Generic``, without the module, which takes as long to import as a log to be read."""
+
+        __slots__ = ()
+
+        def __class_getitem__(cls, _kind: object) -> type:
+            return cls
 
 
 class LazyPattern(Generic[AnyStr]):

@@ -16,7 +16,10 @@ import sys
 from collections.abc import Iterable
 from functools import cache
 from types import ModuleType
-from typing import AnyStr, cast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import AnyStr
 
 engine: ModuleType | None
 try:
@@ -37,7 +40,8 @@ def compiled(source: AnyStr, flags: int) -> re.Pattern[AnyStr]:
     stored = _stored().get((source, int(flags)))
     if stored is not None and engine is not None:
         try:
-            return cast("re.Pattern[AnyStr]", engine.compile(*marshal.loads(stored)))  # noqa: S302 - our own file
+            made: re.Pattern[AnyStr] = engine.compile(*marshal.loads(stored))  # noqa: S302 - our own file
+            return made  # noqa: TRY300
         except (ValueError, TypeError, RuntimeError, EOFError):  # a form that this engine refuses
             pass
     return re.compile(source, flags)

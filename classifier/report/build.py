@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
 
-from ...corpus.records import replace
+from ...corpus.records import cast, replace
 from ...corpus.stages import STAGE_ORDER
 from ..advice.start_command import FORMS, corrected
 from ..masking.mask import mask, mask_lines, mask_value
@@ -28,6 +27,7 @@ from .model import (
 from .shown import cut, one_line, printable, shown
 from .telling import tell
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 

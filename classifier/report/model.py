@@ -6,9 +6,11 @@ by field; the JSON Schema and the way back from JSON are made of it where they a
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
-
 from ...corpus.records import Record, field, fields_of, record, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar, Literal, Self
 
 SCHEMA_VERSION = "1.2"
 """Raised in its second number when fields are added, in its first when one changes or goes."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from ..lines.prefix import split_line
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .model import Evidence, Story
 

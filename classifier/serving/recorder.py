@@ -8,11 +8,10 @@ Most logs that are shown to us have no such line: what reads them is imported wh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..lines.tail import Tail
 from .marks import DRAFTS, LONGEST, STATISTICS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .notes import Notes
     from .types import Records

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...corpus.findings import Finding
 from ..serving.clock import span
 from ..serving.types import Sample
 from . import limits
@@ -12,6 +11,10 @@ from .patience import Patience
 from .signs import Bar
 from .types import ProcessState, Standstill, Verdict
 from .work import Work
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ...corpus.kinds import Finding
 
 
 @dataclass(slots=True)

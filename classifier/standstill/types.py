@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from ...corpus.findings import Finding
 from ...corpus.records import Record, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ...corpus.kinds import Finding
 
 Verdict = Literal["slow", "stalled", "unclear", "moving"]
 """``slow``: it works. ``stalled``: something besides silence shows that nothing goes on. ``unclear``: silence alone.

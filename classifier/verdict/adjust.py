@@ -6,10 +6,10 @@ The verdict is made with all rules before; a question never makes another cause 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from .decide import decide
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..diagnosis import Diagnosis
     from ..incidents.types import Incident

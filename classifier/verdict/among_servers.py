@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..diagnosis import Diagnosis, Start
+from ..diagnosis import Diagnosis
 from ..incidents.types import Incident
 from ..lines.types import Line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..diagnosis import Start
 
 
 def answer_among_servers(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...corpus.findings import Finding
 from ...corpus.stages import STAGE_ORDER
 from ..diagnosis import Diagnosis, Evidence
 from ..incidents.types import Incident
@@ -13,6 +12,10 @@ from .case import READY
 from .deciders import DECIDERS
 from .findings import Findings
 from .story import place, story_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ...corpus.kinds import Finding
 
 AT_WORK: tuple[Finding, ...] = ("stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down")
 """What is found of a server by its periodic lines."""

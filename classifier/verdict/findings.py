@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from ..incidents.types import Incident
 from ..lines.types import Line, Trace
@@ -17,6 +16,7 @@ from .frames import with_frames
 from .types import Candidate
 from .weigh import weigh
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ...corpus.messages.row import Row
     from ..serving.types import ServingHealth
@@ -209,7 +209,8 @@ class Findings:
             return True
         if case.ready:
             return number < case.ready
-        marks = [line for stage, line in case.stages.items() if stage != "shutdown"]
+        # A launch is the first step of a start: nothing before it is overcome by it.
+        marks = [line for stage, line in case.stages.items() if stage not in ("launch", "shutdown")]
         return not fatal and number < max(marks, default=0)
 
 

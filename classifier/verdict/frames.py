@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
-from ...corpus.records import replace
+from ...corpus.records import Record, record, replace
 from ..diagnosis import Evidence
 from ..lines.types import Frame, Trace
 from . import policy
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..text_model.guess import Guess
 
@@ -23,7 +23,8 @@ LIKELY = 0.004
 """Least probability of a bucket before the stack is looked at."""
 
 
-class Vote(NamedTuple):
+@record(frozen=True)
+class Vote(Record):
     """A bucket for which the stack speaks."""
 
     bucket: str
@@ -59,7 +60,7 @@ def votes(trace: Trace) -> list[Vote]:
         if before is None:
             found[bucket] = Vote(bucket, weight, sure, frame, name, cause)
         else:
-            found[bucket] = before._replace(weight=min(1.0, before.weight + weight), sure=before.sure or sure)
+            found[bucket] = replace(before, weight=min(1.0, before.weight + weight), sure=before.sure or sure)
     return list(found.values())
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from ...corpus.records import Record, record
 from ..matching.types import Hit
 from . import policy
 from .case import QUIET, Case
 
 
-class Signal(NamedTuple):
+@record(frozen=True)
+class Signal(Record):
     """One reason."""
 
     points: float

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ...corpus.stages import STAGE_ORDER
 from ..diagnosis import Diagnosis, Evidence, Story
@@ -14,6 +13,7 @@ from .answer import evidence_of, line_evidence
 from .case import CHAIN, LOUD, READY
 from .signals import overruled
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .findings import Findings
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ...classifier.api import Triage
-from ...classifier.question import Decides, Question
+from ...classifier.decides import Decides
+from ...classifier.question import Question
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import IO, TYPE_CHECKING
 
 from .messages import EXIT_CLEAN, EXIT_FAILURE, EXIT_INTERRUPTED, complain
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
+    from typing import IO
 
 LIVE_FORMATS = ("text", "json", "jsonl")
 """Formats of a followed log: text for people, or events."""

@@ -7,12 +7,13 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from .messages import EXIT_CLEAN, EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE, complain, warn
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
+    from typing import Any
 
     from ...classifier.api import Triage
     from ...classifier.question import Question

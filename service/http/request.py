@@ -7,7 +7,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from ...classifier.question import Decides, Question
+from ...classifier.decides import Decides
+from ...classifier.question import Question
 from ...classifier.report.shown import shown
 from ..release import Release
 from .work.jobs import Job

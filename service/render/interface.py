@@ -10,13 +10,28 @@ import os
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, cast
 
-from ...corpus.records import Record, record
+from ...corpus.records import Record, cast, record
 from . import formats
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from ...classifier.report.model import Report
+
+    class Format(Protocol):
+        """An output format. Its module has the format's name."""
+
+        ABOUT: str
+        """What it is for, in a few words."""
+        MEDIA_TYPE: str
+        """The type by which it is asked for over HTTP; empty where it is not offered there."""
+        COMPLETE: bool
+        """Whether it shows everything where nobody can ask for more (over HTTP)."""
+
+        def render(self, results: Sequence[Result], options: Options) -> str:
+            """Return the text to write, with its final newline."""
 
 
 @record(frozen=True, slots=True)
@@ -44,20 +59,6 @@ class Result(Record):
     name: str
     """As the user named it; ``-`` for standard input."""
     report: Report
-
-
-class Format(Protocol):
-    """An output format. Its module has the format's name."""
-
-    ABOUT: str
-    """What it is for, in a few words."""
-    MEDIA_TYPE: str
-    """The type by which it is asked for over HTTP; empty where it is not offered there."""
-    COMPLETE: bool
-    """Whether it shows everything where nobody can ask for more (over HTTP)."""
-
-    def render(self, results: Sequence[Result], options: Options) -> str:
-        """Return the text to write, with its final newline."""
 
 
 @cache

@@ -9,6 +9,7 @@ from vllm_triage.classifier.incidents.session import Session
 from vllm_triage.classifier.incidents.types import Incident
 from vllm_triage.classifier.input.read import read_blocks
 from vllm_triage.classifier.matching.engine import Engine
+from vllm_triage.corpus.records import replace
 from vllm_triage.corpus.types import Rule
 
 
@@ -40,7 +41,7 @@ def fed(reading: Session, lines: Iterable[str]) -> Session:
     """Return the session after it was fed with ``lines``, which follow what it was fed with before."""
     before = reading.lines
     for block in read_blocks("".join(f"{line}\n" for line in lines).encode()):
-        reading.feed(block._replace(number=before + block.number))
+        reading.feed(replace(block, number=before + block.number))
     return reading
 
 

@@ -13,8 +13,9 @@ import pytest
 
 from vllm_triage.classifier.advice.cause_of_guess import MOST_FIXES, generic_cause, likely_cause
 from vllm_triage.classifier.api import Triage, shared
+from vllm_triage.classifier.decides import Decides
 from vllm_triage.classifier.errors import InputError
-from vllm_triage.classifier.question import Decides, Question
+from vllm_triage.classifier.question import Question
 from vllm_triage.classifier.report.model import Report
 from vllm_triage.classifier.text_model import ask as text_model
 from vllm_triage.classifier.text_model.guess import mixed, spoken

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from ....corpus.records import Record, record
 
 
-class Change(NamedTuple):
+@record(frozen=True)
+class Change(Record):
     """One correction."""
 
     title: str

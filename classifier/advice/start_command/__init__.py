@@ -6,8 +6,8 @@ The forms are made when they are asked for; most answers need only the line to p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ...diagnosis import Advice, Diagnosis
     from .start import Start

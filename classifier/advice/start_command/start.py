@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ...patterns.lazy import LazyPattern
 from . import parts as options
 from .parts import Part
 from .words import Word, is_assignment, join, masked, quote
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .manifest import Manifest
 

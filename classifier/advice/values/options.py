@@ -10,9 +10,9 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
 
 from ....corpus import options
+from ....corpus.records import Record, record
 from ...patterns.lazy import LazyPattern
 from ..start_command.known import flag
 from .worked import Worked
@@ -30,7 +30,8 @@ MOST = 12
 """Options looked at; a log that lists more has been mangled."""
 
 
-class Refused(NamedTuple):
+@record(frozen=True)
+class Refused(Record):
     """One option that was not recognised."""
 
     name: str

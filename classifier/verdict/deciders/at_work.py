@@ -5,8 +5,6 @@ What a rule or the death of a process explains is left to the deciders that know
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ....corpus.types import Cause
 from ...advice.fixes import sentences
 from ...diagnosis import Diagnosis, Evidence
@@ -18,6 +16,7 @@ from .. import policy
 from ..answer import conclude
 from ..findings import Findings
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ...serving.types import State
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...advice.fixes import sentences
 from ...diagnosis import Diagnosis, Evidence
 from ...facts.types import Facts
@@ -12,6 +10,7 @@ from .. import policy
 from ..answer import conclude
 from ..findings import Findings
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ...standstill.types import Standstill
 

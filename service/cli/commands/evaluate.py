@@ -15,7 +15,7 @@ from ..messages import complain, warn
 
 if TYPE_CHECKING:
     from ....classifier.api import Triage
-    from ....classifier.question import Decides
+    from ....classifier.decides import Decides
     from ....training.evaluate.score import Score
     from ....training.examples.labelled import Case
 

@@ -12,7 +12,8 @@ from vllm_triage.classifier.advice.fixes import advise
 from vllm_triage.classifier.advice.quoting import as_word, in_prose
 from vllm_triage.classifier.advice.values.options import accepted_value, gone_options, meant_options
 from vllm_triage.classifier.api import Triage
-from vllm_triage.corpus.types import Cause, Fix, Kind
+from vllm_triage.corpus.kinds import Kind
+from vllm_triage.corpus.types import Cause, Fix
 
 HOSTILE = "/tmp/$(id);x"
 PLUGIN = """

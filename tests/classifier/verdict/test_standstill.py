@@ -9,7 +9,7 @@ from vllm_triage.classifier.input.read import read_blocks
 from vllm_triage.classifier.report.model import Report
 from vllm_triage.classifier.standstill.types import Standstill
 from vllm_triage.classifier.verdict import policy
-from vllm_triage.corpus.findings import Finding
+from vllm_triage.corpus.kinds import Finding
 
 TRIAGE = Triage()
 START = "INFO 11-02 10:00:00 [api_server.py:1977] vLLM API server version 0.11.0\nINFO 11-02 10:00:09 [gpu_model_runner.py:2602] Starting to load model acme/tiny...\n"

@@ -74,7 +74,7 @@ def test_gone_not_yet_there_or_out_of_place(option: str, version: str, gone: str
 @pytest.mark.parametrize("version", options.releases())
 def test_what_is_named_exists_in_the_release(version: str) -> None:
     """Whatever option of any release is refused, the one that is named in its place is an option of this one."""
-    for name in options._table()[2]["flags"]:
+    for name in options._table().sections["flags"]:
         text = told("meant_option", f"{name} 1", version)
         assert not text or options.exists(text, version), (name, text)
 
