@@ -133,6 +133,11 @@ def _fix(table: object, place: Place) -> Fix:
     for condition in fix.when:
         if not _WHEN.match(condition):
             refuse(f"when {condition!r} is no condition such as 'tensor_parallel_size > 1'", "when")
+    for key in ("mentions", "unless_mentions"):
+        try:
+            re.compile(getattr(fix, key))
+        except re.error as error:
+            refuse(f"{key} is no regular expression: {error}", key)
     return fix
 
 

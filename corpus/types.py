@@ -48,6 +48,10 @@ class Fix(Draft):
     """Whether it needs the superuser, or access to the host; None: likewise."""
     when: tuple[str, ...] = ()
     """Conditions on the log's facts, all of which must hold."""
+    mentions: str = ""
+    """Regular expression, whatever the case, that the error, its stack, the lines around it or the arguments must hold."""
+    unless_mentions: str = ""
+    """The same, of which they must hold nothing."""
     moves: Moves = ""
     """For a value with an order: whether the fix raises or lowers it. One that would do neither is not shown."""
     source: str = ""

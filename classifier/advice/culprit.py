@@ -28,7 +28,8 @@ _COMPONENTS = (
     ("compilation", "torch.compile", LazyPattern(r"vllm/compilation/|^torch/_(?:inductor|dynamo)/|^triton/")),
     ("sampling", "sampling", LazyPattern(r"vllm/v1/sample/|layers/(?:sampler|logits_processor)")),
     ("scheduling", "the scheduler", LazyPattern(r"vllm/(?:v1/)?core/")),
-    ("model", "the model's own code", LazyPattern(r"model_executor/models/|layers/mamba/|transformers_modules")),
+    ("state", "the state-space layers", LazyPattern(r"layers/mamba/")),
+    ("model", "the model's own code", LazyPattern(r"model_executor/models/|transformers_modules")),
     ("api", "the API server", LazyPattern(r"vllm/entrypoints/")),
 )  # fmt: skip
 """Parts of vLLM, as conditions and people call them, by the frame: of the first that fits, the feature is named."""
@@ -49,6 +50,7 @@ _MARKS = LazyPattern(r"[`\"\\<>{}|]")
 _SPACE = LazyPattern(r"\s+")
 _NAME = LazyPattern(r"[\w.<>]{1,60}")
 _LONGEST = 110
+_ACCESS = LazyPattern(r'"(?:GET|POST|PUT|DELETE|PATCH|HEAD) /\S{0,200} HTTP/[\d.]{1,3}" \d{3}\b')
 
 
 def culprit(hit: Hit | None, incident: Incident) -> dict[str, str]:
@@ -62,7 +64,9 @@ def culprit(hit: Hit | None, incident: Incident) -> dict[str, str]:
         return {}  # its own project knows its faults
     trace = _trace_of(hit, incident)
     if trace is None:
-        return {"search": searched(hit.line.text)} if hit is not None and hit.line.text else {}
+        # An access line holds no words of an error, but an address and a path.
+        told = hit is not None and hit.line.text and not _ACCESS.search(hit.line.text)
+        return {"search": searched(hit.line.text)} if hit is not None and told else {}
     frame = _to_blame(trace)
     found = {"search": searched(f"{trace.kind}: {trace.message.partition(chr(10))[0]}", frame)}
     if frame is None:

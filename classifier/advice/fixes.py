@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ...corpus.types import Cause, Fix
 from ..diagnosis import Advice
@@ -56,19 +56,25 @@ def sentences(template: str, values: Mapping[str, object]) -> str:
 
 
 def advise(
-    cause: Cause, facts: Mapping[str, object], captures: Mapping[str, object], release: str = "", gone: str = ""
+    cause: Cause,
+    facts: Mapping[str, object],
+    captures: Mapping[str, object],
+    release: str = "",
+    gone: str = "",
+    say: Callable[[str], bool] | None = None,
 ) -> list[Advice]:
     """Return the fixes of ``cause`` that hold for this log, ranked.
 
     A fix whose option the vLLM ``release`` does not have is left out; its successor stands in the same list.
-    From the release ``gone`` on, vLLM no longer has the words that decided (upgrades say so).
+    From the release ``gone`` on, vLLM no longer has the words that decided (upgrades say so). ``say`` tells whether the log
+    says what a fix presumes; without it fixes that presume nothing are left.
     """
     values = {**captures, **facts}
     known = []
     for fix in cause.fixes:
         if fix.versions and release and in_range(release, fix.versions) is False:
             continue
-        if not all(holds(condition, values) for condition in fix.when):
+        if not all(holds(condition, values) for condition in fix.when) or not _fits_words(fix, say):
             continue
         value, complete = fill(fix.value, values) if fix.value else ("", True)
         change, exact = _change(fix, values)
@@ -83,6 +89,13 @@ def advise(
     for rank, advice in enumerate(known, 1):
         advice.rank = rank
     return known
+
+
+def _fits_words(fix: Fix, say: Callable[[str], bool] | None) -> bool:
+    """Tell whether the log says what a fix presumes, and nothing that speaks against it."""
+    if fix.mentions and not (say is not None and say(fix.mentions)):
+        return False
+    return not (fix.unless_mentions and say is not None and say(fix.unless_mentions))
 
 
 def _change(fix: Fix, values: Mapping[str, object]) -> tuple[str, bool]:

@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..incidents.types import Incident
     from ..matching.types import Hit
+    from .signs import Signs
     from .start_command.parts import Part
     from .start_command.words import Word
 
@@ -33,7 +34,7 @@ _PLAIN_UPGRADE = LazyPattern(r"\bpip3? install (?:-U|--upgrade) '?vllm'?(?:\s|$)
 _UNSET = LazyPattern(r"unset (?P<names>\w+(?: \w+)*)")
 _NVIDIA = LazyPattern(
     r"nvidia-smi|nvidia-ctk|--gpus all|CUDA_VISIBLE_DEVICES|\bnvcc\b|libcuda\b|fabricmanager|--torch-backend|TORCH_CUDA_ARCH|"
-    r"\bNVML\b|nvidia-ml-py|cuda-compat|/usr/local/nvidia|compute-sanitizer|CUDA_LAUNCH_BLOCKING"
+    r"\bNVML\b|nvidia-ml-py|cuda-compat|/usr/local/nvidia|compute-sanitizer|CUDA_LAUNCH_BLOCKING|\bnvidia\.\w"
 )
 _AMD = LazyPattern(r"rocm-smi|amd-smi|HIP_VISIBLE|/dev/kfd|VLLM_ROCM|HSA_OVERRIDE")
 _ON_CPU = LazyPattern(r"\bVLLM_CPU_")
@@ -53,7 +54,7 @@ _UNSAFE = (
 
 
 def sift(
-    fixes: list[Advice], hit: Hit | None, incident: Incident, release: str, failed: bool = True
+    fixes: list[Advice], hit: Hit | None, incident: Incident, release: str, signs: Signs | None
 ) -> tuple[list[Advice], Withheld]:
     """Return the fixes that hold, ranked, and those that were left out.
 
@@ -62,9 +63,10 @@ def sift(
         hit: The rule's hit that decided; None where none did.
         incident: The start of the server.
         release: The one that the advice is for.
-        failed: Whether a failure was found; a healthy server's remarks are not corrected.
+        signs: What a failure's words tell; None for a healthy server, whose remarks are not corrected.
     """
-    situation = Situation.of(hit, incident, release)
+    failed = signs is not None
+    situation = Situation.of(hit, incident, release, signs)
     corrections: list[Advice] = []
     if failed and hit is not None and hit.rule.scope != "request" and incident.reached not in _SERVED:
         from .corrector import correct
@@ -227,10 +229,20 @@ def _excluded(variables: list[str], parts: list[Part], situation: Situation) -> 
 def _missing(variables: list[str], parts: list[Part], situation: Situation) -> str:
     from ...corpus import options
 
+    release = _in_table(situation.release)
     for name in [*(part.name for part in parts), *variables]:
-        if name.startswith(("--", "VLLM_")) and options.exists(name, situation.release) is False:
+        if name.startswith(("--", "VLLM_")) and options.exists(name, release) is False:
             return name
     return ""
+
+
+def _in_table(release: str) -> str:
+    """Return the release whose options count: of one older than all that are listed, the oldest that is."""
+    from ...corpus import options
+
+    oldest = options.releases()[0]
+    key, least = options.version_key(release), options.version_key(oldest)
+    return oldest if key is not None and least is not None and key < least else release
 
 
 def _refused(parts: list[Part], situation: Situation) -> str:

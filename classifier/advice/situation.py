@@ -12,11 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..incidents.types import Incident
     from ..matching.types import Hit
+    from .signs import Signs
 
 _LOCAL = LazyPattern(r"\+(?!cu\d|cpu\b|rocm|xpu)|\.dev|dirty|\+[^+]*\.d20\d\d")
 """Marks of a build that no registry has: local versions that name no platform, development versions."""
-_OTHERS = 60
-"""Further hits whose words count as the log's."""
 
 
 class Situation:
@@ -29,24 +28,27 @@ class Situation:
         told: The release as the log prints it; "" where it does not.
         platform: ``cuda``, ``rocm``, ``cpu`` …; "" where the log does not tell.
         text: What the error and other conspicuous lines say.
+        ranks: Tensor-parallel ranks that there are at least.
     """
 
-    __slots__ = ("case", "facts", "platform", "release", "text", "told")
+    __slots__ = ("case", "facts", "platform", "ranks", "release", "text", "told")
 
-    def __init__(self, case: Case, facts: Mapping[str, object], release: str, text: str = "") -> None:
+    def __init__(self, case: Case, facts: Mapping[str, object], release: str, text: str = "", ranks: int = 1) -> None:
         self.case = case
         self.facts = facts
         self.release = release
         self.told = str(facts.get("vllm_version") or "")
         self.platform = str(facts.get("platform") or "").lower()
         self.text = text or case.text
+        self.ranks = ranks
 
     @classmethod
-    def of(cls, hit: Hit | None, incident: Incident, release: str) -> Situation:
-        """Gather it from an incident and the hit that decided."""
+    def of(cls, hit: Hit | None, incident: Incident, release: str, signs: Signs | None = None) -> Situation:
+        """Gather it from an incident, the hit that decided, and what its words tell."""
         case = Case.of(hit, incident, release)
-        others = [other.line.text for other in incident.hits[:_OTHERS] if not other.quoted]
-        return cls(case, incident.facts, release, "\n".join([case.text, *others]))
+        if signs is None:
+            return cls(case, incident.facts, release)
+        return cls(case, signs.facts, release, f"{case.text}\n{signs.said}", signs.ranks)
 
     @property
     def own_build(self) -> bool:
@@ -70,5 +72,7 @@ class Situation:
         for place in (self.case.arguments, self.facts):
             if place.get(name) is not None:
                 return place[name]
+        if name == "tensor_parallel_size" and self.ranks > 1:
+            return self.ranks
         about = options.describe(option, self.release)
         return about.default if about is not None else None

@@ -36,16 +36,16 @@ def release_for(
         return told, ""
     found = bound() if bound is not None else None
     if found is not None and found.marks >= ENOUGH and (near := found.releases or found.nearest):
-        at = [release for release in near if release in releases]
-        if at:
-            return at[
-                -1
-            ], f"The log does not tell vLLM's release; by its lines it is {found}: the fixes are for {at[-1]}."
+        # The fingerprints begin long before the table of options does.
+        at = [release for release in near if release in releases] or list(near)
+        return at[-1], f"The log does not tell vLLM's release; by its lines it is {found}: the fixes are for {at[-1]}."
     wanted = [V0] if facts.get("engine") == "V0" else []
     fitting = [release for release in releases if all(in_range(release, text) for text in wanted)]
     for text in ranges:
         # Words of another program, or of a release that was patched, may contradict: what was found first counts.
         fitting = [release for release in fitting if in_range(release, text)] or fitting
+    if found is not None and found.releases:
+        fitting = [release for release in fitting if release in found.releases] or fitting
     latest, newest = fitting[-1], releases[-1]
     why = "the newest known" if latest == newest else "the newest in which this log can have been written"
     return (

@@ -10,6 +10,7 @@ from ...corpus.types import Bucket
 from ..advice.culprit import culprit
 from ..advice.fixes import advise, sentences
 from ..advice.gate import sift
+from ..advice.signs import Signs
 from ..advice.start_command import corrected_command
 from ..diagnosis import Diagnosis, Evidence
 from ..facts.release import gone_from, release_for
@@ -75,14 +76,15 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
     if bucket != "no_failure":
         captures = {**culprit(hit, incident), **captures}
     values = {**incident.facts, **captures}
-    facts = incident.facts
+    signs = Signs(hit, incident) if bucket != "no_failure" else None
+    facts = signs.facts if signs is not None else incident.facts
     said = [hit.rule.versions] if hit is not None else []
     said += [other.rule.versions for other in incident.hits if not other.quoted]
     bound = None if bucket == "no_failure" else partial(_bound, incident)
     release, assumed = release_for(facts, filter(None, said), known.corpus.releases, bound)
     gone = gone_from(hit.rule.versions, release) if hit is not None and hit.rule.source == "vllm" else ""
-    known_fixes = advise(entry, facts, captures, release, gone)
-    fixes, withheld = sift(known_fixes, hit, incident, release, failed=bucket != "no_failure")
+    known_fixes = advise(entry, facts, captures, release, gone, signs.say if signs is not None else None)
+    fixes, withheld = sift(known_fixes, hit, incident, release, signs)
     return Diagnosis(
         bucket=bucket,
         cause=f"{bucket}/{cause}",

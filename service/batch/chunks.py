@@ -8,8 +8,10 @@ from .log import Chunk, Log
 
 LOGS = 64
 """Logs of a chunk at most."""
-BYTES = 4 << 20
-"""Bytes of a chunk, but for a single log that is larger."""
+BYTES = 32 << 20
+"""Bytes of a chunk as they lie there, but for a single log that is larger."""
+INLINE = 4 << 20
+"""Bytes of a chunk that travel with the names of its logs (members of archives)."""
 
 
 def chunked(logs: Iterable[Log], most: int = LOGS) -> Iterator[Chunk]:
@@ -20,13 +22,14 @@ def chunked(logs: Iterable[Log], most: int = LOGS) -> Iterator[Chunk]:
         most: Logs of a chunk at most.
     """
     gathered: list[Log] = []
-    size = 0
+    size = inline = 0
     for log in logs:
-        own = len(log.data) if log.data is not None else max(0, log.size)
-        if gathered and (len(gathered) >= most or size + own > BYTES):
+        own, carried = max(0, log.size), len(log.data or b"")
+        if gathered and (len(gathered) >= most or size + own > BYTES or inline + carried > INLINE):
             yield tuple(gathered)
-            gathered, size = [], 0
+            gathered, size, inline = [], 0, 0
         gathered.append(log)
         size += own
+        inline += carried
     if gathered:
         yield tuple(gathered)

@@ -67,6 +67,7 @@ def run(
     engine: Engine,
     again: Again = "",
     tell: Callable[[Tally], None] = lambda _: None,
+    writers: int = 1,
 ) -> Tally:
     """Read every log that is not done yet and publish its rows.
 
@@ -76,19 +77,20 @@ def run(
         engine: Who does it.
         again: Which logs are read again that are done: none, those that could not be read (``failed``), ``all``.
         tell: Told after each chunk.
+        writers: Threads of this process that write what is published.
 
     Raises:
         InputError: A source is not there, or the reports cannot be read or written.
     """
     folder, form = folder_at(work.place), format_named(work.form)
-    resume(folder, form)
+    resume(folder, form, writers)
     done = done_in(folder, form)
     tally, outdated = Tally(), set[str]()
     left = _left(find(sources), done, _over(done, again), outdated, tally)
     for outcome in engine.run(work, chunked(left)):
         tally.add(outcome)
         tell(tally)
-    publish(folder, form, outdated)
+    publish(folder, form, outdated, writers)
     return tally
 
 

@@ -25,7 +25,6 @@ PENDING = {
 
 # Examples on the border of two buckets, and the bucket that is answered: moving one is a decision, not an accident.
 BORDER = {
-    "host_memory/cannot-allocate": "weights_mismatch",
     "kv_transfer/connector-install": "install_mismatch",
     "lora/max-lora-rank-pydantic": "invalid_argument",
     "multimodal/extra-missing": "install_mismatch",

@@ -2,7 +2,8 @@
 
 ``python -m vllm_triage.training.options.packages 0.8.5 0.32.0 …`` adds those of these releases to
 ``corpus/vllm/packages.json``: those of their metadata, and those that the sources in ``--cache DIR`` (what
-``training.options`` keeps there) name behind ``pip install``. Nothing is installed.
+``training.options`` keeps there) name behind ``pip install``. ``--catalogue`` adds those that the messages in ``corpus/messages``
+tell people to install: vLLM's neighbours ask for more than vLLM does. Nothing is installed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 FILE = Path(__file__).resolve().parents[2] / "corpus" / "vllm" / "packages.json"
-_TOLD = re.compile(r"pip install (?:(?:-U|--upgrade|-q|--no-deps) )*[\"'`\\]*([A-Za-z][\w.-]*)")
+CATALOGUE = FILE.parents[1] / "messages"
+_TOLD = re.compile(r"pip3? install (?:(?:-U|--upgrade|-q|--no-deps) )*[\"'`\\]*([A-Za-z][\w.-]*)")
 _NO_PACKAGES = frozenset({"git", "vllm", "nvidia-nccl-cu"})
 """What stands behind the words and is none: an address, vLLM itself, half a name."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -55,18 +57,29 @@ def mentioned(archive: Path) -> list[str]:
     with zipfile.ZipFile(archive) as files:
         for name in files.namelist():
             if name.endswith(".py"):
-                text = files.read(name).decode("utf-8", "replace")
-                found.update(re.sub(r"[-_.]+", "-", each.lower()).strip("-") for each in _TOLD.findall(text))
-    return sorted(found - _NO_PACKAGES)
+                found |= _told(files.read(name).decode("utf-8", "replace"))
+    return sorted(found)
+
+
+def catalogued(folder: Path = CATALOGUE) -> list[str]:
+    """Return the packages that the messages of the catalogue tell people to install, sorted."""
+    return sorted({name for file in folder.glob("*.tsv") for name in _told(file.read_text("utf-8"))})
+
+
+def _told(text: str) -> set[str]:
+    return {re.sub(r"[-_.]+", "-", name.lower()).strip("-") for name in _TOLD.findall(text)} - _NO_PACKAGES
 
 
 def main(words: Sequence[str]) -> int:
     """Add the packages of these releases to the file."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("releases", nargs="+")
+    options.add_argument("releases", nargs="*")
     options.add_argument("--cache", type=Path)
+    options.add_argument("--catalogue", action="store_true")
     asked = options.parse_args(words)
     known = set(json.loads(FILE.read_text("utf-8")) if FILE.exists() else [])
+    if asked.catalogue:
+        known.update(catalogued())
     for release in asked.releases:
         known.update(required(release))
         if asked.cache is not None:

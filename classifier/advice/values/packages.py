@@ -18,14 +18,16 @@ DISTRIBUTIONS = {
     "jwt": "PyJWT", "mcp": "mcp", "multipart": "python-multipart", "opentelemetry": "opentelemetry-sdk", "pkg_resources": "setuptools",
     "pynvml": "nvidia-ml-py", "python_multipart": "python-multipart", "serial": "pyserial", "skimage": "scikit-image",
     "sklearn": "scikit-learn", "yaml": "PyYAML", "zmq": "pyzmq", "torch_xla": "torch-xla", "tvm_ffi": "apache-tvm-ffi",
-    "bnb": "bitsandbytes", "Ray": "ray",
+    "bnb": "bitsandbytes", "Ray": "ray", "tl": "triton", "xops": "xformers", "init_empty_weights": "accelerate",
+    "ipex": "intel-extension-for-pytorch", "ipex_ops": "intel-extension-for-pytorch", "PyTorch": "torch", "OpenCV": "opencv-python-headless",
+    "Pillow": "pillow",
 }  # fmt: skip
 """Modules whose package has another name; elsewhere the names are the same but for dashes, which pip takes as they come."""
 
-NOT_ON_PYPI = frozenset(
-    {"amdsmi", "deep_gemm", "ipex_ops", "xops", "tl", "init_empty_weights", "habana_frameworks", "transformers_modules"}
-)
+NOT_ON_PYPI = frozenset({"amdsmi", "deep_gemm", "habana_frameworks", "transformers_modules"})
 """Modules that no ``pip install`` of their name brings: parts of drivers and SDKs, builds from source, a model's own code."""
+
+_SPECIFIER = re.compile(r"(?:(?:[<>=!~]=?|===)[\w.*+!]{1,40},?){1,4}")
 
 
 def distribution(facts: Mapping[str, object]) -> Worked:
@@ -33,7 +35,7 @@ def distribution(facts: Mapping[str, object]) -> Worked:
 
     Whatever stands under an unknown name on an index would be installed: a module of the user's own is not looked up there.
     """
-    module = str(facts.get("package") or "").strip("'\"` ")
+    module = _module(facts)
     if not module:
         return Worked("", "the log names no module")
     top = module.partition(".")[0]
@@ -42,6 +44,8 @@ def distribution(facts: Mapping[str, object]) -> Worked:
     name = DISTRIBUTIONS.get(top, top)
     if top not in DISTRIBUTIONS and normal(name) not in packages():
         return Worked("none", f"no list of packages that vLLM or its neighbours ask for has {name}")
+    if top not in DISTRIBUTIONS and name[:1].isupper():
+        name = name.lower()
     said = (
         f"the module {module} comes with {name}"
         if name.lower().replace("-", "_") != module.lower().replace("-", "_")
@@ -50,19 +54,47 @@ def distribution(facts: Mapping[str, object]) -> Worked:
     return Worked(name, said, {"package": module})
 
 
+def requirement(facts: Mapping[str, object]) -> Worked:
+    """Return what to give to pip for the missing module: its package, with the versions that the message asks for.
+
+    For an extra of vLLM's that a message names, vLLM with it; ``none`` where no package is known.
+    """
+    extra = str(facts.get("extra") or "")
+    if re.fullmatch(r"\w{1,40}", extra):
+        return Worked(f"vllm[{extra}]", "the message names the extra", {"extra": extra})
+    found = distribution(facts)
+    versions = str(facts.get("asked_versions") or "").rstrip(",")
+    if found.value in ("", "none") or not _SPECIFIER.fullmatch(versions):
+        return found
+    return Worked(found.value + versions, found.formula, {**found.inputs, "asked_versions": versions})
+
+
 def part_of_vllm(facts: Mapping[str, object]) -> Worked:
-    """Return the missing module where it is vLLM's own."""
-    module = str(facts.get("package") or "").strip("'\"` ")
-    ours = module.partition(".")[0] == "vllm"
-    return Worked(module, "") if ours else Worked("", "the module is not vLLM's own")
+    """Return the missing module where it lies within vLLM: the package is there, and not whole."""
+    module = _module(facts)
+    return Worked(module, "") if module.startswith("vllm.") else Worked("", "the module is not one of vLLM's own")
+
+
+def vllm_itself(facts: Mapping[str, object]) -> Worked:
+    """Return ``vllm`` where that is what is missing."""
+    return Worked("vllm", "") if _module(facts) == "vllm" else Worked("", "something else is missing")
+
+
+def sdk_module(facts: Mapping[str, object]) -> Worked:
+    """Return the missing module where it comes with a driver or an SDK, and not from a package index."""
+    top = _module(facts).partition(".")[0]
+    return Worked(top, "") if top in NOT_ON_PYPI else Worked("", "the module is not known to come with an SDK")
 
 
 def own_module(facts: Mapping[str, object]) -> Worked:
     """Return the missing module where no known package has it and it is not vLLM's: it may be the user's own."""
-    module = str(facts.get("package") or "").strip("'\"` ")
-    top = module.partition(".")[0]
+    top = _module(facts).partition(".")[0]
     own = distribution(facts).value == "none" and top != "vllm" and top not in NOT_ON_PYPI and re.fullmatch(r"\w+", top)
     return Worked(top, "") if own else Worked("", "the module belongs to a known package, or to vLLM")
+
+
+def _module(facts: Mapping[str, object]) -> str:
+    return str(facts.get("package") or "").strip("'\"`., ")
 
 
 @lru_cache(1)

@@ -71,7 +71,7 @@ def _short(page: Page) -> Answer:
         told: dict[str, object] = {}
         for cause in causes[:most]:
             # Fixes with conditions are for some logs alone.
-            usual = next((fix for fix in cause.fixes if not fix.when), None)
+            usual = next((fix for fix in cause.fixes if not fix.when and not fix.mentions), None)
             fix = cut(_plain(usual.title), 90) if usual else ""
             lines.append(f"{page.bucket.id}/{cause.id}: {_plain(cause.title)}" + (f". Usual fix: {fix}" if fix else ""))
             told[cause.id] = {"title": _plain(cause.title), "fix": [{"title": fix}] if fix else []}

@@ -21,6 +21,8 @@ NAMED = 5
 """Logs that could not be read which are named at the end."""
 BUCKETS = 8
 """Buckets that are told at the end."""
+REQUESTS = 8
+"""Files that are written to an object store at a time: each waits for its answer."""
 EPILOG = """\
 examples:
   vllm-triage batch /var/log/vllm --out reports
@@ -107,7 +109,12 @@ def _batch(options: argparse.Namespace) -> int:
     work = Write(asking, place, options.format, options.from_path)
     with bar("reading logs", count(sources)) as show:
         tally = run_batch(
-            sources, work, _engine(options), options.again, lambda so_far: show(so_far.done, _told(so_far))
+            sources,
+            work,
+            _engine(options),
+            options.again,
+            lambda so_far: show(so_far.done, _told(so_far)),
+            max(_jobs(options), REQUESTS) if "://" in place else _jobs(options),
         )
     return _end(tally, options.out)
 
@@ -115,12 +122,16 @@ def _batch(options: argparse.Namespace) -> int:
 def _engine(options: argparse.Namespace) -> Engine:
     from ...batch.engines.local import Here, Processes
 
-    jobs = options.jobs or os.cpu_count() or 1
+    jobs = _jobs(options)
     if options.engine == "ray":
         from ...batch.engines.on_ray import Ray
 
         return Ray(options.jobs, options.address)
     return Processes(jobs) if jobs > 1 else Here()
+
+
+def _jobs(options: argparse.Namespace) -> int:
+    return options.jobs or os.cpu_count() or 1
 
 
 def _wrong_pattern(text: str) -> str:

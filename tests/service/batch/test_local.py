@@ -90,3 +90,10 @@ def test_chunks_are_bounded_by_number_and_size(monkeypatch: pytest.MonkeyPatch) 
     assert [log.name for log in next(made)] == ["a"]
     assert listed == ["a", "b"]
     assert [[log.name for log in chunk] for chunk in made] == [["b"], ["c", "d", "e"], ["f"]]
+
+
+def test_content_that_travels_bounds_a_chunk_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Members of archives go to the workers as they are: the driver must not hold much of them."""
+    monkeypatch.setattr("vllm_triage.service.batch.chunks.INLINE", 100)
+    made = chunked([Log("a", 60, data=b"x" * 60), Log("b", 5000), Log("c", 60, data=b"x" * 60)])
+    assert [[log.name for log in chunk] for chunk in made] == [["a", "b"], ["c"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from vllm_triage.service.batch.asking import Asking
 from vllm_triage.service.batch.log import Chunk, Log
 from vllm_triage.service.batch.store import publish as publishing
 from vllm_triage.service.batch.store.folder import Local
-from vllm_triage.service.batch.store.formats import JsonLines
+from vllm_triage.service.batch.store.formats import Format, JsonLines, Parquet
 from vllm_triage.service.batch.store.layout import MARKER, PENDING, partition, parts_of
 from vllm_triage.service.batch.store.pending import keep
 from vllm_triage.service.batch.store.publish import publish, resume
@@ -55,9 +56,9 @@ def log(name: str, version: str = "1", text: str = "") -> Log:
     return Log(name, len(data), version, CHANGED, data)
 
 
-def finish(folder: Local, chunk: Chunk) -> None:
+def finish(folder: Local, chunk: Chunk, form: Format = FORM) -> None:
     """Write the rows of a chunk down."""
-    keep(folder, FORM, chunk, [row for one in chunk for row in rows_of(one, Asking())])
+    keep(folder, form, chunk, [row for one in chunk for row in rows_of(one, Asking())])
 
 
 def ids(place: Path) -> list[str]:
@@ -134,6 +135,48 @@ def test_small_files_of_a_day_and_bucket_become_one(tmp_path: Path) -> None:
     assert len(folder.names("rows")) == 1
     assert len(ids(tmp_path)) == 6
     assert MARKER not in folder.names()
+
+
+@pytest.mark.parametrize("form", [JsonLines(), Parquet()], ids=["jsonl", "parquet"])
+def test_both_forms_publish_the_same(tmp_path: Path, form: Format) -> None:
+    """New rows go before old ones of the same id, those of older logs go, each stands once, sorted; by several writers, too."""
+    pytest.importorskip("pyarrow")
+    folder = Local(str(tmp_path))
+    finish(folder, (log("b"), log("a"), log("gone")), form)
+    publish(folder, form)
+    changed = [replace(row, title="anew") for row in rows_of(log("a"), Asking())]
+    keep(folder, form, (log("a"),), changed)
+    finish(folder, (log("c"), log("b")), form)
+    publish(folder, form, {log("gone").id}, writers=3)
+    files = [form.decode(folder.read(name)) for name in folder.names("rows")]
+    assert all([row["id"] for row in rows] == sorted(row["id"] for row in rows) for rows in files)
+    rows = {row["id"]: row for rows in files for row in rows}
+    assert sorted(rows) == sorted(f"{log(name).id}-{start}" for name in "abc" for start in (1, 2))
+    assert {row["source"] for row in rows.values() if row["title"] == "anew"} == {"a"}
+    assert sum(map(len, files)) == 6
+
+
+def test_rows_of_an_earlier_release_are_published_beside_new_ones(tmp_path: Path) -> None:
+    """Columns that it did not write are empty."""
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow.parquet import write_table
+
+    from vllm_triage.service.batch.store.formats import arrow_schema
+
+    form, folder = Parquet(), Local(str(tmp_path))
+    finish(folder, (log("a", text=no_cache()),), form)
+    publish(folder, form)
+    (name,) = folder.names("rows")
+    old = pa.BufferOutputStream()
+    kept = [own for own in arrow_schema().names if own != "template"]
+    write_table(pa.parquet.read_table(pa.BufferReader(folder.read(name))).select(kept), old)
+    folder.write(name, old.getvalue().to_pybytes())
+    finish(folder, (log("b", text=no_cache()),), form)
+    publish(folder, form)
+    rows = {row["source"]: row["template"] for row in read_rows(str(tmp_path))}
+    assert rows["a"] is None
+    assert rows["b"]
+    assert len(folder.names("rows")) == 1
 
 
 def test_what_is_done_is_known_before_and_after_publishing(tmp_path: Path) -> None:

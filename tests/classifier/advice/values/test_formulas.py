@@ -488,7 +488,18 @@ def test_a_share_that_cannot_be_is_not_counted_with(share: float) -> None:
          ("a machine of 122.9 GiB (DGX Spark, Jetson Thor)", "122.9 GiB are what such machines report")),
         ("unified_memory", {"gpu_memory_total_gib": 123}, ("", "123 GiB tell no such machine")),
         ("unified_memory", {}, ("", "not known: gpu_name")),
-        ("part_of_vllm", {"package": "'vllm.x'"}, ("vllm.x", "")), ("part_of_vllm", {"package": "torch"}, ("", "the module is not vLLM's own")),
+        ("part_of_vllm", {"package": "'vllm.x'"}, ("vllm.x", "")), ("part_of_vllm", {"package": "torch"}, ("", "the module is not one of vLLM's own")),
+        ("part_of_vllm", {"package": "vllm"}, ("", "the module is not one of vLLM's own")),
+        ("vllm_itself", {"package": "vllm"}, ("vllm", "")), ("vllm_itself", {"package": "vllm._C"}, ("", "something else is missing")),
+        ("sdk_module", {"package": "amdsmi.x"}, ("amdsmi", "")),
+        ("sdk_module", {"package": "torch"}, ("", "the module is not known to come with an SDK")),
+        ("requirement", {"extra": "audio"}, ("vllm[audio]", "the message names the extra")),
+        ("requirement", {"extra": "$(id)"}, ("", "the log names no module")),
+        ("requirement", {"package": "tokenizers", "asked_versions": ">=0.21,"}, ("tokenizers>=0.21", "")),
+        ("requirement", {"package": "tokenizers", "asked_versions": "; id"}, ("tokenizers", "")),
+        ("requirement", {"package": "my_plugin", "asked_versions": ">=1"},
+         ("none", "no list of packages that vLLM or its neighbours ask for has my_plugin")),
+        ("distribution", {"package": "Torchvision"}, ("torchvision", "")),
         ("own_module", {"package": "`my_plugin.x`"}, ("my_plugin", "")),
         ("own_module", {"package": "torch"}, ("", "the module belongs to a known package, or to vLLM")),
         ("own_module", {"package": "vllm"}, ("", "the module belongs to a known package, or to vLLM")),
@@ -521,6 +532,8 @@ def test_gpus_that_share_the_cpus_memory(gpu: str) -> None:
         ("pkg_resources", "setuptools"), ("pynvml", "nvidia-ml-py"), ("python_multipart", "python-multipart"), ("serial", "pyserial"),
         ("skimage", "scikit-image"), ("sklearn", "scikit-learn"), ("yaml", "PyYAML"), ("zmq", "pyzmq"), ("torch_xla", "torch-xla"),
         ("tvm_ffi", "apache-tvm-ffi"), ("bnb", "bitsandbytes"), ("Ray", "ray"),
+        ("tl", "triton"), ("xops", "xformers"), ("init_empty_weights", "accelerate"), ("ipex", "intel-extension-for-pytorch"),
+        ("ipex_ops", "intel-extension-for-pytorch"), ("PyTorch", "torch"), ("OpenCV", "opencv-python-headless"), ("Pillow", "pillow"),
     ],
 )  # fmt: skip
 def test_packages_of_other_names(module: str, package: str) -> None:
@@ -528,7 +541,7 @@ def test_packages_of_other_names(module: str, package: str) -> None:
     assert WORKED["distribution"]({"package": f"{module}.part"}).value == package
 
 
-@pytest.mark.parametrize("module", ["amdsmi", "deep_gemm", "ipex_ops", "xops", "tl", "init_empty_weights", "habana_frameworks", "transformers_modules", "vllm"])  # fmt: skip
+@pytest.mark.parametrize("module", ["amdsmi", "deep_gemm", "habana_frameworks", "transformers_modules", "vllm"])  # fmt: skip
 def test_modules_that_no_package_index_has(module: str) -> None:
     """Whatever stands under their names there is something else; they are nobody's own either."""
     assert said("distribution", package=f"{module}.part") == ("none", "")

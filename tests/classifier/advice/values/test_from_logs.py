@@ -48,11 +48,14 @@ def test_names_that_fixes_may_use():
         "part_of_vllm",
         "raise_gpu_memory_utilization",
         "raise_tensor_parallel_size",
+        "requirement",
+        "sdk_module",
         "smallest_change_that_fits",
         "stray_words",
         "system_package",
         "total_weights_gib",
         "unified_memory",
+        "vllm_itself",
     ]
 
 

@@ -1,0 +1,125 @@
+"""What an error's stack, words and processes tell of a start whose own lines are missing: platform, engine, ranks.
+
+Excerpts seldom hold the lines from which facts are read. Where the error comes from a platform's plug-in, or from files that
+one engine alone has, it tells all the same. The same words are what a fix's ``mentions`` is looked for in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ..facts.types import Facts
+from ..patterns.lazy import LazyPattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..incidents.types import Incident
+    from ..matching.types import Hit
+
+_OTHERS = 60
+"""Further hits whose words count as the log's."""
+_TRACES = 12
+"""Exceptions of a start whose stacks count."""
+_LINES = 60
+"""Lines around the deciding one that count, where the log was read so far."""
+_PLATFORMS = (
+    ("npu", LazyPattern(r"\bvllm_ascend\b|\btorch_npu\b|\bNPU (?:out of memory|error)|\bNPUWorker\b|\bASCEND_|\bcann\b|\bACLgraph\b")),
+    ("neuron", LazyPattern(r"\btorch_neuronx?\b|\bneuronx_distributed|\bvllm_neuron\b|\bneuron_(?:worker|model_runner)\b|\bNEFF\b")),
+    ("hpu", LazyPattern(r"\bvllm_gaudi\b|\+gaudi|\bvllm_hpu|\bhabana_frameworks\b|\bhpu_(?:worker|model_runner)\b")),
+    ("tpu", LazyPattern(r"\btpu_inference\b|\btpu_(?:worker|model_runner)\b|\blibtpu\b")),
+    ("xpu", LazyPattern(r"\d\.xpu\b|\bxpu_(?:worker|model_runner)\b|\bXPU out of memory|\bintel_extension_for_pytorch\b|\blevel_zero\b")),
+    ("cpu", LazyPattern(r"\bcpu_(?:worker|executor|model_runner|communicator|attn|attn_reshape_and_cache)\b")),
+    ("rocm", LazyPattern(
+        r"\bROCm(?:FlashAttention|AiterMLA)?\b|\brocm_(?:aiter|flash_attn|attn|unquantized_gemm)\b|\bhip(?:Error|Module)\w*|\bHIP (?:error|out of memory)|"
+        r"(?m:^aiter/)|/opt/rocm|\blibamdhip|\bMI(?:2[15]0|300|325|355)X?\b"
+    )),
+)  # fmt: skip
+"""Words that only one platform's servers print. What CUDA's print, others' logs hold as well."""
+_MASKED_BY_CUDA = frozenset({"", "cuda"})
+"""What a log's facts may say of the platform and be wrong about: PyTorch calls AMD's GPUs cuda, too."""
+_V1 = LazyPattern(r"\bvllm/v1/|\bEngineCore|\bVLLM_USE_V1=1")
+_V0 = LazyPattern(
+    r"\bvllm/(?:worker/|executor/|engine/(?:llm_engine|async_llm_engine|ray_utils|multiprocessing/)|core/(?:scheduler|block_manager|block/)|spec_decode/|"
+    r"model_executor/model_loader\.py)|\binput_metadata\b|\bRayWorkerVllm\b|\bVllmWorkerProcess\b"
+)
+_RANK = LazyPattern(r"(?:^|_)TP(\d{1,3})\b|^VllmWorker rank=(\d{1,3})\b")
+
+
+class Signs:
+    """The words of one error, and what they tell where the facts of its start are silent.
+
+    Attributes:
+        words: What the error and its stack say, the lines around it and other conspicuous ones, and the server's arguments.
+        said: What other conspicuous lines say.
+        facts: Of the start, with ``platform`` and ``engine`` where the words tell them.
+    """
+
+    __slots__ = ("_incident", "facts", "said", "words")
+
+    def __init__(self, hit: Hit | None, incident: Incident) -> None:
+        self._incident = incident
+        self.said = "\n".join(other.line.text[:1000] for other in incident.hits[:_OTHERS] if not other.quoted)
+        self.words = _words(hit, incident, self.said)
+        self.facts = told_by(self.words, incident.facts)
+
+    def say(self, pattern: str) -> bool:
+        """Tell whether the words hold a pattern, whatever the case."""
+        return re.search(pattern, self.words, re.IGNORECASE | re.MULTILINE) is not None
+
+    @property
+    def ranks(self) -> int:
+        """Tensor-parallel ranks that there are at least, by the names of the processes; 1 where none tells."""
+        return ranks_of(_processes(self._incident))
+
+
+def told_by(words: str, facts: Facts) -> Facts:
+    """Return the facts with the platform and the engine that an error's words tell, where the facts do not."""
+    more: dict[str, str] = {}
+    known = str(facts.get("platform") or "")
+    if known in _MASKED_BY_CUDA:
+        name = next((name for name, marks in _PLATFORMS if marks.search(words)), "")
+        if name and (not known or name == "rocm"):
+            more["platform"] = name
+    if not facts.get("engine"):
+        if _V1.search(words):
+            more["engine"] = "V1"
+        elif _V0.search(words):
+            more["engine"] = "V0"
+    return {**facts, **more} if more else facts
+
+
+def ranks_of(processes: set[str]) -> int:
+    """Return how many tensor-parallel ranks there are at least: workers are named by their rank where there is more than one."""
+    ranks = [int(found[1] or found[2]) + 1 for name in processes for found in _RANK.finditer(name)]
+    if ranks or any(name.startswith("VllmWorkerProcess") for name in processes):
+        return max(2, *ranks, 0)
+    return 1
+
+
+def _words(hit: Hit | None, incident: Incident, said: str) -> str:
+    parts: list[str] = []
+    if hit is not None:
+        parts += [hit.line.text, *(text for _, text, _ in incident.contexts.lines(hit.line.number)[-_LINES:])]
+    traces = [trace for trace in incident.traces[:_TRACES] if not trace.logging_error]
+    for trace in dict.fromkeys([*([hit.trace] if hit is not None and hit.trace is not None else []), *traces]):
+        # The paths as they were printed tell a checkout from an installation.
+        parts += [trace.stack(), *(frame.raw for frame in trace.frames[-2:]), f"{trace.kind}: {trace.message[:2000]}"]
+    parts += [line.text[:500] for line in incident.errors]
+    return "\n".join([*parts, said, *sorted(_processes(incident)), *_settings(incident.facts)])
+
+
+def _processes(incident: Incident) -> set[str]:
+    return {
+        *(hit.line.process for hit in incident.hits[:_OTHERS]),
+        *(line.process for line in incident.errors),
+        *(name for trace in incident.traces[:_TRACES] for name in (trace.process, *trace.processes)),
+    }
+
+
+def _settings(facts: Mapping[str, object]) -> list[str]:
+    """Return the model and what the server was given, as words."""
+    given = facts.get("arguments")
+    known = [f"{name}={value}" for name, value in given.items()] if isinstance(given, dict) else []
+    names = ("model", "architecture", "quantization", "attention_backend", "command")
+    return [*known, *(f"{name}={facts[name]}" for name in names if facts.get(name))]
