@@ -98,7 +98,11 @@ class Alerts:
         except BusyError:
             for letter in letters:
                 self._later(letter)
-        except Exception as error:  # noqa: BLE001 - what is wrong with one letter must not stop the others
+        except Exception as error:
+            if _away(error):
+                # They are due again by themselves. Nothing is wrong with them.
+                raise
+            # What is wrong with one letter must not stop the others.
             if len(letters) > 1:
                 for letter in letters:
                     self._work_together([letter])
@@ -127,3 +131,9 @@ class Alerts:
     def _kept(self) -> Outbox:
         assert self._outbox is not None  # noqa: S101 - lanes are the outbox's
         return self._outbox
+
+
+def _away(error: Exception) -> bool:
+    from ..history import HistoryError
+
+    return isinstance(error, HistoryError)

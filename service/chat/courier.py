@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from .backoff import backoff
-from .interface import ALERTS, Event, Gathering, Outgoing, RetryError, UndeliverableError
+from .interface import ALERTS, Event, Gathering, Outgoing, RetryError, Told, UndeliverableError
 from .letters import unpack_event
 from .settings import NotifySettings
 
@@ -35,10 +35,11 @@ class Courier:
         settings: How messages are delivered.
         once: Counts, of all processes together.
         counted: Told every outcome, and of how many messages.
-        delivered: Told every event that went out.
+        delivered: Told every event that went out as a message of its own.
+        gathered: Told the keys of those that a digest told.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it works with, and whom it tells
         self,
         target: Outgoing,
         outbox: Outbox,
@@ -46,6 +47,7 @@ class Courier:
         once: Once,
         counted: Callable[[str, str, int], None],
         delivered: Callable[[Event], None],
+        gathered: Callable[[Sequence[str]], None] = lambda _: None,
     ) -> None:
         self._target = target
         self._outbox = outbox
@@ -53,6 +55,7 @@ class Courier:
         self._once = once
         self._counted = counted
         self._delivered = delivered
+        self._gathered = gathered
 
     def work(self, letters: list[Taken]) -> None:
         """Deliver letters, the oldest first; where the target does not answer, all that are left wait."""
@@ -118,12 +121,20 @@ class Courier:
         """Deliver letters as one message; return whether the target is there for more."""
         numbers = [letter.number for letter in letters]
         attempts = max(letter.attempts for letter in letters)
+        told: list[Told] = []
+        keys: list[str] = []
+        sent: list[Event] = []
         try:
-            events = [unpack_event(letter.body) for letter in letters]
-            if len(events) > 1 and isinstance(self._target, Gathering):
-                self._target.digest(events)
+            if len(letters) > 1 and isinstance(self._target, Gathering):
+                for letter in letters:
+                    # One at a time: thousands of reports are tens of megabytes.
+                    event = unpack_event(letter.body)
+                    told.append(Told.of(event))
+                    keys.append(event.key)
+                self._target.digest(told)
             else:
-                for event in events:
+                sent = [unpack_event(letter.body) for letter in letters]
+                for event in sent:
                     self._target.send(event)
         except RetryError as error:
             if attempts >= self._settings.attempts:
@@ -139,9 +150,13 @@ class Courier:
             self._give_up(letters, type(error).__name__, attempts)
         else:
             self._outbox.done(numbers)
-            self._counted(self._target.name, "sent" if len(events) == 1 else "digest", 1)
-            for event in events:
-                self._delivered(event)
+            if told:
+                self._counted(self._target.name, "digest", 1)
+                self._gathered(keys)
+            else:
+                self._counted(self._target.name, "sent", len(sent))
+                for event in sent:
+                    self._delivered(event)
         return True
 
     def _give_up(self, letters: list[Taken], reason: str, attempts: int) -> None:

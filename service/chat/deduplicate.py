@@ -97,14 +97,29 @@ class Once:
         claimed: Sequence[tuple[str, int]],
         window_seconds: float,
         letters: Callable[[int], Sequence[Letter]] | None = None,
+        *,
+        strict: bool = False,
     ) -> list[Claim]:
-        """Do the same for many keys at one time; ``letters`` is given the place of a claim in ``claimed``."""
+        """Do the same for many keys at one time.
+
+        Args:
+            claimed: The keys, and how many claims to each.
+            window_seconds: How long the window of each is.
+            letters: Given the place of a claim in ``claimed``.
+            strict: Raise where the history is away; otherwise this process counts for itself then.
+
+        Raises:
+            HistoryError: The history is away, and ``strict``.
+        """
         told = [(self._told(key), times) for key, times in claimed]
         if self._history is not None:
             try:
                 found = self._history.once_each(told, window_seconds, letters)
-            except Exception as error:  # noqa: BLE001 - a message too many is better than none while the database is away
+            except Exception as error:
+                # A message too many is better than none while the database is away.
                 _away(error)
+                if strict:
+                    raise
             else:
                 return [Claim(first, count, kept=first and letters is not None) for first, count in found]
         return [Claim(*self._local.once(key, window_seconds, times), kept=False) for key, times in told]

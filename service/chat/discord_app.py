@@ -24,7 +24,7 @@ from . import discord_embed as embed
 from .bodies import read_body
 from .file_hosts import refuse_elsewhere
 from .http_out import ask, checked, connect, post, target
-from .interface import BusyError, ChatContext, Event, Outgoing, RetryError, UndeliverableError, event_of, selects
+from .interface import BusyError, ChatContext, Event, Outgoing, RetryError, Told, UndeliverableError, event_of, selects
 from .platforms.discord import DiscordSettings
 from .readers import Limited, Readable, TooLargeError
 
@@ -185,9 +185,9 @@ class DiscordTarget:
         """Post the first message of a window."""
         self._post(embed.message(event))
 
-    def digest(self, events: Sequence[Event]) -> None:
+    def digest(self, incidents: Sequence[Told]) -> None:
         """Post one message about several incidents."""
-        self._post(embed.digest(events))
+        self._post(embed.digest(incidents))
 
     def again(self, event: Event) -> None:
         """Do nothing: the next message of the incident tells how often it came."""

@@ -54,6 +54,21 @@ class Event:
         return self.incident is None or self.incident.new
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a message about several incidents says of one: little, for there may be thousands."""
+
+    cause: str
+    title: str
+    service: str
+    link: str
+
+    @classmethod
+    def of(cls, event: Event) -> Told:
+        """Return what is said of an event's incident."""
+        return cls(event.report.cause, event.report.title, event.service, event.link)
+
+
 class Ask(Protocol):
     """How a platform has a log answered."""
 
@@ -105,7 +120,7 @@ class Outgoing(Protocol):
 class Gathering(Protocol):
     """A target for people: many messages at one time come as one."""
 
-    def digest(self, events: Sequence[Event]) -> None:
+    def digest(self, incidents: Sequence[Told]) -> None:
         """Deliver one message about several incidents; raises as ``send`` does."""
         ...
 
@@ -164,7 +179,7 @@ class ChatContext:
     tell: Callable[[Event, int, int], None] = field(init=False)
     """``tell(event, new, repeated)`` has all targets told, once per incident and window; written down when it returns."""
     tell_each: Callable[[Sequence[tuple[Event, int, int]]], None] = field(init=False)
-    """The same for many events at one time."""
+    """The same for many events at one time. Raises ``HistoryError`` where it cannot be written down; nothing was told then."""
     take_in: Callable[[Sequence[Letter]], None] = field(init=False)
     """Keeps letters of the lane ``alerts``, to be worked off by ``work_off_alerts``; written down when it returns, where there
     is a history. Raises ``HistoryError`` or `BusyError`."""

@@ -39,16 +39,19 @@ class _Pending:
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """The latest event of an incident; packed, for there may be thousands."""
+    """The latest event of an incident, as far as its message may have to be brought up to date."""
 
     id: str
     recurrence: int
     received: int
     body: bytes
+    """The event, packed, for there may be thousands; empty where it was told with others: there is no message of its own."""
+    alone: bool = False
+    """Whether a message of its own went out."""
 
     @classmethod
-    def of(cls, event: Event) -> _Counted:
-        return cls(event.id, event.recurrence, event.received, pack_event(event))
+    def of(cls, event: Event, *, alone: bool = False) -> _Counted:
+        return cls(event.id, event.recurrence, event.received, pack_event(event), alone)
 
 
 class Notifier:
@@ -92,7 +95,7 @@ class Notifier:
         self._mail: list[Lane] = []
         if outbox is not None:
             for target, _ in self._lanes:
-                courier = Courier(target, outbox, settings, once, self._counted, self._delivered)
+                courier = Courier(target, outbox, settings, once, self._counted, self._delivered, self._gathered)
                 self._mail.append(Lane(outbox, target.name, courier.work, AT_ONCE))
 
     def start(self) -> None:
@@ -151,13 +154,19 @@ class Notifier:
 
         Returns when its messages are written down, where there is a history.
         """
-        self.tell_each([(event, new, repeated)])
+        if self._lanes:
+            with self._counts:
+                self._count([_Pending(event, new, repeated)])
 
     def tell_each(self, events: Sequence[tuple[Event, int, int]]) -> None:
-        """Do the same for several events, with one transaction for all of them."""
+        """Tell of several events, with one transaction for all of them.
+
+        Raises:
+            HistoryError: The history is away, and nothing was told: what came through the outbox waits there.
+        """
         if self._lanes and events:
             with self._counts:
-                self._count([_Pending(event, new, repeated) for event, new, repeated in events])
+                self._count([_Pending(event, new, repeated) for event, new, repeated in events], strict=True)
 
     def _refused(self) -> None:
         self._counted("", "refused")
@@ -172,7 +181,7 @@ class Notifier:
             self._once.forget(key)
             with self._lock:
                 latest = self._latest.pop(key, None)
-            if latest is not None:
+            if latest is not None and latest.body:
                 self._update(replace(unpack_event(latest.body), resolved=True))
 
         self._counting.submit(end, urgent=True)
@@ -197,7 +206,7 @@ class Notifier:
         with self._counts:
             self._count([pending])
 
-    def _count(self, events: Sequence[_Pending]) -> None:
+    def _count(self, events: Sequence[_Pending], *, strict: bool = False) -> None:
         happened = [pending for pending in events if pending.new]
         told = [
             replace(pending.event, id=new_id("msg"), recurrence=pending.new, received=pending.new + pending.repeated)
@@ -205,7 +214,8 @@ class Notifier:
         ]
         letters = (lambda at: self._letters(told[at])) if self._mail else None
         claimed = [(pending.event.key, pending.new) for pending in happened]
-        claims = iter(self._once.claim_each(claimed, self._settings.window_seconds, letters) if claimed else ())
+        window = self._settings.window_seconds
+        claims = iter(self._once.claim_each(claimed, window, letters, strict=strict) if claimed else ())
         ids = iter(told)
         for pending in events:
             claim, event_id = (next(claims), next(ids).id) if pending.new else (None, "")
@@ -230,12 +240,18 @@ class Notifier:
             event = replace(event, id=event_id)
         elif before:
             event = replace(event, id=before.id)
-        counted = _Counted.of(event)
+        gathered = before is not None and before.id == event.id and not before.body
+        if gathered:
+            counted = _Counted(event.id, event.recurrence, event.received, b"")
+        else:
+            counted = _Counted.of(event, alone=before is not None and before.id == event.id and before.alone)
         with self._lock:
             self._latest[key] = counted
             self._latest.move_to_end(key)
             while len(self._latest) > _REMEMBERED:
                 self._latest.popitem(last=False)
+        if gathered:
+            return
         if not claim.first:
             self._update(event)
         elif claim.kept:
@@ -281,9 +297,20 @@ class Notifier:
     def _delivered(self, event: Event) -> None:
         with self._lock:
             latest = self._latest.get(event.key)
+            if latest is None or latest.id != event.id:
+                return
+            shown = replace(event, recurrence=latest.recurrence, received=latest.received)
+            latest = self._latest[event.key] = replace(latest, body=latest.body or pack_event(shown), alone=True)
         # What was counted while the message was on its way.
-        if latest and latest.id == event.id and latest.recurrence != event.recurrence:
+        if latest.recurrence != event.recurrence:
             self._update(unpack_event(latest.body))
+
+    def _gathered(self, keys: Sequence[str]) -> None:
+        with self._lock:
+            for key in keys:
+                latest = self._latest.get(key)
+                if latest is not None and not latest.alone:
+                    self._latest[key] = replace(latest, body=b"")
 
     def _dead(self, target: Outgoing, event: Event, reason: str, attempts: int) -> None:
         self._counted(target.name, "dead")
@@ -306,7 +333,7 @@ class Notifier:
         with self._lock:
             self._updates.discard((number, event.key))
             latest = None if event.resolved else self._latest.get(event.key)
-        if latest is not None:
+        if latest is not None and latest.body:
             event = unpack_event(latest.body)
         try:
             target.again(event)

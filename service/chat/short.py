@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..render.words import headline, percent, verdict_mark
-from .interface import Event
+from .interface import Event, Told
 
 KINDS = 10
 """Causes that a message about several incidents names one by one."""
@@ -43,17 +43,17 @@ def counted(event: Event) -> str:
     return f"{event.recurrence:,} × in this window" if event.recurrence > 1 else ""
 
 
-def several(events: Sequence[Event]) -> list[str]:
+def several(incidents: Sequence[Told]) -> list[str]:
     """Return the lines of a message about several incidents: how many of what."""
-    causes = Counter(event.report.cause for event in events)
+    causes = Counter(told.cause for told in incidents)
     lines = []
     for cause, number in causes.most_common(KINDS):
-        mine = [event for event in events if event.report.cause == cause]
-        services = sorted({event.service for event in mine if event.service})
+        mine = [told for told in incidents if told.cause == cause]
+        services = sorted({told.service for told in mine if told.service})
         where = f" in {cut(', '.join(services[:3]), 120)}" + (
             f" and {len(services) - 3} more" if len(services) > 3 else ""
         )
-        lines.append(f"{number:,} × {cause}{where if services else ''}: {cut(mine[0].report.title, 120)}")
+        lines.append(f"{number:,} × {cause}{where if services else ''}: {cut(mine[0].title, 120)}")
     if (left := sum(causes.values()) - sum(number for _, number in causes.most_common(KINDS))) > 0:
         lines.append(f"and {left:,} of {len(causes) - KINDS:,} other causes")
     return lines

@@ -8,7 +8,7 @@ from typing import Any
 
 from slack_sdk.models.blocks import ContextBlock, HeaderBlock, MarkdownTextObject, PlainTextObject, SectionBlock
 
-from .interface import Event
+from .interface import Told
 from .slack_blocks import clip, escape
 
 _KINDS = 10
@@ -16,11 +16,11 @@ _KINDS = 10
 _SERVICES = 3
 
 
-def digest(events: Sequence[Event]) -> dict[str, Any]:
+def digest(incidents: Sequence[Told]) -> dict[str, Any]:
     """Return ``text`` and ``blocks`` of a message about several incidents."""
-    head = f"{len(events):,} more incidents"
-    causes = Counter(event.report.cause for event in events)
-    lines = [_line(cause, number, events) for cause, number in causes.most_common(_KINDS)]
+    head = f"{len(incidents):,} more incidents"
+    causes = Counter(told.cause for told in incidents)
+    lines = [_line(cause, number, incidents) for cause, number in causes.most_common(_KINDS)]
     if len(causes) > _KINDS:
         rest = sum(number for _, number in causes.most_common()[_KINDS:])
         lines.append(f"and {rest:,} of {len(causes) - _KINDS:,} other causes")
@@ -33,12 +33,12 @@ def digest(events: Sequence[Event]) -> dict[str, Any]:
     return {"text": head, "blocks": [block.to_dict() for block in blocks]}
 
 
-def _line(cause: str, number: int, events: Sequence[Event]) -> str:
-    mine = [event for event in events if event.report.cause == cause]
-    services = Counter(event.service for event in mine if event.service)
+def _line(cause: str, number: int, incidents: Sequence[Told]) -> str:
+    mine = [told for told in incidents if told.cause == cause]
+    services = Counter(told.service for told in mine if told.service)
     named = ", ".join(f"*{escape(clip(service, 60))}*" for service, _ in services.most_common(_SERVICES))
     more = f" and {len(services) - _SERVICES:,} other services" if len(services) > _SERVICES else ""
-    link = next((event.link for event in mine if event.link), "")
+    link = next((told.link for told in mine if told.link), "")
     shown = f" – <{escape(link).replace('|', '%7C')}|one of them>" if link else ""
     where = f" in {named}{more}" if named else ""
-    return f"*{number:,} ×* `{escape(cause)}`{where}: {escape(clip(mine[0].report.title, 150))}{shown}"
+    return f"*{number:,} ×* `{escape(cause)}`{where}: {escape(clip(mine[0].title, 150))}{shown}"

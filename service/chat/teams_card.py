@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import short
-from .interface import Event
+from .interface import Event, Told
 
 VERSION = "1.5"
 """Of the card's schema: the newest that Teams shows everywhere."""
@@ -22,13 +22,13 @@ def message(event: Event) -> bytes:
     return _fitting(lambda width: _card(_body(event, width), event.link))
 
 
-def digest(events: Sequence[Event]) -> bytes:
+def digest(incidents: Sequence[Told]) -> bytes:
     """Return one message about several incidents."""
-    link = next((event.link for event in events if event.link), "")
+    link = next((told.link for told in incidents if told.link), "")
 
     def made(width: int) -> dict[str, Any]:
-        lines = [_run(short.cut(line, width)) for line in short.several(events)]
-        return _card([_block(_run(f"{len(events):,} more incidents", weight="Bolder")), *map(_block, lines)], link)
+        lines = [_run(short.cut(line, width)) for line in short.several(incidents)]
+        return _card([_block(_run(f"{len(incidents):,} more incidents", weight="Bolder")), *map(_block, lines)], link)
 
     return _fitting(made)
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, get_args
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, Row, Select, and_, func, or_, select, tuple_, type_coerce
+from sqlalchemy import BigInteger, ColumnElement, Connection, Row, Select, func, or_, select, tuple_, type_coerce
 
 from ..wire import BucketCounts, Count, Feedback, Incident, IncidentDetails, Incidents, Occurrence
 from .handling import state
-from .tables import HOUR, Moment, counts, handling, incidents, microseconds, moment, occurrences, totals
+from .tables import HOUR, SEARCHED, Moment, counts, handling, incidents, microseconds, moment, occurrences, totals
 from .tables import feedback as voices
 from .tenants import kept, of_tenant, shown
 from .types import Filter, Order, Step
@@ -20,12 +20,13 @@ from .writes import unpack
 
 MOST = 500
 """Incidents of a page."""
+MOST_WORDS = 8
+"""Of a search."""
 SUMMARY = [column for column in incidents.c if column.name not in ("number", "report")]
 STEPS: dict[Step, int] = {"hour": HOUR, "day": 24 * HOUR}
 _HANDLED = [
     handling.c.until.label("muted_until"), handling.c.assignee, handling.c.by.label("handled_by"), handling.c.at.label("handled_at"),
 ]  # fmt: skip
-_SEARCHED = ("title", "cause", "name", "service", "model", "fingerprint")
 
 
 def page(connection: Connection, asked: Filter, now: datetime) -> Incidents:
@@ -42,7 +43,7 @@ def page(connection: Connection, asked: Filter, now: datetime) -> Incidents:
     query = (
         select(*SUMMARY, incidents.c.number, state(now).label("state"), *_HANDLED)
         .outerjoin_from(incidents, handling)
-        .where(*_conditions(asked, now))
+        .where(*_conditions(asked, now), *_search(asked.q, connection.dialect.name))
     )
     if asked.cursor:
         query = query.where(
@@ -187,11 +188,17 @@ def _conditions(asked: Filter, now: datetime) -> Iterable[ColumnElement[bool]]:
         yield incidents.c.last_seen >= asked.since
     if asked.until is not None:
         yield incidents.c.first_seen < asked.until
-    if words := asked.q.split():
-        # Every word somewhere: 'harbor kv' finds the KV cache of acme/harbor-8b.
-        yield and_(
-            *(or_(*(incidents.c[name].icontains(word, autoescape=True) for name in _SEARCHED)) for word in words[:8])
-        )
+
+
+def _search(text: str, dialect: str) -> Iterable[ColumnElement[bool]]:
+    """Yield what finds every word somewhere: 'harbor kv' finds the KV cache of acme/harbor-8b."""
+    columns = [incidents.c[name] for name in SEARCHED]
+    for word in text.split()[:MOST_WORDS]:
+        if dialect == "sqlite":
+            # Its LIKE takes large letters for small ones; lower() of every value would take as long again.
+            yield or_(*(column.contains(word, autoescape=True) for column in columns))
+        else:
+            yield or_(*(column.icontains(word, autoescape=True) for column in columns))
 
 
 def _cursor(asked: Filter, row: Any) -> str:

@@ -17,7 +17,7 @@ from ..wire import BucketCounts, Feedback, Incident, IncidentDetails, Incidents
 from . import feedback as voices
 from . import handling, totals, upgrade
 from . import queries as reading
-from .claims import claim, claim_key
+from .claims import claim_each, claim_key
 from .database import Database
 from .outbox import Outbox, put
 from .pruning import Retention, prune
@@ -238,14 +238,9 @@ class History:
         """
         self._refuse_closed()
         now = self._clock()
-        end = now + timedelta(seconds=window_seconds)
-        found: list[tuple[bool, int]] = [(False, 0)] * len(claimed)
         with self._database.writing() as connection:
-            # In one order everywhere: two processes would wait for each other.
-            for at in sorted(range(len(claimed)), key=lambda at: (claimed[at][0], at)):
-                key, times = claimed[at]
-                count = claim(connection, key, times, now, end)
-                found[at] = count == times, count
+            counts = claim_each(connection, claimed, now, timedelta(seconds=window_seconds))
+            found = [(count == times, count) for count, (_, times) in zip(counts, claimed, strict=True)]
             if first is not None:
                 put(connection, [letter for at, (new, _) in enumerate(found) if new for letter in first(at)], now)
         return found
@@ -274,6 +269,11 @@ class History:
             connection.execute(
                 new.on_conflict_do_update(index_elements=["key"], set_={"expires": new.excluded.expires})
             )
+
+    def rest(self) -> None:
+        """Close the connections that nobody uses now; each holds some memory, and is opened again when it is needed."""
+        if not self._closed.is_set():
+            self._database.close()
 
     def close(self) -> None:
         """Close all connections; pruning under way stops after its current step."""

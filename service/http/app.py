@@ -232,7 +232,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     if state.collector is not None:
         state.collector.start()
     restore = _announce_end(state, loop)
-    settling = asyncio.create_task(give_back())
+    settling = asyncio.create_task(give_back(rest=_resting(state)))
     try:
         yield
     finally:
@@ -248,6 +248,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             await asyncio.to_thread(state.history.close)
         state.store.shutdown(wait=False)
         await asyncio.to_thread(app.state.tracing.close)
+
+
+def _resting(state: State) -> Callable[[], None]:
+    """Return what lets go of connections and buffers that nobody needs now."""
+    return state.history.rest if state.history is not None else lambda: None
 
 
 def _announce_end(state: State, loop: asyncio.AbstractEventLoop) -> Callable[[], None]:

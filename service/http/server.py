@@ -16,6 +16,7 @@ from uvicorn.config import STARTUP_FAILURE
 
 from .app import create_app, open_history
 from .logs import log_config
+from .memory import frugal
 from .protocol import Guarded
 from .settings import Settings
 
@@ -34,6 +35,7 @@ _log = logging.getLogger("vllm_triage.http")
 
 def worker() -> FastAPI:
     """Return the application of one worker, which reads its settings itself."""
+    frugal()
     # As the command line does for the first process: what is loaded at the start is no garbage.
     gc.set_threshold(200_000, 50, 50)
     settings = Settings()
@@ -53,6 +55,7 @@ def serve(settings: Settings, link_key: str = "") -> int:
         HistoryError: The database cannot be opened.
         ValueError: The settings ask for what is not installed, or for an address that cannot be had.
     """
+    frugal()
     # Before anything that takes time: a port that is in use is told at once.
     sockets = [bind_unix(settings.socket)] if settings.socket is not None else bind(settings.host, settings.port)
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vllm_triage.classifier.diagnosis import Advice, Diagnosis, Evidence, Start, Story
+from vllm_triage.classifier.diagnosis import Advice, Diagnosis, Evidence, Story
 from vllm_triage.classifier.incidents.types import StageSpan
 from vllm_triage.classifier.report.build import build
 from vllm_triage.service.render.interface import Result
@@ -55,7 +55,7 @@ def found_unknown() -> Diagnosis:
     return Diagnosis(
         "unknown", "unknown/unrecognised_failure", 0.5, "none", "A failure that is not recognised", "The log ends with an error that no rule knows.",
         evidence=[Evidence(7, "acme_platform.errors.FlangeError: `flange` b7 is not seated", "", "telling")],
-        alternatives=[("engine_bug", 0.25), ("install_mismatch", 0.1)], reached="launch", incidents=[Start(first=1, last=8, reached="launch")], story=Story(1, 8, starts_failed=1), lines=8, bytes=300,
+        alternatives=[("engine_bug", 0.25), ("install_mismatch", 0.1)], reached="launch", incidents=[{"first": 1, "last": 8, "reached": "launch"}], story=Story(1, 8, starts_failed=1), lines=8, bytes=300,
     )  # fmt: skip
 
 
@@ -66,7 +66,7 @@ def found_healthy() -> Diagnosis:
         evidence=[Evidence(60, "reached shutdown", "", "mark")], reached="shutdown",
         facts={"vllm_version": "0.33.0", "kv_cache_tokens": 41936, "max_model_len": 8192, "max_concurrency": 5.12},
         story=Story(30, 60, "server", 2, 2, 1, latent=["requests waited in a queue for a while"]),
-        incidents=[Start(first=1, last=29, reached="launch"), Start(first=30, last=60, reached="shutdown")], lines=12345, bytes=999999,
+        incidents=[{"first": 1, "last": 29, "reached": "launch"}, {"first": 30, "last": 60, "reached": "shutdown"}], lines=12345, bytes=999999,
     )  # fmt: skip
 
 

@@ -76,8 +76,9 @@ def _counted_here() -> Any:
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
-    kind = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1, scheduling_strategy=here)(_Attempts)
-    return cast("Any", kind).remote()
+    # Ray's types know strategies for tasks, and none for actors.
+    remote = cast("Any", ray.remote)
+    return remote(num_cpus=0, max_restarts=-1, max_task_retries=-1, scheduling_strategy=here)(_Attempts).remote()
 
 
 class _Attempts:

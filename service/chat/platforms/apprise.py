@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, SecretStr, field_validator
 
-from ..interface import Event, Outgoing, RetryError, selects
+from ..interface import Event, Outgoing, RetryError, Told, selects
 from ..settings import PlatformSettings, Selection
 
 if TYPE_CHECKING:
@@ -85,11 +85,11 @@ class AppriseTarget:
 
         self._notify(short.title(event), short.text(event))
 
-    def digest(self, events: Sequence[Event]) -> None:
+    def digest(self, incidents: Sequence[Told]) -> None:
         """Send one message about several incidents."""
         from .. import short
 
-        self._notify(f"{len(events):,} more incidents", "\n".join(short.several(events)))
+        self._notify(f"{len(incidents):,} more incidents", "\n".join(short.several(incidents)))
 
     def again(self, event: Event) -> None:
         """Do nothing: what was sent cannot be changed."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field, SecretStr, field_validator
 
 from ..http_out import checked, post
-from ..interface import Event, Outgoing, selects
+from ..interface import Event, Outgoing, Told, selects
 from ..settings import PlatformSettings, Selection, http_url
 
 if TYPE_CHECKING:
@@ -71,11 +71,11 @@ class TeamsTarget:
 
         self._post(message(event))
 
-    def digest(self, events: Sequence[Event]) -> None:
+    def digest(self, incidents: Sequence[Told]) -> None:
         """Post one card about several incidents."""
         from ..teams_card import digest
 
-        self._post(digest(events))
+        self._post(digest(incidents))
 
     def again(self, event: Event) -> None:
         """Do nothing: a card that a workflow posted cannot be changed."""

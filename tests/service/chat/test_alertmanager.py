@@ -339,6 +339,30 @@ def test_a_letter_that_cannot_be_read_keeps_no_other_from_being_worked_off(servi
     service.history.outbox.give_up([1], "test")
 
 
+def test_while_the_history_is_away_alerts_wait_and_nobody_is_told(service, monkeypatch):
+    """What a process told out of its own memory would have no window and no digest: messages by the hundred."""
+    monkeypatch.setattr("vllm_triage.service.chat.lanes.LENT", 0.1)
+    away, tried = threading.Event(), threading.Event()
+    away.set()
+    once_each = service.history.once_each
+
+    def gone(*words, **options):
+        if away.is_set():
+            tried.set()
+            raise HistoryError("history: the disk is full", "the disk is full")
+        return once_each(*words, **options)
+
+    monkeypatch.setattr(service.history, "once_each", gone)
+    monkeypatch.setattr("vllm_triage.service.chat.lanes.LOOK", 0.05)
+    alerts = [alert(n, service=f"service-{n}") for n in range(5)]
+    assert 202 == service.client.post(PATH, json=notification(*alerts), headers=BEARER).status_code
+    wait_until(lambda: tried.is_set() and not service.chat._alerts.busy)
+    waiting, told = service.history.outbox.waits(ALERTS), list(service.slack.posted)
+    away.clear()
+    wait_until(lambda: len(service.slack.posted) == 5)
+    assert (True, []) == (waiting, told)
+
+
 def test_letters_keep_a_text_once_and_those_of_an_earlier_release_are_read():
     alerts = [Alert.model_validate(alert(n, log="x" * 10_000, pod=f"pod-{n}")) for n in range(60)]
     bodies = list(pack_alerts(alerts))

@@ -12,7 +12,7 @@ from tests.service.chat.loopback import Loopback, Reply, wait_until
 from tests.service.samples import failure, found_failure, healthy, unknown
 from vllm_triage.classifier.report.build import build
 from vllm_triage.service.chat import teams_card
-from vllm_triage.service.chat.interface import Event
+from vllm_triage.service.chat.interface import Event, Told
 from vllm_triage.service.chat.platforms.teams import TeamsSettings
 
 LOG = b"INFO: start\nValueError: No available memory for the cache blocks.\n"
@@ -63,13 +63,14 @@ def test_a_message_fits_whatever_is_in_it(sign):
     report = build(found)
     event = Event(report, service=sign * 2000, name=sign * 2000, note=sign * 5000)
 
-    for body in (teams_card.message(event), teams_card.digest([event] * 30)):
+    for body in (teams_card.message(event), teams_card.digest([Told.of(event)] * 30)):
         assert len(body) <= 28 * 1024
         assert texts(body)
 
 
 def test_several_are_told_together():
-    told = texts(teams_card.digest([Event(failure().report, service="a")] * 3 + [Event(unknown().report)]))
+    named, other = Told.of(Event(failure().report, service="a")), Told.of(Event(unknown().report))
+    told = texts(teams_card.digest([named] * 3 + [other]))
 
     assert told[0] == "4 more incidents"
     assert told[1].startswith("3 × kv_cache_oom/context_exceeds_cache in a: The KV cache")
