@@ -34,7 +34,7 @@ def likely_cause(bucket: str, terms: AbstractSet[str], corpus: Corpus) -> str:
         terms: What the text model read, as ``kind:text``.
         corpus: For the rules of its causes.
     """
-    rules = [rule for rule in corpus.rules if rule.bucket == bucket and rule.cause and rule.role == "cause"]
+    rules = [rule for rule in corpus.rules_of(bucket) if rule.cause and rule.role == "cause"]
     words = [(rule.cause, _words(rule)) for rule in rules]
     causes = {cause for cause, _ in words}
     if len(causes) < 2:
