@@ -17,7 +17,7 @@ class _Growth(NamedTuple):
 
     first: Sample
     since: float
-    count: int
+    lines: int
     most_running: int
     least_running: int
     tokens: float
@@ -46,10 +46,10 @@ class Queues:
         self._engines[engine] = _Growth(
             known.first,
             known.since,
-            known.count + 1,
+            known.lines + 1,
             max(known.most_running, sample.running),
             min(known.least_running, sample.running),
-            known.tokens + (_tokens(sample) if known.count < limits.QUEUE_LINES // 2 else 0.0),
+            known.tokens + (_tokens(sample) if known.lines < limits.QUEUE_LINES // 2 else 0.0),
             sample,
         )
 
@@ -58,7 +58,7 @@ class Queues:
         for growth in self._engines.values():
             seconds = now - growth.since
             rose = growth.last.waiting - growth.first.waiting
-            if growth.count < limits.QUEUE_LINES or seconds < limits.QUEUE_FOR or rose < limits.QUEUE_ROSE:
+            if growth.lines < limits.QUEUE_LINES or seconds < limits.QUEUE_FOR or rose < limits.QUEUE_ROSE:
                 continue
             before = growth.tokens / (limits.QUEUE_LINES // 2)
             if growth.last.idle or _tokens(growth.last) > before * limits.QUEUE_FASTER:
