@@ -23,7 +23,7 @@ def lone_wrapper(found: Findings) -> Diagnosis | None:
     death = bool(found.known.corpus.traits(hit.rule.bucket).wrapper_rank)
     if _better_known(found, hit, death):
         return None
-    confidence = policy.DEATH if death else policy.WRAPPER
+    confidence = policy.DEATH if death or found.raised else policy.WRAPPER
     answer = answer_for(hit.rule.bucket, hit.rule.cause, confidence, "rule", found.known, found.incident, hit)
     answer.evidence = [evidence_of(hit, "cause")]
     answer.explanation.append(f"no cause in the log: the wrapper {hit.rule.id} is all there is")
