@@ -45,6 +45,7 @@ def main() -> None:
     parser.add_argument("--equal", type=int, default=10_000)
     parser.add_argument("--bodies", type=int, default=2000)
     parser.add_argument("--silent", type=int, default=1000)
+    parser.add_argument("--routes", nargs="+", help="of `unfinished`: these alone")
     parser.add_argument("--watchers", type=int, default=16)
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=15)
@@ -202,6 +203,8 @@ def unfinished(options: Any) -> Figures:
             "alerts unsigned": (HOOK, "", 1_000_000),
         }  # fmt: skip
         for name, (path, headers, length) in routes.items():
+            if options.routes and name not in options.routes:
+                continue
             head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\n{headers}Content-Length: {length}\r\n\r\n".encode()
             body = b'{"log": "' + b"a" * 40_000
             with _held(served, [head + body] * options.bodies + [b""] * options.silent) as open_:
@@ -238,7 +241,7 @@ class _Open:
         while left and time.perf_counter() - self._began < seconds:
             for one in list(left):
                 try:
-                    if not one.recv(65536, socket.MSG_DONTWAIT):
+                    if not one.recv(65536):
                         left.discard(one)
                 except BlockingIOError:
                     continue
@@ -258,6 +261,8 @@ def _held(served: Server, sent: list[bytes]) -> Iterator[_Open]:
             one.settimeout(5)
             with suppress(OSError):
                 one.sendall(data)
+            # With a limit of time it would wait for that long, and what is open be taken for cut.
+            one.setblocking(False)
             sockets.append(one)
         yield _Open(sockets, served, before, began)
 

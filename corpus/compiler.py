@@ -11,7 +11,7 @@ import marshal
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import TypedDict
 
@@ -195,17 +195,17 @@ def concluded_in(buckets: Iterable[Bucket]) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _messages(source: Path) -> list[tuple[str, ...]]:
-    """Return the messages of the catalogue whose words alone name a bucket, as ``store.MESSAGE`` says."""
+def _messages(source: Path) -> list[tuple[str | bool, ...]]:
+    """Return the messages of the catalogue that may decide: by their words, or where they are the whole of a message."""
     from .messages import catalogue
 
     folder = source / "messages"
     if not folder.is_dir():  # a corpus of rules alone
         return []
     return [
-        (row.package, row.template, row.label.bucket, row.label.cause, row.label.owner, row.label.fatal)
+        (row.package, row.template, row.path if row.label.by == "place" else "", *astuple(row.label))
         for row in catalogue(str(folder))
-        if row.decides
+        if row.decides or row.tells or row.tells_module
     ]
 
 

@@ -91,7 +91,7 @@ class Corpus:
         return self._concluded[finding]
 
     def messages(self) -> Matcher:
-        """Return the catalogue's messages whose words alone name a bucket, to be looked for; read when first asked for."""
+        """Return the catalogue's messages that may decide, to be looked for; read when first asked for."""
         if self._messages is None:
             from .messages.matching import Matcher
             from .messages.row import Label, Row
@@ -102,8 +102,8 @@ class Corpus:
             except FileNotFoundError:
                 rows = []
             self._messages = Matcher(
-                Row(package, template, "", "", "", "", 0, "", "", Label(bucket, cause, owner, fatal, True, "read"))
-                for package, template, bucket, cause, owner, fatal in rows
+                Row(package, template, "", "", path, "", 0, "", "", Label(*label))
+                for package, template, path, *label in rows
             )
         return self._messages
 

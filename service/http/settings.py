@@ -100,7 +100,7 @@ class ServiceSettings(BaseSettings):
     )
     watchers: Annotated[int, Field(ge=0)] = Field(
         16,
-        description="streams that each worker has under way at once, eight to a process; more are refused with 503",
+        description="streams that each worker has under way at once, sixteen to a process; more are refused with 503",
     )
     queue: Count = Field(128, description="small logs that may wait in each worker; more are refused with 503")
     small: Annotated[int, Field(ge=0)] = Field(256 << 10, description="logs up to so many bytes need no process")

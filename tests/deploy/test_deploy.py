@@ -190,7 +190,7 @@ def test_the_image_installs_what_the_lock_has():
     pins = set(re.findall(r"^([a-z0-9._-]+==\S+)", own, re.MULTILINE))
     names = {pin.partition("==")[0] for pin in pins}
 
-    assert {"fastapi", "uvicorn", "sqlalchemy", "alembic", "psycopg", "slack-bolt", "setuptools"} <= names
+    assert {"fastapi", "uvicorn", "sqlalchemy", "alembic", "psycopg", "slack-bolt", "kubernetes", "setuptools"} <= names
     assert set() == {pin for pin in pins if not re.search(rf"^{re.escape(pin)}(\s|$)", all_, re.MULTILINE)}
     assert {"mypy", "pytest", "ruff"}.isdisjoint(names)
     for piece in re.split(r"^(?=[a-z0-9])", own, flags=re.MULTILINE)[1:]:
@@ -347,3 +347,54 @@ def test_helm_renders_the_manifests():
             plain(found)["spec" if "spec" in found else "metadata"]
             == plain(rendered[kind])["spec" if "spec" in found else "metadata"]
         )
+
+
+def rendered(*words: str) -> list[dict[str, Any]]:
+    """Return what the chart makes of values."""
+    values_of = [part for word in ("secret.existing=vllm-triage", *words) for part in ("--set", word)]
+    made = subprocess.run(
+        [tool("helm"), "template", "vllm-triage", str(CHART), "--namespace", "triage", *values_of],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [found for found in yaml.safe_load_all(made.stdout) if found]
+
+
+def test_helm_gives_rights_for_logs_of_pods_where_they_are_wanted():
+    """A role in each namespace, or one for all; the pod has its token, and the service the setting."""
+    found = rendered("podLogs.enabled=true", "podLogs.namespaces={serving,batch}")
+    roles = [one for one in found if one["kind"] == "Role"]
+    bound = [one for one in found if one["kind"] == "RoleBinding"]
+    [pod] = [one["spec"]["template"]["spec"] for one in found if one["kind"] == "Deployment"]
+    [settings] = [one["data"] for one in found if one["kind"] == "ConfigMap"]
+
+    assert ["serving", "batch"] == [one["metadata"]["namespace"] for one in roles]
+    assert all([{"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]}] == one["rules"] for one in roles)
+    assert all(
+        [{"kind": "ServiceAccount", "name": pod["serviceAccountName"], "namespace": "triage"}] == one["subjects"]
+        for one in bound
+    )
+    assert pod["automountServiceAccountToken"] is True
+    assert {"namespaces": ["serving", "batch"]} == json.loads(settings["VLLM_TRIAGE_ALERTMANAGER__KUBERNETES"])
+    kinds = {one["kind"] for one in rendered("podLogs.enabled=true")}
+    assert {"ClusterRole", "ClusterRoleBinding"} <= kinds
+    assert not {"Role", "RoleBinding", "ClusterRole"} & {one["kind"] for one in rendered()}
+
+
+def test_the_chart_gives_one_right_and_only_where_it_is_asked_to():
+    """Logs of pods, to be read."""
+    role = (CHART / "templates" / "role.yaml").read_text()
+
+    assert role.startswith("{{- if .Values.podLogs.enabled }}")
+    assert ["[pods/log]"] == re.findall(r"resources: (.*)", role)
+    assert ["[get]"] == re.findall(r"verbs: (.*)", role)
+    assert values("podLogs.enabled") is False
+
+
+def test_the_setting_that_the_chart_makes_is_taken(monkeypatch):
+    monkeypatch.setenv("VLLM_TRIAGE_ALERTMANAGER__TOKEN", "alert-token-0123456789")
+    monkeypatch.setenv("VLLM_TRIAGE_ALERTMANAGER__KUBERNETES", '{"namespaces":["serving"]}')
+    fetching = Settings().chat.platforms["alertmanager"].kubernetes
+
+    assert {"serving"} == fetching.namespaces

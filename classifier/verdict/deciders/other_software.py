@@ -27,11 +27,14 @@ def other_software(found: Findings) -> Diagnosis | None:
 
 
 def nothing_recognised(found: Findings) -> Diagnosis | None:
-    """A text in which nothing is vLLM's: no mark of a start, no line of its logger, no rule that fits. That is no health."""
+    """A text in which nothing is vLLM's: no line of its logger, no mark of a start, no rule that fits. That is no health.
+
+    A start command alone is none either: it tells what somebody typed, and not that anything came of it.
+    """
     incident = found.incident
-    if not incident.source_text and (
-        incident.stages or incident.fired or incident.hits or any(line.logged for line in found.tail)
-    ):
+    typed = incident.reached == "launch"
+    ours = incident.hits or any(line.logged for line in found.tail) or (incident.fired and not typed)
+    if not incident.source_text and (ours or (incident.stages and not typed)):
         return None
     answer = conclude("nothing_recognised", policy.NOTHING, "none", found.known, incident)
     answer.tail = answer.evidence = [line_evidence(line) for line in found.tail[-3:]]

@@ -15,8 +15,8 @@ from .jobs import Job, Limits
 from .worker_pool import PIPE, REST, USES, Event, LostError
 from .worker_protocol import BEGIN, DATA, DROP, END, ENDED, FLUSH, HEAD, NUMBER, TAKEN, frame, message
 
-EACH = 8
-"""Streams of one process."""
+EACH = 16
+"""Streams of one process: they wait more than they work, and a process is some 45 MiB."""
 STUCK = 10.0
 """Seconds within which a stream that was given up must have ended; else its process gets no other, and goes when it can."""
 MODULE = f"{__package__}.shared_worker"

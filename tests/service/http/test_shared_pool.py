@@ -164,6 +164,7 @@ def test_a_place_is_for_one(monkeypatch):
     assert (True, "kv_cache_oom", "kv_cache_oom") == with_desk(work, most=1)
 
 
-@pytest.mark.parametrize("watchers", [0, 1, 8, 9, 16])
-def test_how_many_processes_there_may_be(watchers):
-    assert max(1, -(-watchers // 8)) == SharedChildren(watchers)._most
+@pytest.mark.parametrize(("watchers", "processes"), [(0, 1), (1, 1), (16, 1), (17, 2), (40, 3)])
+def test_how_many_processes_there_may_be(watchers, processes):
+    """The usual number of watchers shares one."""
+    assert processes == SharedChildren(watchers)._most
