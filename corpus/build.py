@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-FORMAT = 16
+FORMAT = 17
 """Number of the compiled layout; raise it with every change of it."""
 
 

@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from .compiler import Index
     from .messages.matching import Matcher
 
-try:
-    # The C half alone: the Python half of pickle takes longer to import than the whole corpus to load.
-    from _pickle import loads
-except ImportError:  # another Python than CPython
-    from pickle import loads
-
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -103,8 +97,8 @@ class Corpus:
             from .messages.row import Label, Row
 
             try:
-                with open(os.path.join(self._folder, "messages.pickle"), "rb") as file:
-                    rows = loads(file.read())  # noqa: S301 - our own file
+                with open(os.path.join(self._folder, "messages.marshal"), "rb") as file:
+                    rows = marshal.loads(file.read())  # noqa: S302 - our own file
             except FileNotFoundError:
                 rows = []
             self._messages = Matcher(
@@ -194,8 +188,8 @@ def _read(folder: str) -> tuple[str, Index]:
 
 def _read_bucket(folder: str, name: str, traits: Traits) -> Bucket:
     """Read the words of a bucket, as ``compiler.rows_of`` stored them, and give it its traits."""
-    with open(os.path.join(folder, f"{name}.pickle"), "rb") as file:
-        *words, causes = loads(file.read())  # noqa: S301 - our own file
+    with open(os.path.join(folder, f"{name}.marshal"), "rb") as file:
+        *words, causes = marshal.loads(file.read())  # noqa: S302 - our own file
     make_cause: Callable[..., Cause] = Cause
     make_fix: Callable[..., Fix] = Fix
     bucket = Bucket(*words)

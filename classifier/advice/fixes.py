@@ -24,6 +24,8 @@ def fill(template: str, values: Mapping[str, object]) -> tuple[str, bool]:
 
     ``{name|text}`` stands for ``text`` where the value is unknown (that counts as filled).
     """
+    if "{" not in template:
+        return template, True
     whole = True
 
     def put(found: re.Match[str]) -> str:

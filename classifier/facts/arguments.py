@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from ..patterns.lazy import LazyPattern
+from .literals import evaluated
 from .types import Facts, FactValue
 
 TABLE = 20000
@@ -74,7 +75,7 @@ def table(text: str) -> Facts:
     """Return a printed dictionary, as far as it can be read: cut short, or with objects among its values."""
     text = text[:TABLE]
     try:
-        whole: object = _evaluated(text)
+        whole: object = evaluated(text)
     except _NO_LITERAL:
         whole = None
     if isinstance(whole, dict):
@@ -100,17 +101,10 @@ def call(text: str) -> Facts:
     return found
 
 
-def _evaluated(text: str) -> FactValue:
-    from ast import literal_eval
-
-    value: FactValue = literal_eval(text)
-    return value
-
-
 def literal(text: str) -> FactValue:
     """Return a Python literal, or the text itself where it is none."""
     try:
-        return _evaluated(text[:TABLE])
+        return evaluated(text[:TABLE])
     except _NO_LITERAL:
         return text[:VALUE]
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from vllm_triage.classifier.advice import signs
 from vllm_triage.classifier.advice.fixes import advise
 from vllm_triage.classifier.advice.signs import ranks_of, told_by
 from vllm_triage.classifier.api import shared
@@ -117,3 +120,12 @@ KeyError: '{name}'
 )
 def test_the_name_of_a_parameter_tells_what_to_do(name: str, first: str) -> None:
     assert shared().report(LLAMA.format(name=name)).fixes[0].change.startswith(first)
+
+
+@pytest.mark.parametrize(("needs", "marks"), [(needs, marks) for _, needs, marks in signs._PLATFORMS])
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_what_is_looked_for_first_is_in_every_match(needs, marks, data):
+    """Whatever an expression matches holds one of the strings."""
+    match = data.draw(st.from_regex(marks.made.pattern))
+    assert any(need in match for need in needs)
