@@ -91,6 +91,10 @@ def compile_into(target: Path, package: str) -> None:
     """Compile the corpus into ``target``."""
     import_module(f"{package}.corpus.compiler").compile_corpus(ROOT / "corpus", target)
     import_module(f"{package}.classifier.patterns.precompiled").write(target / "patterns.marshal", expressions(package))
+    store = import_module(f"{package}.corpus.store")
+    store.HERE = str(target.parent)
+    sample = b"".join(path.read_bytes() for path in sorted((ROOT / "corpus" / "logs" / "written").glob("*.log")))
+    import_module(f"{package}.classifier.matching.plan").write(store.load().rules, sample)
 
 
 def write_rows(built: Path, package: str) -> None:

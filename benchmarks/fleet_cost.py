@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,7 @@ class Watch(threading.Thread):
         self._over = threading.Event()
         self._driver, self._ended = _used(resource.RUSAGE_SELF), _used(resource.RUSAGE_CHILDREN)
         self._before = dict(_alive())
+        self._began, self._busy = time.monotonic(), _busy()
         self.memory: list[float] = []
         """Resident memory of all, in MiB, twice a second."""
 
@@ -28,12 +30,14 @@ class Watch(threading.Thread):
         while not self._over.wait(0.5):
             self.memory.append(sum(map(_resident, [os.getpid(), *children(os.getpid())])))
 
-    def stop(self) -> tuple[float, float]:
-        """Return the processor seconds of the driver, and of all other processes."""
+    def stop(self) -> tuple[float, float, float]:
+        """Return the processor seconds of the driver, of all that worked for it, and the cores that strangers kept busy."""
         self._over.set()
         driver = _used(resource.RUSAGE_SELF) - self._driver
         alive = sum(seconds - self._before.get(pid, 0.0) for pid, seconds in _alive())
-        return driver, alive + _used(resource.RUSAGE_CHILDREN) - self._ended
+        workers = alive + _used(resource.RUSAGE_CHILDREN) - self._ended
+        strangers = _busy() - self._busy - driver - workers
+        return driver, workers, max(0.0, strangers) / (time.monotonic() - self._began)
 
     def thirds(self) -> list[int]:
         """Return the highest memory in each third of the run."""
@@ -83,6 +87,13 @@ def _resident(pid: int) -> float:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE / (1 << 20)
     except OSError:
         return 0.0
+
+
+def _busy() -> float:
+    """Return the seconds for which the processors of this machine have worked."""
+    told = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
+    # All but idle, waiting for disks, and stolen by the host.
+    return sum(map(int, (*told[:3], *told[5:7]))) / TICK
 
 
 def _used(who: int) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-FORMAT = 15
+FORMAT = 16
 """Number of the compiled layout; raise it with every change of it."""
 
 

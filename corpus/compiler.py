@@ -12,7 +12,7 @@ import os
 import pickle
 import sys
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import TypedDict
 
@@ -21,6 +21,7 @@ from .effort import tell_effort
 from .literals import all_strings, required_literals
 from .options import version_key
 from .options_table import made_of, pack
+from .packed_rules import Places, pack_rule, places_of
 from .places import complaint
 from .regex_engine import program
 from .schema import CorpusError, parse_text
@@ -34,20 +35,16 @@ _FIX = tuple(item.name for item in fields(Fix))
 _CAUSE = ("id", "title", "summary", "confirm", "refute", "concluded_from", "also")
 
 
-class Expressions(TypedDict):
-    """Compiled expressions by their text, and the build of ``regex`` that they are for."""
-
-    regex: str
-    expressions: dict[str, bytes]
-
-
-class Index(Expressions):
+class Index(TypedDict):
     """What a start reads of the compiled corpus."""
 
     format: int
-    rules: list[tuple[object, ...]]
-    """For each rule the values of ``Rule``'s attributes, in their order, as far as they are compiled."""
-    needs: list[dict[str, list[str]]]
+    regex: str
+    """The build of ``regex`` that the compiled expressions are for."""
+    rules: list[bytes]
+    """Each as ``pack_rule`` makes it."""
+    places: Places
+    """Where each bucket's rules stand."""
     traits: dict[str, dict[str, bool | int | float | str]]
     """For each bucket the traits that are not the usual ones."""
     concluded: dict[str, tuple[str, str]]
@@ -157,15 +154,19 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
     for bucket in buckets:
         _write(target / f"{bucket.id}.pickle", pickle.dumps(rows_of(bucket), 4))
     rules = [rule for bucket in buckets for rule in bucket.rules]
+    build, programs = _programs(rules)
     index: Index = {
         "format": FORMAT,
-        "rules": [_row(rule, _RULE) for rule in rules],
-        "needs": needs,
+        "regex": build,
+        "rules": [
+            pack_rule(_row(rule, _RULE), needed, {text: programs[text] for text in _texts(rule) if text in programs})
+            for rule, needed in zip(rules, needs, strict=True)
+        ],
+        "places": places_of((bucket.id, len(bucket.rules)) for bucket in buckets),
         "traits": {bucket.id: traits_of(bucket) for bucket in sorted(buckets, key=lambda item: item.id)},
         "concluded": concluded_in(buckets),
         "problems": problems,
         "releases": _releases(source),
-        **_expressions(rules),
     }
     table, by_hand = source / "vllm" / "options.json", source / "vllm" / "known.json"
     if table.exists() and by_hand.exists():  # a corpus of rules alone has none
@@ -174,8 +175,7 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
         _write(target / "options.marshal", pack(options))
         _write(target / "known.marshal", marshal.dumps(known))
     _write(target / "messages.pickle", pickle.dumps(_messages(source), 4))
-    # Pickle loads three times as fast as JSON; the file is our own package's, nothing that a user gives is unpickled.
-    _write(target / "index.pickle", pickle.dumps(index, 4))
+    _write(target / "index.marshal", marshal.dumps(dict(index)))
 
 
 def concluded_in(buckets: Iterable[Bucket]) -> dict[str, tuple[str, str]]:
@@ -196,22 +196,22 @@ def concluded_in(buckets: Iterable[Bucket]) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _messages(source: Path) -> list[tuple[str, ...]]:
-    """Return the messages of the catalogue whose words alone name a bucket, as ``store.MESSAGE`` says."""
+def _messages(source: Path) -> list[tuple[str | bool, ...]]:
+    """Return the messages of the catalogue that may decide: by their words, or where they are the whole of a message."""
     from .messages import catalogue
 
     folder = source / "messages"
     if not folder.is_dir():  # a corpus of rules alone
         return []
     return [
-        (row.package, row.template, row.label.bucket, row.label.cause, row.label.owner, row.label.fatal)
+        (row.package, row.template, row.path if row.label.by == "place" else "", *astuple(row.label))
         for row in catalogue(str(folder))
-        if row.decides
+        if row.decides or row.tells or row.tells_module
     ]
 
 
-def _expressions(rules: list[Rule]) -> Expressions:
-    """Return all expressions of the rules in compiled form.
+def _programs(rules: list[Rule]) -> tuple[str, dict[str, bytes]]:
+    """Return all expressions of the rules in compiled form, by their text, and the build of ``regex`` that they are for.
 
     Compiling one takes half a millisecond, loading it a fortieth of that. The form belongs to one version of ``regex``;
     where another is installed at run time, expressions are compiled as they are needed.
@@ -219,12 +219,14 @@ def _expressions(rules: list[Rule]) -> Expressions:
     try:
         import regex
     except ImportError:  # a build without run-time dependencies
-        return {"regex": "", "expressions": {}}
-    texts = {text for rule in rules for name in EXPRESSIONS if (text := getattr(rule, name))}
-    return {
-        "regex": regex_build(),
-        "expressions": {text: program(regex.compile(text)) for text in sorted(texts)},
-    }
+        return "", {}
+    texts = {text for rule in rules for text in _texts(rule)}
+    return regex_build(), {text: program(regex.compile(text)) for text in sorted(texts)}
+
+
+def _texts(rule: Rule) -> list[str]:
+    """Return the expressions of a rule."""
+    return [text for name in EXPRESSIONS if (text := getattr(rule, name))]
 
 
 def _releases(source: Path) -> tuple[str, ...]:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -11,6 +12,7 @@ from functools import cache
 
 from .build import FORMAT, regex_build
 from .collector import Paused
+from .packed_rules import PackedRules
 from .types import Bucket, Cause, Fix, Rule, Traits
 
 TYPE_CHECKING = False
@@ -42,7 +44,7 @@ class Corpus:
 
     def __init__(
         self,
-        rules: list[Rule],
+        rules: list[Rule] | PackedRules,
         folder: str,
         index: Index,
         extra: dict[str, Bucket],
@@ -69,8 +71,14 @@ class Corpus:
             if name not in self._traits:
                 raise KeyError(name)
             found = self._read[name] = _read_bucket(self._folder, name, self._traits[name])
-            found.rules = tuple(rule for rule in self.rules if rule.bucket == name)
+            found.rules = self.rules_of(name)
         return found
+
+    def rules_of(self, bucket: str) -> tuple[Rule, ...]:
+        """Return the rules of a bucket."""
+        if isinstance(self.rules, PackedRules):
+            return self.rules.of(bucket)
+        return tuple(rule for rule in self.rules if rule.bucket == bucket)
 
     def buckets(self) -> list[str]:
         """Return all bucket ids, sorted."""
@@ -89,7 +97,7 @@ class Corpus:
         return self._concluded[finding]
 
     def messages(self) -> Matcher:
-        """Return the catalogue's messages whose words alone name a bucket, to be looked for; read when first asked for."""
+        """Return the catalogue's messages that may decide, to be looked for; read when first asked for."""
         if self._messages is None:
             from .messages.matching import Matcher
             from .messages.row import Label, Row
@@ -100,8 +108,8 @@ class Corpus:
             except FileNotFoundError:
                 rows = []
             self._messages = Matcher(
-                Row(package, template, "", "", "", "", 0, "", "", Label(bucket, cause, owner, fatal, True, "read"))
-                for package, template, bucket, cause, owner, fatal in rows
+                Row(package, template, "", "", path, "", 0, "", "", Label(*label))
+                for package, template, path, *label in rows
             )
         return self._messages
 
@@ -117,18 +125,16 @@ def load(folders: Iterable[str | os.PathLike[str]] = ()) -> Corpus:
     """
     with Paused():
         folder, index = _own()
-        ready = index["expressions"] if index["regex"] == regex_build() else {}
-        make: Callable[..., Rule] = Rule
-        rules = [make(*row) for row in index["rules"]]
-        for rule, needs in zip(rules, index["needs"], strict=True):
-            rule.prepare(needs, ready)
+    packed = PackedRules(index["rules"], index["places"], index["regex"] == regex_build(), folder)
     problems: list[str] = list(index["problems"])
     extra: dict[str, Bucket] = {}
     if files := _user_files(folders, problems):
-        shipped = Corpus(list(rules), folder, index, {}, [])
+        rules = [*packed]
+        shipped = Corpus(packed, folder, index, {}, [])
         for path in files:
             _add_user_file(path, rules, extra, problems, shipped)
-    return Corpus(rules, folder, index, extra, problems)
+        return Corpus(rules, folder, index, extra, problems)
+    return Corpus(packed, folder, index, extra, problems)
 
 
 @cache
@@ -181,8 +187,9 @@ def _own() -> tuple[str, Index]:
 
 
 def _read(folder: str) -> tuple[str, Index]:
-    with open(os.path.join(folder, "index.pickle"), "rb") as file:
-        return folder, loads(file.read())  # noqa: S301 - our own file
+    with open(os.path.join(folder, "index.marshal"), "rb") as file:
+        index: Index = marshal.loads(file.read())  # noqa: S302 - our own file
+    return folder, index
 
 
 def _read_bucket(folder: str, name: str, traits: Traits) -> Bucket:

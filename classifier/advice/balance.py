@@ -75,6 +75,42 @@ def beyond_free(parts: list[Part], facts: Mapping[str, object]) -> str:
     return f"{float(share) * total:.1f} GiB of {total:.1f} GiB are more than the {free:.1f} GiB that are free"
 
 
+def below_weights(parts: list[Part], facts: Mapping[str, object]) -> str:
+    """Tell why the weights alone do not fit what a fix leaves for them on each GPU; "" where they do, or nobody knows.
+
+    Args:
+        parts: A smaller share of the GPU's memory, or more tensor-parallel ranks.
+        facts: Of the start.
+    """
+    from .values.sizes import total_weights_gib
+
+    total = number(facts, "gpu_memory_total_gib")
+    set_to = {part.name: part.values[0].value for part in parts if len(part.values) == 1}
+    share = next((set_to[name] for name in _SHARE if name in set_to), "")
+    sizes = {
+        name: set_to.get(f"--{name.replace('_', '-')}", "")
+        for name in ("tensor_parallel_size", "pipeline_parallel_size")
+    }
+    if not total or not (_is_number(share) or any(size.isdigit() for size in sizes.values())):
+        return ""
+    weights = total_weights_gib(facts)
+    given = number(facts, "gpu_memory_utilization")
+    room = total * (float(share) if _is_number(share) else given or default_utilization(facts))
+    count = 1
+    for name, size in sizes.items():
+        count *= int(size) if size.isdigit() else whole(facts, name) or 1
+    each = float(weights.value) / count if weights else 0.0
+    return (
+        ""
+        if each < room
+        else f"the weights take {each:.1f} GiB on each of {count} GPUs, of which {room:.1f} GiB may be used"
+    )
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).isdigit()
+
+
 def _lacking(facts: Mapping[str, object]) -> tuple[float, float, str]:
     """Return the KV cache that there is, what one request needs, and in what they are told; equals where nothing lacks."""
     needed, cache = number(facts, "kv_cache_needed_gib"), number(facts, "kv_cache_available_gib")

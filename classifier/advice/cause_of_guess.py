@@ -10,6 +10,14 @@ from ...corpus.types import Bucket, Cause, Fix, Rule
 from ..patterns.lazy import LazyPattern
 
 MOST_FIXES = 3
+_SEARCH = Fix(
+    title="Search vLLM's issues for this error",
+    kind="step",
+    change="search https://github.com/vllm-project/vllm/issues for: {search}",
+    why="No rule knows these words; they are those that every report of it shares.",
+    cost="none",
+    when=("search present",),
+)
 _WORD = LazyPattern(r"[A-Za-z][a-z]{2,}|[A-Z]{3,}")
 _ESCAPE = LazyPattern(r"\\[A-Za-z]|\(\?[a-zA-Z<>=!:P]+")
 _LEAST = 3.0
@@ -26,7 +34,7 @@ def likely_cause(bucket: str, terms: AbstractSet[str], corpus: Corpus) -> str:
         terms: What the text model read, as ``kind:text``.
         corpus: For the rules of its causes.
     """
-    rules = [rule for rule in corpus.rules if rule.bucket == bucket and rule.cause and rule.role == "cause"]
+    rules = [rule for rule in corpus.rules_of(bucket) if rule.cause and rule.role == "cause"]
     words = [(rule.cause, _words(rule)) for rule in rules]
     causes = {cause for cause, _ in words}
     if len(causes) < 2:
@@ -56,7 +64,8 @@ def _words(rule: Rule) -> set[str]:
 def generic_cause(bucket: Bucket) -> Cause:
     """Return what a bucket says of all its causes: the fixes that several of them share, the commonest first.
 
-    Fixes that destroy something, or that hold only from a release on, are left out: they need the exact cause.
+    Fixes that destroy something, or that hold only from a release on, are left out: they need the exact cause. So does what
+    one cause alone has: where none is shared, the first cause's first fix stands for all. Others' reports come last.
     """
     found: dict[str, _Shared] = {}
     for number, cause in enumerate(bucket.causes):
@@ -65,7 +74,9 @@ def generic_cause(bucket: Bucket) -> Cause:
                 continue
             found.setdefault(fix.option or fix.title, _Shared(fix, (rank, number))).count += 1
     ordered = sorted(found.values(), key=lambda shared: (-shared.count, shared.first))
-    return Cause(id="", title="", summary="", fixes=tuple(shared.fix for shared in ordered[:MOST_FIXES]))
+    shared = [each for each in ordered if each.count > 1] or ordered[:1]
+    fixes = (*(each.fix for each in shared[: MOST_FIXES - 1]), _SEARCH)
+    return Cause(id="", title="", summary="", fixes=fixes)
 
 
 class _Shared:

@@ -21,7 +21,10 @@ _COMPONENTS = (
     ("structure", "structured output", LazyPattern(r"vllm/(?:v1/structured_output|model_executor/guided_decoding)/|^(?:xgrammar|outlines|lmformatenforcer)/")),
     ("transfer", "the transfer of KV caches", LazyPattern(r"vllm/distributed/(?:kv_transfer|ec_transfer)/|^(?:lmcache|nixl|mooncake)/")),
     ("media", "multimodal input", LazyPattern(r"vllm/multimodal/|:\w*(?:multimodal|mm_encoder|vision)\w*")),
-    ("experts", "the mixture of experts", LazyPattern(r"fused_moe/|^(?:deep_ep|deep_gemm|pplx_kernels)/")),
+    ("all2all", "the exchange of tokens between experts", LazyPattern(
+        r"\bdeep_ep/|\bpplx_kernels/|fused_moe/(?:prepare_finalize/)?(?:deepep|pplx)|/all2all"
+    )),
+    ("experts", "the mixture of experts", LazyPattern(r"fused_moe/|^deep_gemm/")),
     ("quantization", "the quantised layers", LazyPattern(r"layers/quantization/|^(?:bitsandbytes|auto_gptq|compressed_tensors)/")),
     ("attention", "attention", LazyPattern(r"vllm/(?:v1/)?attention/|^(?:flash_attn|flashinfer|xformers|vllm/vllm_flash_attn)/")),
     ("all_reduce", "the all-reduce between GPUs", LazyPattern(r"device_communicators/(?:custom_all_reduce|quick_all_reduce|symm_mem)|custom_ar")),

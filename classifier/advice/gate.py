@@ -38,8 +38,8 @@ _NVIDIA = LazyPattern(
 )
 _AMD = LazyPattern(r"rocm-smi|amd-smi|HIP_VISIBLE|/dev/kfd|VLLM_ROCM|HSA_OVERRIDE")
 _ON_CPU = LazyPattern(r"\bVLLM_CPU_")
-_ON_GPU = LazyPattern(r"TRITON_ATTN|FLASHINFER|FLASH_ATTN|XFORMERS|FLEX_ATTENTION")
-"""Attention backends that need a GPU."""
+_ON_GPU = LazyPattern(r"TRITON_ATTN|--moe-backend triton|FLASHINFER|FLASH_ATTN|XFORMERS|FLEX_ATTENTION")
+"""Kernels that need a GPU."""
 _OF_MEMORY = (
     "--gpu-memory-utilization", "--device-memory-utilization", "--kv-cache-dtype", "--tensor-parallel-size", "--max-model-len",
 )  # fmt: skip
@@ -218,10 +218,10 @@ def _excluded(variables: list[str], parts: list[Part], situation: Situation) -> 
     """Tell why a fix cannot be applied here at all; "" where it can."""
     if missing := _missing(variables, parts, situation):
         return f"vLLM {situation.release} has no {missing}"
-    if any(part.name in _OF_MEMORY[:2] for part in parts):
-        from .balance import beyond_free
+    if any(part.name in (*_OF_MEMORY[:2], "--tensor-parallel-size", "--pipeline-parallel-size") for part in parts):
+        from .balance import below_weights, beyond_free
 
-        if reason := beyond_free(parts, situation.facts):
+        if reason := beyond_free(parts, situation.facts) or below_weights(parts, situation.facts):
             return reason
     return _refused(parts, situation)
 

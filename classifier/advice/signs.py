@@ -25,13 +25,13 @@ _LINES = 60
 """Lines around the deciding one that count, where the log was read so far."""
 _PLATFORMS = (
     ("npu", LazyPattern(r"\bvllm_ascend\b|\btorch_npu\b|\bNPU (?:out of memory|error)|\bNPUWorker\b|\bASCEND_|\bcann\b|\bACLgraph\b")),
-    ("neuron", LazyPattern(r"\btorch_neuronx?\b|\bneuronx_distributed|\bvllm_neuron\b|\bneuron_(?:worker|model_runner)\b|\bNEFF\b")),
+    ("neuron", LazyPattern(r"\btorch_neuronx?\b|\bneuronx_distributed|\bvllm_neuron\b|\bmodels[./]neuron\b|\bneuron_(?:worker|model_runner)\b|\bNEFF\b")),
     ("hpu", LazyPattern(r"\bvllm_gaudi\b|\+gaudi|\bvllm_hpu|\bhabana_frameworks\b|\bhpu_(?:worker|model_runner)\b")),
     ("tpu", LazyPattern(r"\btpu_inference\b|\btpu_(?:worker|model_runner)\b|\blibtpu\b")),
-    ("xpu", LazyPattern(r"\d\.xpu\b|\bxpu_(?:worker|model_runner)\b|\bXPU out of memory|\bintel_extension_for_pytorch\b|\blevel_zero\b")),
-    ("cpu", LazyPattern(r"\bcpu_(?:worker|executor|model_runner|communicator|attn|attn_reshape_and_cache)\b")),
+    ("xpu", LazyPattern(r"\d[.+]xpu\b|\bxpu_(?:worker|model_runner)\b|\bXPU out of memory|\bintel_extension_for_pytorch\b|\blevel_zero\b")),
+    ("cpu", LazyPattern(r"\d\+cpu\b|\bcpu_(?:worker|executor|fused_moe|model_runner|communicator|attn|attn_reshape_and_cache)\b")),
     ("rocm", LazyPattern(
-        r"\bROCm(?:FlashAttention|AiterMLA)?\b|\brocm_(?:aiter|flash_attn|attn|unquantized_gemm)\b|\bhip(?:Error|Module)\w*|\bHIP (?:error|out of memory)|"
+        r"\d\+rocm\d|\bROCm(?:FlashAttention|AiterMLA)?\b|\brocm_(?:aiter|flash_attn|attn|unquantized_gemm)\b|\bhip(?:Error|Module)\w*|\bHIP (?:error|out of memory)|"
         r"(?m:^aiter/)|/opt/rocm|\blibamdhip|\bMI(?:2[15]0|300|325|355)X?\b"
     )),
 )  # fmt: skip
@@ -43,7 +43,7 @@ _V0 = LazyPattern(
     r"\bvllm/(?:worker/|executor/|engine/(?:llm_engine|async_llm_engine|ray_utils|multiprocessing/)|core/(?:scheduler|block_manager|block/)|spec_decode/|"
     r"model_executor/model_loader\.py)|\binput_metadata\b|\bRayWorkerVllm\b|\bVllmWorkerProcess\b"
 )
-_RANK = LazyPattern(r"(?:^|_)TP(\d{1,3})\b|^VllmWorker rank=(\d{1,3})\b")
+_RANK = LazyPattern(r"(?:^|_)TP(\d{1,3})(?!\d)|^VllmWorker rank=(\d{1,3})\b")
 
 
 class Signs:

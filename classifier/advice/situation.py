@@ -73,6 +73,6 @@ class Situation:
             if place.get(name) is not None:
                 return place[name]
         if name == "tensor_parallel_size" and self.ranks > 1:
-            return self.ranks
+            return 1 << (self.ranks - 1).bit_length()  # sizes are powers of two, as good as always
         about = options.describe(option, self.release)
         return about.default if about is not None else None

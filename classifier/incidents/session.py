@@ -89,7 +89,7 @@ class Session:
 
     def fork(self) -> Session:
         """Return a copy that can be finished, or fed with something else, while this one goes on."""
-        shared = [self._engine, *self._engine.rules, *self.scanners()]
+        shared = [self._engine, *self._engine.made(), *self.scanners()]
         from copy import deepcopy
 
         return deepcopy(self, {id(item): item for item in shared})

@@ -9,8 +9,12 @@ from .types import Hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from ahocorasick_rs import AhoCorasick
     from regex import Match
+
+    from .plan import OnTrace
 
 WINDOW = 8192
 """Characters of a long line that a rule is tried on, around its literal."""
@@ -112,16 +116,19 @@ def trace_line(trace: Trace) -> Line:
 
 
 class TraceRules:
-    """Rules on exceptions. Cheap questions, asked once for all of them, leave few to be tried on one exception."""
+    """Rules on exceptions. Cheap questions, asked once for all of them, leave few to be tried on one exception.
 
-    def __init__(self, rules: list[Rule]) -> None:
-        self._rules = [
-            (rule, frozenset(rule.needs.get("frames", ())), frozenset(rule.needs.get("innermost", ())))
-            for rule in rules
-        ]
-        self._words = sorted({word for _, frames, innermost in self._rules for word in frames | innermost})
+    Args:
+        rules: All rules by their positions.
+        on_traces: What the plan says of those on exceptions.
+    """
+
+    def __init__(self, rules: Mapping[int, Rule] | Sequence[Rule], on_traces: list[OnTrace]) -> None:
+        self._rules = rules
+        self._on_traces = on_traces
+        self._words: list[str] = []
         self._automaton: AhoCorasick | None = None
-        self._fitting: dict[str, list[tuple[Rule, frozenset[str], frozenset[str]]]] = {}
+        self._fitting: dict[str, list[OnTrace]] = {}
 
     def hits(self, trace: Trace, slow: dict[str, int]) -> list[Hit]:
         """Return a hit for every rule that fits the exception.
@@ -133,9 +140,10 @@ class TraceRules:
         fitting = self._of_kind(trace.kind)
         present = self._words_of(trace.stack())
         hits = []
-        for rule, frames, innermost in fitting:
+        for position, _, _, _, _, frames, innermost in fitting:
             if (frames and frames.isdisjoint(present)) or (innermost and innermost.isdisjoint(present)):
                 continue
+            rule = self._rules[position]
             if slow and slow.get(rule.id, 0) >= GIVE_UP:
                 continue
             try:
@@ -155,14 +163,26 @@ class TraceRules:
         if self._automaton is None:
             from ahocorasick_rs import AhoCorasick
 
-            self._automaton = AhoCorasick(self._words)
+            words = sorted({word for *_, frames, innermost in self._on_traces for word in frames | innermost})
+            self._words, self._automaton = words, AhoCorasick(words)
         return {self._words[word] for word, _, _ in self._automaton.find_matches_as_indexes(stack, overlapping=True)}
 
-    def _of_kind(self, kind: str) -> list[tuple[Rule, frozenset[str], frozenset[str]]]:
+    def _of_kind(self, kind: str) -> list[OnTrace]:
         found = self._fitting.get(kind)
         if found is None:
             if len(self._fitting) >= KINDS:  # a log that makes up names
                 self._fitting.clear()
-            found = [item for item in self._rules if not item[0].exception or _kind_fits(item[0], kind)]
+            found = [row for row in self._on_traces if not row[1] or self._may_fit(row, kind)]
             self._fitting[kind] = found
         return found
+
+    def _may_fit(self, row: OnTrace, kind: str) -> bool:
+        """Tell whether a class is one of those that a rule asks for, making the rule only where its expression must tell."""
+        position, _, places, names, needed, _, _ = row
+        if not kind:
+            return places and names is None
+        if names is not None:
+            return kind in names
+        if needed and not any(literal in kind for literal in needed):
+            return False
+        return _kind_fits(self._rules[position], kind)

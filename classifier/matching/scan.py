@@ -6,49 +6,74 @@ themselves are tried only on the lines found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from operator import itemgetter
 
 import ahocorasick_rs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .needles import Needles
 
 NEAR = 1 << 14
 """Bytes around an error in which all literals count."""
 
-STRUCTURE = (
-    "Traceback (most recent call last)", 'File "', "The above exception was the direct cause", "During handling of the above exception",
-    "--- Logging error ---", "Error: ", "Exception: ", "ERROR ", "CRITICAL ", ".py in ", ".py](", "-> ", "Fatal Python error: ", "terminate called after throwing",
-)  # fmt: skip
-"""Strings that make a line worth reading although no rule knows it: they build tracebacks."""
+SMALL = 1 << 17
+"""Bytes of a block up to which needles are looked for, where the automaton for all literals is not built yet."""
+FEW = 3
+"""Blocks for which that pays."""
 
 
 Found = list[tuple[int, int, int]]
 """Literals found: (literal, start, end), in order of their ends, overlaps included."""
+
+_END_THEN_START = itemgetter(2, 1)
 
 
 class Scanner:
     """Finds candidate positions in blocks of bytes.
 
     Args:
-        literals: Pairs of a literal and the index of the rule that needs it.
+        words: The literals.
+        rules: For each the rules that wait for it (none: structure only).
+        needles: What to look for instead in small blocks; None looks for the literals in all.
     """
 
-    def __init__(self, literals: Iterable[tuple[str, int]]) -> None:
-        table: dict[bytes, list[int]] = {text.encode(): [] for text in STRUCTURE}
-        for text, rule in literals:
-            table.setdefault(text.encode(), []).append(rule)
-        self.words = list(table)
-        self.rules = list(table.values())
+    def __init__(self, words: list[bytes], rules: list[list[int]], needles: Needles | None = None) -> None:
+        self.words = words
+        self.rules = rules
         """For each literal, the rules that wait for it (none: structure only)."""
         self._engine: ahocorasick_rs.BytesAhoCorasick | None = None
+        self._needles = needles
+        self._by_needles: ahocorasick_rs.BytesAhoCorasick | None = None
+        self._few = FEW if needles is not None else 0
         self._steady: tuple[frozenset[int], SteadyScanner] | None = None
 
     def find(self, data: bytes) -> Found:
         """Return every literal in ``data``."""
         if self._engine is None:
+            if self._few > 0 and len(data) <= SMALL and self._needles is not None:
+                self._few -= 1
+                return self._find_by(self._needles, data)
             # Built in a few milliseconds; the faster automaton for large logs takes longer to build.
             self._engine = ahocorasick_rs.BytesAhoCorasick(
                 self.words, implementation=ahocorasick_rs.Implementation.ContiguousNFA
             )
         return self._engine.find_matches_as_indexes(data, overlapping=True)
+
+    def _find_by(self, needles: Needles, data: bytes) -> Found:
+        if self._by_needles is None:
+            self._by_needles = ahocorasick_rs.BytesAhoCorasick(
+                needles.words, implementation=ahocorasick_rs.Implementation.ContiguousNFA
+            )
+        words, under = self.words, needles.under
+        found: Found = []
+        for needle, start, _ in self._by_needles.find_matches_as_indexes(data, overlapping=True):
+            for word, before in under[needle]:
+                at = start - before
+                if at >= 0 and data.startswith(words[word], at):
+                    found.append((word, at, at + len(words[word])))
+        found.sort(key=_END_THEN_START)
+        return found
 
     def steady(self, muted: frozenset[int]) -> SteadyScanner:
         """Return a scanner for the rest of a large log, which looks for ``muted`` literals near errors alone."""

@@ -31,6 +31,10 @@ _BUGS = frozenset(
     }
 )  # fmt: skip
 """Exceptions of Python itself: their words say nothing, and whoever raises them did not mean to."""
+_OURS = LazyPattern(
+    r"vllm|\bLLM\(|(?:^|/)(?:openai|httpx|requests|aiohttp|litellm|langchain\w*|llama_index|ray|torch/distributed)/"
+)
+"""Frames of vLLM, of what it runs in, and of those who talk to a server: they pass on what vLLM said."""
 _PASSED_ON = LazyPattern(r"Worker failed with error ['\"](?P<inner>.+?)['\"], please check the stack trace", re.DOTALL)
 """How an executor passes on what a worker said."""
 _PROGRESS = LazyPattern(r'" 200|generation throughput: (?!0\.0 )\d[\d.]* tokens/s|Running: 0 reqs')
@@ -111,6 +115,11 @@ class Findings:
         return self._standing(self.case.unexplained(places=True))
 
     @cached_property
+    def elsewhere(self) -> list[Trace]:
+        """Those of them whose whole stack shows that neither vLLM nor one of its clients was called."""
+        return [trace for trace in self.unread if _elsewhere(trace)]
+
+    @cached_property
     def errors(self) -> list[Line]:
         """Lines logged as errors that no rule explains, and that were not overcome."""
         return [line for line in self.case.unexplained_errors() if not self._overcome(line.number)]
@@ -165,7 +174,10 @@ class Findings:
 
     @cached_property
     def message(self) -> tuple[Row, Trace | Line] | None:
-        """The first of the unexplained exceptions and errors whose words alone name a bucket by the catalogue of messages."""
+        """The first of the unexplained exceptions and errors whose words alone name a bucket by the catalogue of messages.
+
+        Where none does, the first that a module of a package around vLLM is known to say.
+        """
         troubles: list[tuple[str, Trace | Line]] = [(f"{trace.kind}: {trace.message}", trace) for trace in self.unread]
         troubles += [(line.text, line) for line in (*self.errors, *self.failing)]
         # What an executor passes on is its worker's own message, although a rule knows the words around it.
@@ -173,13 +185,16 @@ class Findings:
         troubles += [(found["inner"], line) for found, line in passed_on if found]
         if not troubles:
             return None
-        from ...corpus.messages.matching import decided
+        from ...corpus.messages.matching import decided, of_module
 
         matcher = self.known.corpus.messages()
-        for text, item in troubles:
-            row = decided(matcher.find(text[:MESSAGE]))
-            if row is not None:
-                return row, item
+        elsewhere = {trace.number for trace in self.elsewhere}
+        found = [(matcher.find(text[:MESSAGE]), item) for text, item in troubles]
+        for telling in (decided, of_module):
+            for matches, item in found:
+                row = telling(matches)
+                if row is not None and not (row.package == "vllm" and item.number in elsewhere):
+                    return row, item
         return None
 
     def sure_guess(self, least: float) -> Guess | None:
@@ -212,6 +227,12 @@ class Findings:
         # A launch is the first step of a start: nothing before it is overcome by it.
         marks = [line for stage, line in case.stages.items() if stage not in ("launch", "shutdown")]
         return not fatal and number < max(marks, default=0)
+
+
+def _elsewhere(trace: Trace) -> bool:
+    """Tell whether a whole stack shows that neither vLLM nor one of its clients was called: the words are another program's."""
+    whole = bool(trace.frames) and trace.frames[0].function == "<module>"
+    return whole and not any(_OURS.search(f"{frame.path}:{frame.code}") for frame in trace.frames)
 
 
 def _recovered(hit: Hit, found: Findings) -> bool:

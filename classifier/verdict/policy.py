@@ -124,6 +124,9 @@ NOTHING = 0.7
 MESSAGE = 0.9
 """Confidence where the catalogue of messages names the bucket: 155 of 162 recorded failures that it names are right."""
 
+MESSAGE_OF_MODULE = 0.65
+"""The same where nobody has read the message, and the module of the package around vLLM that says it names the bucket."""
+
 GUESS_OVER_BUG = 0.6
 """What GUESS is where else the answer is a fault of vLLM's own code: by a rule on the place, or by an exception of Python's own.
 

@@ -8,18 +8,16 @@ from dataclasses import dataclass
 
 from ahocorasick_rs import AhoCorasick, Implementation, MatchKind
 
-from .row import Row
-from .words import distinctive
+from .row import SLOT, Row
 
-SLOT = "{}"
 SHORTEST = 6
 """Characters of the literal piece by which a template is looked for; templates of shorter pieces are not looked for."""
+LONGEST = 32
+"""Characters of that piece that are looked for: the expression sees the rest, and little is built quickly."""
 GAP = 400
 """Characters that one slot may stand for."""
 NEAR = 0.8
 """Share of the best match's literal characters from which on another one counts beside it."""
-LEAST = 16
-"""Literal characters that a whole message needs to decide where its words are not specific."""
 _CLASS = re.compile(r"(?:[\w.]+: )?")
 _SPACE = re.compile(r"\s+")
 
@@ -51,12 +49,12 @@ class Matcher:
         self._expressions: list[re.Pattern[str] | None] = []
         by_piece: dict[str, list[int]] = {}
         for row in rows:
-            piece = anchor(row.template)
+            piece = anchor(row.template)[:LONGEST].rstrip()
             if len(piece) < SHORTEST:
                 continue
             by_piece.setdefault(piece, []).append(len(self._rows))
             self._rows.append(row)
-            self._literals.append(len(row.template.replace(SLOT, "")))
+            self._literals.append(row.literal)
             self._expressions.append(None)
         self._pieces = list(by_piece.values())
         self._automaton = AhoCorasick(
@@ -97,7 +95,16 @@ def decided(matches: Sequence[Match]) -> Row | None:
     if not matches:
         return None
     best = [match for match in matches if match.literal >= NEAR * matches[0].literal]
-    rows = [match.row for match in best if match.row.decides or (match.whole and _tells(match))]
+    rows = [match.row for match in best if match.row.decides or (match.whole and match.row.tells)]
+    return rows[0] if len({row.label.bucket for row in rows}) == 1 else None
+
+
+def of_module(matches: Sequence[Match]) -> Row | None:
+    """Return the row of a package around vLLM that a whole text is, although nobody has read it: its module names the bucket.
+
+    None where no row is the whole text, where its words may be anybody's, or where modules of several buckets say it.
+    """
+    rows = [match.row for match in matches if match.whole and match.row.tells_module]
     return rows[0] if len({row.label.bucket for row in rows}) == 1 else None
 
 
@@ -111,10 +118,6 @@ def expression(template: str) -> re.Pattern[str]:
     pieces = [re.escape(piece) for piece in template.split(SLOT)]
     middle = rf".{{0,{GAP}}}?".join(pieces)
     return re.compile(middle, re.DOTALL)
-
-
-def _tells(match: Match) -> bool:
-    return match.row.ends and match.literal >= LEAST and distinctive(match.row.template) > 0
 
 
 def _is_whole(row: Row, text: str, start: int, end: int) -> bool:

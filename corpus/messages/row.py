@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .words import distinctive
+
 KINDS = ("raise", "assert", "argparse", "answer", "native", "log")
 """Strongest first: where one text is both raised and logged, the row says ``raise``."""
+SLOT = "{}"
+LEAST = 16
+"""Literal characters that a whole message needs to decide where its words are not specific."""
+LEAST_OF_MODULE = 24
+"""The same where the message tells its module."""
+WORDS = 2
+"""Words of it that are not common."""
+NOBODYS = frozenset({"python"})
+"""What everybody's code says: such words name nothing, however few say them."""
 OWNERS = ("user", "model", "environment", "hardware", "package", "plugin", "client", "vllm")
 BY = ("read", "rule", "place")
 FATAL = ("start", "any", "request", "survived", "never")
@@ -64,3 +75,27 @@ class Row:
     def ends(self) -> bool:
         """Tell whether the row can be a root cause: not what was survived, not what only stands beside one."""
         return self.label.by != "place" and self.label.fatal not in ("never", "survived")
+
+    @property
+    def literal(self) -> int:
+        """Literal characters of the template."""
+        return len(self.template.replace(SLOT, ""))
+
+    @property
+    def tells(self) -> bool:
+        """Tell whether the row names the bucket where it is the whole of a message."""
+        return (
+            self.package not in NOBODYS and self.ends and self.literal >= LEAST and distinctive(self.template) >= WORDS
+        )
+
+    @property
+    def tells_module(self) -> bool:
+        """Tell whether it does so by its module: nobody has read it, and no other package says it in these words."""
+        return (
+            self.package != "vllm"
+            and self.label.by == "place"
+            and self.label.fatal not in ("never", "survived")
+            and self.label.bucket not in ("no_failure", "unknown")
+            and self.literal >= LEAST_OF_MODULE
+            and distinctive(self.template) >= WORDS
+        )

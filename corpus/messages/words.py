@@ -10,7 +10,7 @@ COMMON = frozenset(
     does dtype each either empty equal error exactly exist exists expect expected failed file following for found from function
     get given got greater group has have id if implemented in index initialized input instance int integer invalid is it key
     keys kernel layer least length less list loaded match matching method missing mode model module more must name names
-    negative no non none not number of on one only open op option or other output parameter parse path please positive provide
+    negative no non none not number object of on one only open op option or other output parameter parse path please positive provide
     provided quantization rank received required requires same set shape should size some specified string supported supports
     support tensor tensors than that the their there this to too torch tuple type types unable unexpected unknown unrecognized
     unsupported use used valid value values was weight weights when where which with yet you your zero""".split()  # noqa: SIM905 (a list of words reads as one)

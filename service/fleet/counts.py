@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -21,21 +22,39 @@ COLUMNS = (
 
 
 @dataclass(slots=True)
+class Logs:
+    """How many different logs. Those alone are remembered that may come again."""
+
+    once: int = 0
+    again: set[str] = field(default_factory=set)
+
+    def add(self, log: str, only: bool) -> None:
+        """Count the log of a start, which may be its only one."""
+        if only:
+            self.once += 1
+        else:
+            self.again.add(log)
+
+    def __len__(self) -> int:
+        return self.once + len(self.again)
+
+
+@dataclass(slots=True)
 class Count:
     """How many starts, of how many logs."""
 
     starts: int = 0
     failed: int = 0
-    logs: set[str] = field(default_factory=set)
-    failed_logs: set[str] = field(default_factory=set)
+    logs: Logs = field(default_factory=Logs)
+    failed_logs: Logs = field(default_factory=Logs)
 
-    def add(self, log: str, failed: bool) -> None:
+    def add(self, log: str, only: bool, failed: bool) -> None:
         """Count a start."""
         self.starts += 1
-        self.logs.add(log)
+        self.logs.add(log, only)
         if failed:
             self.failed += 1
-            self.failed_logs.add(log)
+            self.failed_logs.add(log, only)
 
 
 @dataclass(slots=True)
@@ -51,7 +70,7 @@ class Seen:
     """The first day on which it was seen; "" where no start bears a day."""
     last: str = ""
     starts: int = 0
-    logs: set[str] = field(default_factory=set)
+    logs: Logs = field(default_factory=Logs)
     releases: set[str] = field(default_factory=set)
     nodes: set[str] = field(default_factory=set)
     signatures: dict[str, str] = field(default_factory=dict)
@@ -72,7 +91,7 @@ class Fleet:
     causes: dict[str, Seen] = field(default_factory=dict)
     weeks: dict[tuple[str, str], int] = field(default_factory=dict)
     """Failed starts by (week, bucket)."""
-    by_release: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    by_release: dict[tuple[str, str], Logs] = field(default_factory=dict)
     """Logs by (release, cause)."""
     first: str = ""
     """First and last day of all starts."""
@@ -86,18 +105,28 @@ class Fleet:
         return sorted(items, key=lambda item: (-item[1].starts, item[0]))
 
 
-def count(rows: Iterable[dict[str, Any]]) -> Fleet:
+def several(rows: Iterable[dict[str, Any]]) -> set[str]:
+    """Return the ids of the logs that have more than one start.
+
+    Args:
+        rows: With ``log`` and ``start``.
+    """
+    return {row["log"] for row in rows if row["start"] > 1}
+
+
+def count(rows: Iterable[dict[str, Any]], again: AbstractSet[str] | None = None) -> Fleet:
     """Return what some rows come to.
 
     Args:
         rows: With ``COLUMNS`` at least; values may be empty or null.
+        again: ``several`` of them, so that the others need not be remembered; None: nobody knows, all are remembered.
     """
     fleet = Fleet()
     for row in rows:
         if row["bucket"] == NOT_READ:
             fleet.not_read += 1
         else:
-            _add(fleet, row)
+            _add(fleet, row, again is not None and row["log"] not in again)
     return fleet
 
 
@@ -110,28 +139,28 @@ def week_of(day: str) -> str:
     return f"{year}-W{week:02}"
 
 
-def _add(fleet: Fleet, row: dict[str, Any]) -> None:
+def _add(fleet: Fleet, row: dict[str, Any], only: bool) -> None:
     log, failed, day = row["log"], bool(row["failed"]), row["day"] or ""
     week = week_of(day) or NOT_TOLD
-    fleet.all.add(log, failed)
+    fleet.all.add(log, only, failed)
     for name in DIMENSIONS:
         value = week if name == "week" else row[name] or NOT_TOLD
-        fleet.by[name].setdefault(value, Count()).add(log, failed)
+        fleet.by[name].setdefault(value, Count()).add(log, only, failed)
     if day:
         fleet.first = min(fleet.first or day, day)
         fleet.last = max(fleet.last, day)
     if failed:
         bucket, cause, release = row["bucket"], row["cause"], row["release"] or NOT_TOLD
-        fleet.buckets.setdefault(bucket, Count()).add(log, failed)
+        fleet.buckets.setdefault(bucket, Count()).add(log, only, failed)
         fleet.weeks[week, bucket] = fleet.weeks.get((week, bucket), 0) + 1
-        fleet.by_release.setdefault((release, cause), set()).add(log)
-        _see(fleet, cause, row, day)
+        fleet.by_release.setdefault((release, cause), Logs()).add(log, only)
+        _see(fleet, cause, row, day, only)
 
 
-def _see(fleet: Fleet, cause: str, row: dict[str, Any], day: str) -> None:
+def _see(fleet: Fleet, cause: str, row: dict[str, Any], day: str, only: bool) -> None:
     seen = fleet.causes.setdefault(cause, Seen(cause, row["title"], row["source"]))
     seen.starts += 1
-    seen.logs.add(row["log"])
+    seen.logs.add(row["log"], only)
     if row["release"]:
         seen.releases.add(row["release"])
     if row["node"]:

@@ -9,6 +9,8 @@ from vllm_triage.classifier.incidents.session import Session
 from vllm_triage.classifier.incidents.types import Incident
 from vllm_triage.classifier.input.read import read_blocks
 from vllm_triage.classifier.matching.engine import Engine
+from vllm_triage.classifier.matching.match import TraceRules
+from vllm_triage.classifier.matching.plan import plan_of
 from vllm_triage.corpus.records import replace
 from vllm_triage.corpus.types import Rule
 
@@ -43,6 +45,11 @@ def fed(reading: Session, lines: Iterable[str]) -> Session:
     for block in read_blocks("".join(f"{line}\n" for line in lines).encode()):
         reading.feed(replace(block, number=before + block.number))
     return reading
+
+
+def trace_rules(rules: list[Rule]) -> TraceRules:
+    """Return rules on exceptions, ready to be tried."""
+    return TraceRules(rules, plan_of(rules).on_traces)
 
 
 def told(incident: Incident) -> list[tuple[str, int]]:

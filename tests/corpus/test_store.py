@@ -197,7 +197,7 @@ def test_a_checkout_compiles_anew_when_a_file_changes(tmp_path, monkeypatch):
     (home / "buckets" / "acme_plugin.toml").write_text(RULES)
     monkeypatch.setattr(store, "HERE", str(home))
     first = [rule.id for rule in load().rules]
-    index = home / "__pycache__" / "rules" / "index.pickle"
+    index = home / "__pycache__" / "rules" / "index.marshal"
     written = index.stat().st_mtime_ns
     load()
     unchanged = index.stat().st_mtime_ns

@@ -20,7 +20,7 @@ DISTRIBUTIONS = {
     "sklearn": "scikit-learn", "yaml": "PyYAML", "zmq": "pyzmq", "torch_xla": "torch-xla", "tvm_ffi": "apache-tvm-ffi",
     "bnb": "bitsandbytes", "Ray": "ray", "tl": "triton", "xops": "xformers", "init_empty_weights": "accelerate",
     "ipex": "intel-extension-for-pytorch", "ipex_ops": "intel-extension-for-pytorch", "PyTorch": "torch", "OpenCV": "opencv-python-headless",
-    "Pillow": "pillow",
+    "Pillow": "pillow", "pyarrow": "pyarrow",
 }  # fmt: skip
 """Modules whose package has another name; elsewhere the names are the same but for dashes, which pip takes as they come."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ...patterns.lazy import LazyPattern
 from .starts import BEGINS
 from .types import Lines
@@ -14,6 +16,8 @@ _FRAME = LazyPattern("File [\u201c\u201d\u201e]")
 _OPTION = LazyPattern(r"(?:(?<=\s)|(?<=^)|(?<=['\"`(\[=]))[\u2013\u2014](?=[a-z][a-z0-9]*(?:[-_ =.]|$))")
 _DASH = LazyPattern(r"(?<= )[\u2013\u2014](?= )")
 _NEWLINE = LazyPattern(r"\\{1,4}(?:r\\{1,4})?n(?:['\"], ?['\"])?")
+_SAID = LazyPattern(r"""\b(?:prompt|output|content|text)['"]?: (?P<mark>['"])(?:\\.|(?!(?P=mark)).)*(?P=mark)""")
+"""What a request or an answer says, as a server logs it: no line of the log begins within."""
 _RECORDS = ('{"', '[{"', '[ {"', '{ "')
 """How a collector's record begins, that will be read as what it is."""
 
@@ -52,10 +56,20 @@ def unescape(lines: Lines) -> Lines | None:
         if (
             "\\n" not in line
             or line.lstrip().startswith(_RECORDS)
-            or not any(BEGINS.match(line, at.end()) for at in _NEWLINE.finditer(line))
+            or not any(BEGINS.match(line, at.end()) for at in _newlines(line))
         ):
             found.append((number, line))
             continue
-        plain = _NEWLINE.sub("\n", line).replace("\\t", "\t").replace('\\"', '"').replace("\\'", "'")
+        plain, done = "", 0
+        for newline in _newlines(line):
+            plain += line[done : newline.start()] + "\n"
+            done = newline.end()
+        plain = (plain + line[done:]).replace("\\t", "\t").replace('\\"', '"').replace("\\'", "'")
         found += [(number, part) for part in plain.split("\n")]
     return found if len(found) != len(lines) else None
+
+
+def _newlines(line: str) -> list[re.Match[str]]:
+    """Return where a line writes a newline, but for those in what a request or an answer says."""
+    said = [found.span() for found in _SAID.finditer(line)]
+    return [at for at in _NEWLINE.finditer(line) if not any(start < at.start() < end for start, end in said)]

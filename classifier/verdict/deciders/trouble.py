@@ -16,10 +16,13 @@ def known_message(found: Findings) -> Diagnosis | None:
     row, item = found.message
     label = row.label
     cause = label.cause if found.known.bucket(label.bucket).cause(label.cause) else GENERIC
-    answer = answer_for(label.bucket, cause, policy.MESSAGE, "rule", found.known, found.incident, None)
+    read = row.ends
+    confidence = policy.MESSAGE if read else policy.MESSAGE_OF_MODULE
+    answer = answer_for(label.bucket, cause, confidence, "rule", found.known, found.incident, None)
     answer.evidence = [_trouble_evidence(item, "cause")]
     answer.explanation.append(
         f"the catalogue of messages: {row.package} says '{row.template}', which is {label.bucket}"
+        + ("" if read else f" by its module, {row.path}")
     )
     return with_alternatives(answer, found.candidates)
 
@@ -28,6 +31,10 @@ def unexplained_trouble(found: Findings) -> Diagnosis | None:
     """Exceptions and logged errors that no rule explains and that nothing shows to be overcome: never 'no failure'."""
     if not found.trouble:
         return None
+    if found.raised and len(found.elsewhere) == len(found.unread) and not found.incident.stages:
+        answer = with_alternatives(_unknown(found, policy.UNEXPLAINED), found.candidates)
+        answer.notes.append("The stack does not lead through vLLM: the program that failed is another one.")
+        return answer
     guess = found.sure_guess(policy.GUESS if found.bug is None else policy.GUESS_OVER_BUG)
     if guess is not None:
         return with_alternatives(answer_of_guess(guess, found.known, found.incident), found.candidates)

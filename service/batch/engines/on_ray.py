@@ -43,7 +43,8 @@ class Ray:
         if ray.is_initialized():
             return
         known = address or os.environ.get("RAY_ADDRESS", "")
-        options: dict[str, Any] = {"address": known} if known else {"include_dashboard": False}
+        # Without an address Ray would join whatever cluster somebody has started on this machine.
+        options: dict[str, Any] = {"address": known} if known else {"address": "local", "include_dashboard": False}
         if workers and not known:
             options["num_cpus"] = workers
         try:
@@ -57,7 +58,7 @@ class Ray:
 
         context = ray.data.DataContext.get_current()
         context.enable_progress_bars = False
-        attempts = cast("Any", ray.remote(num_cpus=0, max_restarts=-1)(_Attempts)).remote()
+        attempts = _counted_here()
         for some in _passes(chunks):
             data = ray.data.from_items(
                 [{"chunk": pickle.dumps(chunk)} for chunk in some], override_num_blocks=len(some)
@@ -67,6 +68,17 @@ class Ray:
             done = data.map(partial(_one, work=work, attempts=attempts), num_cpus=1, compute=pool)
             for row in done.iter_rows():
                 yield from cast("list[Result]", pickle.loads(row["results"]))  # noqa: S301 - our own workers wrote it
+
+
+def _counted_here() -> Any:
+    """Return a new ``_Attempts`` on the driver's own node: no other node takes it along, and its calls with it."""
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
+    # Ray's types know strategies for tasks, and none for actors.
+    remote = cast("Any", ray.remote)
+    return remote(num_cpus=0, max_restarts=-1, max_task_retries=-1, scheduling_strategy=here)(_Attempts).remote()
 
 
 class _Attempts:

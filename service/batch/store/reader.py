@@ -41,12 +41,13 @@ def read_rows(place: str, columns: Sequence[str] = ()) -> Iterator[Data]:
         raise InputError(f"{place}: no reports there (vllm-triage batch SOURCE --out {place} makes them)")
     wanted = [*dict.fromkeys((*columns, "id"))] if columns else []
     waiting: set[str] = set()
-    for name in names:
+    # What waits comes first.
+    for name in sorted(names):
         for row in form.decode(folder.read(name), wanted):
+            # Two workers may have finished the same log, and one of them after it was published: on a node given up for lost.
+            if row["id"] in waiting:
+                continue
             if name.startswith(f"{PENDING}/"):
-                # Two workers may have finished the same log.
-                if row["id"] in waiting:
-                    continue
                 waiting.add(row["id"])
             yield row
 

@@ -57,11 +57,13 @@ def _parser() -> argparse.ArgumentParser:
 
 def _report(options: argparse.Namespace) -> int:
     from ...batch.store.reader import read_rows
-    from ...fleet.counts import COLUMNS, count
+    from ...fleet.counts import COLUMNS, count, several
     from ...fleet.summary import summarise
 
+    # Of a fleet's logs few have several starts: these alone are kept in memory, at the price of reading two columns first.
+    again = several(read_rows(options.reports, ("log", "start")))
     rows = (row for row in read_rows(options.reports, COLUMNS) if _wanted(row, options))
-    summary = summarise(count(rows), options.since)
+    summary = summarise(count(rows, again), options.since)
     if options.html is not None:
         from ...fleet.page import page
 

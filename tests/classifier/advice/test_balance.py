@@ -52,3 +52,26 @@ def test_what_the_ledger_excludes_is_joined_or_left_out(change: str, facts: dict
     assert changes == ([shown] if shown else [])
     assert [title for title, _ in withheld] == ([] if shown else ["this"])
     assert all("GiB" in reason or "already" in reason for _, reason in withheld)
+
+
+@pytest.mark.parametrize(
+    ("change", "facts", "reason"),
+    [
+        (
+            "--gpu-memory-utilization 0.15",
+            {"weights_gib": 15.0, "gpu_memory_total_gib": 93.0},
+            "15.0 GiB on each of 1 GPUs, of which 13.9",
+        ),
+        ("--gpu-memory-utilization 0.30", {"weights_gib": 15.0, "gpu_memory_total_gib": 93.0}, ""),
+        ("--tensor-parallel-size 2", {"model": "a/b-7B", "gpu_memory_total_gib": 6.0}, "6.5 GiB on each of 2 GPUs"),
+        ("--tensor-parallel-size 4", {"model": "a/b-7B", "gpu_memory_total_gib": 6.0}, ""),
+        ("--pipeline-parallel-size 2", {"model": "a/b-7B", "gpu_memory_total_gib": 6.0}, "6.5 GiB on each of 2 GPUs"),
+        ("--tensor-parallel-size 2", {"model": "a/b", "gpu_memory_total_gib": 6.0}, ""),
+        ("--tensor-parallel-size 2", {"model": "a/b-7B"}, ""),
+    ],
+)
+def test_weights_that_do_not_fit_exclude_a_fix(change: str, facts: dict[str, Any], reason: str) -> None:
+    """Whatever a fix does for the KV cache: where the weights have no room it does not help."""
+    kept, withheld = tried([fix(change), fix("--seed 7")], situation(**facts))
+    assert len(kept) == (1 if reason else 2)
+    assert reason in (withheld[0][1] if withheld else "")

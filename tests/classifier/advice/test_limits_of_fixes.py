@@ -301,7 +301,7 @@ def test_values_in_a_sentence(sign: str) -> None:
 
 
 def test_fixes_that_several_causes_share() -> None:
-    """The commonest first, three at most; without what destroys or needs the exact cause."""
+    """Those of more than one cause, else the first; without what destroys; the search for others' reports last."""
     kind: Any = "flag"
 
     def one(option: str, **keys: Any) -> Fix:
@@ -319,5 +319,7 @@ def test_fixes_that_several_causes_share() -> None:
     )
     bucket = Bucket(id="b", title="t", meaning="m", causes=causes)
     found = generic_cause(bucket)
-    assert [item.option for item in found.fixes] == ["--b", "--a", "--c"]
+    assert [item.option or item.title for item in found.fixes] == ["--b", "Search vLLM's issues for this error"]
+    alone = generic_cause(Bucket(id="b", title="t", meaning="m", causes=causes[2:]))
+    assert [item.option or item.title for item in alone.fixes] == ["--d", "Search vLLM's issues for this error"]
     assert (found.id, found.title, found.summary) == ("", "", "")

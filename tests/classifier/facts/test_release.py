@@ -35,6 +35,32 @@ def test_a_release_that_was_worked_out_is_said() -> None:
     assert "0.10.2, the newest in which" in release_for({"engine": "V0"}, [], RELEASES)[1]
 
 
+class Bound:
+    """What the places in a log tell of its release."""
+
+    nearest: tuple[str, ...] = ()
+
+    def __init__(self, marks: int, *releases: str) -> None:
+        self.marks = marks
+        self.releases = releases
+
+
+@pytest.mark.parametrize(
+    ("bound", "facts", "expected"),
+    [
+        (Bound(5, "0.4.2"), {}, "0.4.2"),
+        (Bound(5, "0.8.5", "0.8.6"), {}, "0.8.5"),
+        (Bound(1, "0.8.5", "0.9.2"), {}, "0.9.2"),
+        (Bound(1, "0.8.5", "0.11.0"), {"engine": "V0"}, "0.8.5"),
+        (Bound(1, "0.11.0"), {"engine": "V0"}, "0.10.2"),
+        (Bound(1), {}, "0.33.0"),
+    ],
+)
+def test_places_in_the_log_bound_the_release(bound: Bound, facts: dict[str, str], expected: str) -> None:
+    """Many marks decide, releases older than the table of options too; few narrow what else is known."""
+    assert expected == release_for(facts, [], RELEASES, lambda: bound)[0]  # type: ignore[arg-type,return-value]
+
+
 @pytest.mark.parametrize(
     ("ranges", "release", "expected"),
     [

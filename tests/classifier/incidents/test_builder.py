@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.classifier.made import line_rule, trace_rule
+from tests.classifier.made import line_rule, trace_rule, trace_rules
 from vllm_triage.classifier.incidents.builder import ALIKE, ERRORS, PER_RULE, IncidentBuilder
 from vllm_triage.classifier.lines.prefix import split_line
 from vllm_triage.classifier.lines.types import Line
-from vllm_triage.classifier.matching.match import TraceRules
 from vllm_triage.classifier.matching.types import Hit
 from vllm_triage.corpus.types import Rule
 
@@ -159,7 +158,7 @@ def test_a_closed_start_has_its_exceptions_judged(builder):
         builder.traces.feed(split_line(5, text))
     slow: dict[str, int] = {}
 
-    incident = builder.close(9, TraceRules([trace_rule("a/raised", "ValueError")]), slow)
+    incident = builder.close(9, trace_rules([trace_rule("a/raised", "ValueError")]), slow)
 
     assert [("a/raised", 5)] == [(hit.rule.id, hit.line.number) for hit in incident.hits]
     assert ({"engine": "V1"}, 1, 9, "") == (incident.facts, incident.first, incident.last, incident.reached)
@@ -172,5 +171,5 @@ def test_a_traceback_that_is_cut_by_the_end_is_kept(builder):
     builder.traces.feed(split_line(2, '  File "/x/site-packages/vllm/v1/engine/core.py", line 7, in run'))
 
     assert [["run"]] == [
-        [frame.function for frame in trace.frames] for trace in builder.close(2, TraceRules([]), {}).traces
+        [frame.function for frame in trace.frames] for trace in builder.close(2, trace_rules([]), {}).traces
     ]

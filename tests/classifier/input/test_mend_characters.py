@@ -89,3 +89,14 @@ def test_numbers_that_do_not_count_up_stay() -> None:
     """Lines may begin with figures of their own."""
     lines = ["17 requests", "5 requests", "18 requests", "4 requests", "9 requests"] + ["a b"] * 3 + ["\u00a0"]
     assert texts("\n".join(lines))[:5] == lines[:5]
+
+
+def test_what_a_logged_prompt_says_is_no_line_of_the_log() -> None:
+    """A traceback that somebody asks the model about stays within the line that logs the request."""
+    line = (
+        "INFO 11-02 10:00:00 [logger.py:43] Received request x: prompt: '?\\nTraceback (most recent call last):"
+        "\\nModuleNotFoundError: No module named \\'x\\'', params: SamplingParams(n=1)"
+    )
+    request, *rest = texts(f"{line}\nnext\n")
+    assert line.startswith(request)
+    assert rest == ["next"]

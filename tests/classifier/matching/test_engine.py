@@ -16,7 +16,7 @@ def test_rules_are_sorted_by_how_they_are_tried():
     ]
     engine = Engine([lines[0], trace_rule("a/raised", "ValueError"), *lines[1:]])
 
-    assert lines == engine.line_rules
+    assert lines == [engine.line_rules[place] for place in range(4)]
     assert {1} == engine.serving
     assert [(b"here", 1), (b"there", 1), (b"there", 2)] == engine.frequent
     waiting = dict(zip(engine.scanner.words, engine.scanner.rules, strict=True))

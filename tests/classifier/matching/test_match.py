@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.classifier.made import line_rule, trace_rule
+from tests.classifier.made import line_rule, trace_rule, trace_rules
 from vllm_triage.classifier.lines.prefix import split_line
 from vllm_triage.classifier.lines.types import Frame, Trace
 from vllm_triage.classifier.matching import match
 from vllm_triage.classifier.matching.bounded import TooSlowError
-from vllm_triage.classifier.matching.match import GIVE_UP, WINDOW, TraceRules, match_frames, match_line
+from vllm_triage.classifier.matching.match import GIVE_UP, WINDOW, match_frames, match_line
 
 STACK = [Frame("vllm/v1/worker/gpu_worker.py", "load_model", "load()"), Frame("torch/nn/x.py", "forward", "f()")]
 
@@ -82,7 +82,7 @@ def test_an_exception_is_known_by_its_class_words_and_place():
         trace_rule("a/other-class", "TypeError"),
     ]
 
-    hits = TraceRules(rules).hits(raised(), {})
+    hits = trace_rules(rules).hits(raised(), {})
 
     assert ["a/class", "a/words", "a/place", "a/innermost", "a/not-there"] == [hit.rule.id for hit in hits]
     assert ({"what": "room"}, 7) == (hits[1].captures, hits[1].line.number)
@@ -90,7 +90,7 @@ def test_an_exception_is_known_by_its_class_words_and_place():
 
 def test_a_rule_that_takes_too_long_on_exceptions_is_given_up(too_slow):
     """After a few of them; others that need no search go on."""
-    rules = TraceRules([trace_rule("a/words", "ValueError", message="no room"), trace_rule("a/class", "ValueError")])
+    rules = trace_rules([trace_rule("a/words", "ValueError", message="no room"), trace_rule("a/class", "ValueError")])
     slow: dict[str, int] = {}
 
     hits = [hit for number in range(10) for hit in rules.hits(raised(message=f"no room {number}"), slow)]

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vllm_triage.classifier.matching.scan import STRUCTURE, Scanner
+from vllm_triage.classifier.matching.needles import cover
+from vllm_triage.classifier.matching.plan import STRUCTURE, words_of
+from vllm_triage.classifier.matching.scan import FEW, SMALL, Scanner
 
 WORDS = ["out of memory", "memory", "NCCL ", "é", "emo"]
-SCANNER = Scanner((word, index) for index, word in enumerate(WORDS))
+
+
+def scanner_for(literals: Iterable[tuple[str, int]]) -> Scanner:
+    """Return a scanner for literals, each with a rule that waits for it."""
+    table = words_of(literals)
+    return Scanner(list(table), list(table.values()))
+
+
+SCANNER = scanner_for((word, index) for index, word in enumerate(WORDS))
+NEEDLES = cover(SCANNER.words, b"much memory is out of use")
 
 
 def naive(data: bytes) -> set[tuple[bytes, int]]:
@@ -28,6 +40,34 @@ def test_scan_finds_what_a_naive_search_finds(pieces: list[str]) -> None:
     assert all(data[start:end] == SCANNER.words[word] for word, start, end in found)
 
 
+@given(st.lists(st.sampled_from([*WORDS, *STRUCTURE, "x", "\n", "mem", " "]), max_size=40))
+def test_needles_find_what_the_literals_find(pieces: list[str]) -> None:
+    """The same literals at the same places, in the same order."""
+    data = "".join(pieces).encode()
+    assert SCANNER.find(data) == Scanner(SCANNER.words, SCANNER.rules, NEEDLES).find(data)
+
+
+def test_every_literal_holds_its_needle_once() -> None:
+    """Where it is said to: otherwise it would be found twice, or not at all."""
+    stands = [
+        (index, SCANNER.words[index][before:].startswith(needle))
+        for needle, under in zip(NEEDLES.words, NEEDLES.under, strict=True)
+        for index, before in under
+    ]
+    assert [(index, True) for index in range(len(SCANNER.words))] == sorted(stands)
+
+
+def test_needles_are_for_the_first_small_blocks_alone() -> None:
+    """A process that reads on, or a large block, gets the automaton for all literals."""
+    small, large = (Scanner(SCANNER.words, SCANNER.rules, NEEDLES) for _ in range(2))
+    for _ in range(FEW):
+        small.find(b"memory")
+        assert small._engine is None
+    small.find(b"memory")
+    large.find(b"memory" + bytes(SMALL))
+    assert None not in (small._engine, large._engine)
+
+
 @given(st.lists(st.sampled_from([*WORDS, "x" * 50, "\n", "ERROR "]), max_size=60))
 def test_steady_scan_drops_muted_literals_away_from_errors_alone(pieces: list[str]) -> None:
     """The scanner for the rest of a large log finds all but what was muted, and that too where errors are near."""
@@ -42,7 +82,7 @@ def test_steady_scan_drops_muted_literals_away_from_errors_alone(pieces: list[st
 
 def test_rules_that_share_a_literal_are_both_named() -> None:
     """One literal may wake several rules; structure wakes none."""
-    scanner = Scanner([("same", 3), ("same", 8), ("ERROR ", 5)])
+    scanner = scanner_for([("same", 3), ("same", 8), ("ERROR ", 5)])
     assert scanner.rules[scanner.words.index(b"same")] == [3, 8]
     assert scanner.rules[scanner.words.index(b"ERROR ")] == [5]
     assert scanner.rules[scanner.words.index(b"Traceback (most recent call last)")] == []
@@ -50,7 +90,7 @@ def test_rules_that_share_a_literal_are_both_named() -> None:
 
 def test_one_scanner_serves_several_threads() -> None:
     """Threads that scan at the same time get what one alone would get."""
-    scanner = Scanner([("out of memory", 0)])
+    scanner = scanner_for([("out of memory", 0)])
     data = b"CUDA out of memory\n" * 2000
     expected = len(scanner.find(data))
     counts: list[int] = []

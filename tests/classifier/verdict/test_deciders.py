@@ -17,6 +17,7 @@ from tests.classifier.verdict.logs import (
     findings,
 )  # fmt: skip
 from tests.classifier.verdict.test_policy import Guessed
+from vllm_triage.classifier.verdict import policy
 from vllm_triage.classifier.verdict.deciders import DECIDERS
 from vllm_triage.classifier.verdict.deciders.model import surer_model
 
@@ -96,9 +97,39 @@ def test_the_catalogue_names_what_no_rule_knows(monkeypatch: pytest.MonkeyPatch)
     assert answer.evidence[0].text.endswith("cog needs oil of kind W40")
 
 
+@pytest.mark.parametrize(
+    ("frame", "bucket"),
+    [
+        ('File "/usr/lib/python3.12/site-packages/vllm/entrypoints/llm.py", line 9, in __init__\n    x()', "lora"),
+        ('File "/usr/lib/python3.12/site-packages/openai/_client.py", line 9, in post\n    x()', "lora"),
+        ('File "/usr/lib/python3.12/site-packages/acme/trainer.py", line 9, in train\n    x()', "unknown"),
+    ],
+)
+def test_words_of_vllm_said_by_another_program_are_not_vllms(
+    monkeypatch: pytest.MonkeyPatch, frame: str, bucket: str
+) -> None:
+    """Where the whole stack is there, and leads through neither vLLM nor a client of it."""
+    from vllm_triage.corpus.messages.matching import Matcher
+    from vllm_triage.corpus.messages.row import Label, Row
+
+    row = Row("vllm", "the {} cog needs oil of kind {}", "raise", "ValueError", "x", "y", 1, "0.9.0", "",
+              Label("lora", "", "user", "start", True, "read"))  # fmt: skip
+    monkeypatch.setattr(type(TRIAGE.corpus), "messages", lambda self: Matcher([row]))
+    stack = f'Traceback (most recent call last):\n  File "/srv/run.py", line 3, in <module>\n    main()\n  {frame}\n'
+    assert bucket == TRIAGE.report(f"{stack}ValueError: the seventh cog needs oil of kind W40\n").bucket
+
+
 def test_a_message_of_the_shipped_catalogue_is_named() -> None:
     text = "Cannot find a config for the cog. This model does not have any cog; and nothing in it is known"
     assert "unknown" == TRIAGE.report(START + MESSAGE.format(text)).bucket
+
+
+def test_an_unread_message_of_a_neighbour_is_named_by_its_module_and_less_sure() -> None:
+    """One of outlines that no rule knows: its words are a whole row of the shipped catalogue."""
+    text = "XGrammar matcher rejected token 17"
+    answer = TRIAGE.report(START + MESSAGE.format(text))
+    assert "structured_output" == answer.bucket
+    assert answer.confidence == policy.MESSAGE_OF_MODULE < policy.MESSAGE
 
 
 def test_where_a_rule_and_the_model_agree_the_rule_names_the_cause() -> None:
@@ -117,6 +148,20 @@ def test_an_exception_of_pythons_own_in_the_engine_is_its_bug(kind: str) -> None
         answer = TRIAGE.report(log)
         assert "engine_bug" == answer.bucket
         assert "the seventh cog" in answer.evidence[0].text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I run this:\nvllm serve acme/tiny-7b --port 8000\nand it does not work\n",
+        "+ vllm serve acme/tiny-7b --port 8000\n",
+        "docker run --gpus all vllm/vllm-openai:v0.8.5 --model acme/tiny-7b\n",
+        "E 04-22 10:13:09 instance.py:143] acme.errors.QuotaError: no capacity\nrun: |\n  vllm serve acme/tiny-7b --port 8000\n",
+    ],
+)
+def test_a_start_command_alone_is_no_start(text: str) -> None:
+    """It tells what somebody typed: neither that a server starts, nor that what stood before it is overcome."""
+    assert "unknown" == TRIAGE.report(text).bucket
 
 
 def test_the_same_exception_of_somebodys_own_program_is_not() -> None:

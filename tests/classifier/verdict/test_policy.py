@@ -97,6 +97,7 @@ BY_MODEL = {
     "GUESS_OVER_DEATH",
     "GUESS_TRUST",
     "MESSAGE",
+    "MESSAGE_OF_MODULE",
     "FRAMES_MUCH",
     "FRAMES_SOME",
 }

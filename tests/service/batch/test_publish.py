@@ -109,6 +109,7 @@ def test_a_chunk_that_two_workers_finished_counts_once(tmp_path: Path) -> None:
     assert len(ids(tmp_path)) == 4
     publish(folder, FORM)
     finish(folder, (log("b"),))
+    assert len(ids(tmp_path)) == 4
     publish(folder, FORM)
     assert len(ids(tmp_path)) == 4
 

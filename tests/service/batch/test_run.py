@@ -109,22 +109,6 @@ def test_processes_write_what_one_process_writes(tmp_path: Path, form: str) -> N
     assert rows(tmp_path / "one") == rows(tmp_path / "two")
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # Ray's own
-def test_ray_writes_what_one_process_writes(tmp_path: Path) -> None:
-    """Row for row."""
-    ray = pytest.importorskip("ray", reason="ray is not installed")
-    from vllm_triage.service.batch.engines.on_ray import Ray
-
-    logs = fleet(tmp_path / "logs", 5)
-    try:
-        run([str(logs)], Write(Asking(), str(tmp_path / "ray"), "parquet"), Ray(1))
-    finally:
-        ray.shutdown()
-    done(logs, tmp_path / "one", "parquet")
-    assert rows(tmp_path / "one") == rows(tmp_path / "ray")
-
-
 def test_reports_keep_their_form(tmp_path: Path) -> None:
     """Half of them in another form would be read by nobody."""
     pytest.importorskip("pyarrow", reason="pyarrow is not installed")

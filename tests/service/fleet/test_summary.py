@@ -8,7 +8,7 @@ import pytest
 
 from tests.service.fleet.rows import row, rows
 from vllm_triage.classifier.errors import InputError
-from vllm_triage.service.fleet.counts import NOT_TOLD, count, week_of
+from vllm_triage.service.fleet.counts import NOT_TOLD, count, several, week_of
 from vllm_triage.service.fleet.summary import Summary, summarise
 
 CACHE, PORT = "kv_cache_oom/context_exceeds_cache", "port_in_use/http_port_taken"
@@ -26,6 +26,18 @@ def test_starts_and_logs_are_counted_apart() -> None:
     assert (summary.all.starts, summary.all.failed, summary.all.logs, summary.all.failed_logs) == (59, 50, 10, 1)
     (cause,) = summary.causes
     assert (cause.id, cause.starts, cause.logs, cause.example) == (CACHE, 50, 1, "logs/1.log")
+
+
+def test_counts_are_the_same_where_only_logs_with_several_starts_are_remembered() -> None:
+    """A fleet's logs are many; what is remembered of them is bounded by the crash loops."""
+    loop = [row(1, CACHE if start % 2 else PORT, id=f"1-{start}", start=start) for start in range(1, 6)]
+    all_rows = [*loop, *rows(30, 10), *rows(12, 50, cause=CACHE, release="0.20.0")]
+    again = several(all_rows)
+    assert again == {"1"}
+    counted = count(all_rows, again)
+    assert summarise(counted) == summarise(count(all_rows))
+    assert counted.all.logs.again == {"1"}
+    assert len(counted.all.logs) == 43
 
 
 def test_what_is_counted_by() -> None:

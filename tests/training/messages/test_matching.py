@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from vllm_triage.corpus.messages import Label, Row
-from vllm_triage.corpus.messages.matching import Matcher, anchor, decided
+from vllm_triage.corpus.messages.matching import Matcher, anchor, decided, of_module
 from vllm_triage.corpus.messages.words import distinctive
 
 
@@ -85,3 +85,40 @@ def test_two_rows_that_disagree_decide_nothing() -> None:
 def test_pieces() -> None:
     assert "for the blocks" == anchor("{} a {} for the blocks {}")
     assert 2 == distinctive("{} is not supported with LoRA ranks")
+
+
+UNREAD = replace(
+    _row("The bitmask of {} lanes has to lie beside its grammar", "structured_output", by="place", specific=False),
+    package="xgrammar",
+)
+
+
+@pytest.mark.parametrize(
+    ("row", "named"),
+    [
+        (UNREAD, "structured_output"),
+        (replace(UNREAD, package="vllm"), ""),
+        (replace(UNREAD, template="The grammar is {}"), ""),
+        (replace(UNREAD, label=replace(UNREAD.label, bucket="no_failure")), ""),
+        (replace(UNREAD, label=replace(UNREAD.label, fatal="survived")), ""),
+    ],
+    ids=["whole", "vllm", "short", "harmless", "survived"],
+)
+def test_the_module_of_a_neighbour_tells_where_nobody_read_its_message(row: Row, named: str) -> None:
+    """As the whole of a text; of vLLM's own messages, which were read, none is left to its module."""
+    matches = Matcher([row]).find("ValueError: " + row.template.replace("{}", "32"))
+    found = of_module(matches)
+    assert named == (found.label.bucket if found else "")
+    assert decided(matches) is None
+
+
+def test_a_module_tells_nothing_of_words_within_others_or_of_two_modules() -> None:
+    text = "The bitmask of 32 lanes has to lie beside its grammar"
+    assert of_module(Matcher([UNREAD]).find(f"somebody said: {text}")) is None
+    other = replace(UNREAD, package="outlines", label=replace(UNREAD.label, bucket="lora"))
+    assert of_module(Matcher([UNREAD, other]).find(text)) is None
+
+
+def test_what_pythons_own_code_says_names_nothing() -> None:
+    row = replace(_row("'{}' got stuck in the {} revolving door", specific=False), package="python")
+    assert decided(Matcher([row]).find("AttributeError: 'x' got stuck in the y revolving door")) is None

@@ -1,0 +1,92 @@
+"""The rules as the compiled corpus holds them: each stays packed until somebody asks for it.
+
+Few of a thousand rules are tried on a log; making all of them took longer than reading it.
+"""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Callable, Iterable, Iterator
+
+from .types import Rule
+
+Places = dict[str, tuple[int, int]]
+"""For each bucket where its rules begin, and where they end."""
+
+
+class _Made(dict[int, Rule]):
+    """Rules by their positions, made when they are first asked for."""
+
+    __slots__ = ("_packed", "_ready")
+
+    def __init__(self, packed: list[bytes], ready: bool) -> None:
+        super().__init__()
+        self._packed = packed
+        self._ready = ready
+
+    def __missing__(self, position: int) -> Rule:
+        row, needs, programs = marshal.loads(self._packed[position])  # noqa: S302 - our own file
+        make: Callable[..., Rule] = Rule
+        rule = make(*row)
+        rule.prepare(needs, programs if self._ready else {})
+        # Another thread may have made it meanwhile: all must get the same one.
+        return self.setdefault(position, rule)
+
+
+class PackedRules:
+    """The rules of the compiled corpus, in the order in which they are tried.
+
+    Args:
+        packed: What ``pack_rule`` made of each.
+        places: Where each bucket's rules stand.
+        ready: Whether the programs of their expressions are for the ``regex`` that is installed.
+        folder: The folder of the compiled corpus.
+    """
+
+    def __init__(self, packed: list[bytes], places: Places, ready: bool, folder: str) -> None:
+        self.folder = folder
+        self.by_position = _Made(packed, ready)
+        """The rules by their positions: without a call for those that were made already."""
+        self._places = places
+        self._size = len(packed)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return self._size
+
+    def __getitem__(self, position: int) -> Rule:
+        """Return the rule at a position, which is not counted from the end."""
+        return self.by_position[position]
+
+    def __iter__(self) -> Iterator[Rule]:
+        """Yield all, in their order."""
+        return map(self.by_position.__getitem__, range(self._size))
+
+    def of(self, bucket: str) -> tuple[Rule, ...]:
+        """Return the rules of a bucket; none where it has none, or is not there."""
+        return tuple(map(self.by_position.__getitem__, range(*self._places.get(bucket, (0, 0)))))
+
+    def made(self) -> list[Rule]:
+        """Return those that were asked for so far."""
+        return list(self.by_position.values())
+
+
+def pack_rule(row: tuple[object, ...], needs: dict[str, list[str]], programs: dict[str, bytes]) -> bytes:
+    """Return the form in which a rule is stored.
+
+    Args:
+        row: The values of its attributes.
+        needs: What its expressions need (``Rule.needs``).
+        programs: Its expressions, compiled, by their text.
+    """
+    return marshal.dumps((row, needs, programs))  # type: ignore[arg-type] # texts, numbers and tuples of them
+
+
+def places_of(buckets: Iterable[tuple[str, int]]) -> Places:
+    """Return where the rules of each bucket stand, from the buckets in their order, each with the number of its rules."""
+    places: Places = {}
+    at = 0
+    for name, count in buckets:
+        places[name] = (at, at + count)
+        at += count
+    return places
