@@ -193,7 +193,7 @@ class Findings:
         for telling in (decided, of_module):
             for matches, item in found:
                 row = telling(matches)
-                if row is not None and not (row.package == "vllm" and item.number in elsewhere):
+                if row is not None and item.number not in elsewhere:
                     return row, item
         return None
 
