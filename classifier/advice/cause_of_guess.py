@@ -74,6 +74,8 @@ def generic_cause(bucket: Bucket) -> Cause:
                 continue
             found.setdefault(fix.option or fix.title, _Shared(fix, (rank, number))).count += 1
     ordered = sorted(found.values(), key=lambda shared: (-shared.count, shared.first))
+    if not ordered:
+        return Cause(id="", title="", summary="")
     shared = [each for each in ordered if each.count > 1] or ordered[:1]
     fixes = (*(each.fix for each in shared[: MOST_FIXES - 1]), _SEARCH)
     return Cause(id="", title="", summary="", fixes=fixes)

@@ -241,6 +241,13 @@ RULES: tuple[tuple[tuple[str, ...], LazyPattern[str], _Replacement], ...] = (
         LazyPattern(rf"(?<!{_BASE64})(?:MII[A-Za-z]|b3BlbnNzaC1r){_BASE64}{{36,}}={{0,2}}"),
         "<private-key>",
     ),
+    # The same once more in base64, as cluster configurations and manifests have it; certificates look alike, and go with it.
+    (("ls0tls1crudjt",), LazyPattern(rf"(?<!{_BASE64})LS0tLS1CRUdJT{_BASE64}{{36,}}={{0,2}}"), "<private-key>"),
+    (
+        ("key-data",),
+        LazyPattern(rf"(?P<keep>\bkey-data(?:{_QUOTE})?[ \t]*[:=][ \t]*(?:{_QUOTE})?){_BASE64}{{16,}}={{0,2}}"),
+        r"\g<keep><private-key>",
+    ),
     # By place: headers and addresses.
     (
         ("authorization",),

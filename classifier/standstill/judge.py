@@ -8,6 +8,7 @@ from ..serving.clock import span
 from ..serving.types import Sample
 from . import limits
 from .patience import Patience
+from .queue import Queues
 from .signs import Bar
 from .types import ProcessState, Standstill, Verdict
 from .work import Work
@@ -32,6 +33,8 @@ class Situation:
     line: int = 0
     """Its number."""
     bar: Bar | None = None
+    checkpoint: float = 0.0
+    """GiB of the weights' files; 0 where the log does not say."""
     notices: int = 0
     """Notices of a full queue since then."""
     ranks: set[tuple[int, int]] = field(default_factory=set)
@@ -39,6 +42,7 @@ class Situation:
     sample: Sample | None = None
     """The last line of statistics."""
     sample_at: float = 0.0
+    queues: Queues = field(default_factory=Queues)
     answered: float = 0.0
     """When a request was answered last."""
     interval: float = 0.0
@@ -57,12 +61,19 @@ def judge(at: Situation, now: float) -> Standstill | None:
     Evidence besides silence is asked first: a stopped process, a server that owes its statistics. What is left is a silence
     that is longer than the stage's patience, and what else speaks of it.
     """
-    patience = at.patience.of(at.stage)
+    patience = _patience(at)
     if at.stage == "shutdown" or not (at.stopped or patience):
         return None
     if at.stopped:
         return _stopped(at, now)
-    return _unanswered(at, now) if at.stage == "serving" else _starting(at, now, patience)
+    return (_unanswered(at, now) or _overrun(at, now)) if at.stage == "serving" else _starting(at, now, patience)
+
+
+def _patience(at: Situation) -> float:
+    if at.stage != "weights":
+        return at.patience.of(at.stage)
+    files = int(at.bar.total) if at.bar is not None and at.bar.total.isdigit() else 1
+    return at.patience.of_weights(at.checkpoint, files, at.bar.step if at.bar is not None else 0.0)
 
 
 def _starting(at: Situation, now: float, patience: float) -> Standstill | None:
@@ -121,6 +132,14 @@ def _unanswered(at: Situation, now: float) -> Standstill | None:
             # One step may compile, or prefill a very long prompt.
             verdict = "unclear"
     return _state(at, verdict, overdue, tuple(told), patience, pids=_all(at))
+
+
+def _overrun(at: Situation, now: float) -> Standstill | None:
+    """Judge a server at work that answers, but less than it is asked."""
+    if now - at.sample_at >= limits.QUEUE_FOR:
+        return None
+    told, seconds = at.queues.told(now)
+    return _state(at, "slow", seconds, (told,), limits.QUEUE_FOR) if told else None
 
 
 def _silent(at: Situation, now: float, patience: float) -> Standstill:

@@ -60,3 +60,21 @@ WEIGHTS_ROOM = 3.0
 
 ENDING = 30.0
 """Seconds before the end of a log within which a server that goes on does so because it was told to stop."""
+
+QUEUE_LINES, QUEUE_FOR = 6, 60.0
+"""Lines of statistics, and seconds, through which a queue must have grown without a break: shorter is a burst."""
+
+QUEUE_ROSE = 10
+"""Requests by which it must have grown."""
+
+QUEUE_FLAT = 0.1
+"""Share by which the number of running requests may differ meanwhile: a batch that still fills up takes more of them soon."""
+
+QUEUE_FASTER = 1.25
+"""How many times as many tokens a second an engine may compute at the end as in the beginning; more is one that catches up."""
+
+SLOWEST_DISK = 0.02
+"""GiB a second at which weights are read at least: a busy network disk. A file may be silent for as long as that takes."""
+
+PACE_ROOM = 3.0
+"""How many times as long as the shards before a shard may take."""

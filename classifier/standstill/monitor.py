@@ -11,7 +11,7 @@ from ...corpus.stages import STAGE_ORDER
 from . import limits
 from .judge import Situation, judge
 from .patience import Patience
-from .signs import moved, read
+from .signs import checkpoint_gib, moved, read
 from .types import ProcessState, Standstill, Verdict
 from .work import Processes
 
@@ -49,6 +49,7 @@ class Monitor:
             at.since = at.progress = at.sample_at = now
         self._lines += data.count(b"\n")
         before, at.bar = at.bar, moved(at.bar, data, now)
+        at.checkpoint = checkpoint_gib(data) or at.checkpoint
         seen = read(data)
         at.notices += seen.notices
         at.ranks.update(seen.ranks)
@@ -56,6 +57,8 @@ class Monitor:
             if at.sample is not None and at.sample.asked:
                 at.interval = _interval(at.interval, now - at.sample_at)
             at.sample, at.sample_at = seen.samples[-1], now
+            for sample in seen.samples:
+                at.queues.take(sample, now)
         if seen.answered:
             at.answered = now
         if seen.progress or at.bar is not before:
@@ -71,6 +74,8 @@ class Monitor:
             self._spans.clear()
             at.ranks.clear()
             at.sample = None
+            at.queues.clear()
+            at.checkpoint = 0.0
         elif self._began:
             self._spans[at.stage] = now - at.since
         if stage == "api_ready":

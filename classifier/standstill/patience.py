@@ -60,6 +60,21 @@ class Patience:
         seen = self._learnt[stage].silence if stage in self._learnt else 0.0
         return max(limits.FLOOR[stage], limits.ROOM * seen) * self._factor
 
+    def of_weights(self, gib: float, files: int, step: float) -> float:
+        """Return the seconds for which weights may be silent while they are read: nothing is said between two files.
+
+        Args:
+            gib: Size of all files; 0 where it is not known.
+            files: How many there are.
+            step: Seconds that one of them took so far; 0 where none was read yet.
+        """
+        plain = self.of("weights")
+        if "weights" in self._given:
+            return plain
+        return max(
+            plain, self._factor * gib / max(1, files) / limits.SLOWEST_DISK, self._factor * limits.PACE_ROOM * step
+        )
+
     def usual(self, stage: str) -> float:
         """Return the seconds that a stage takes as a rule; 0 where that is not known."""
         if stage in self._own:

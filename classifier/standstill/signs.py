@@ -24,6 +24,7 @@ _NOTICE = LazyPattern(rb"No available shared memory broadcast block")
 _ANSWERED = LazyPattern(rb'"POST /\S{1,80} HTTP/1\.[01]" \d')
 _RANK = LazyPattern(rb"rank (\d{1,4}) in world size (\d{1,4}) is assigned")
 
+_SIZE = LazyPattern(rb"Checkpoint size: (\d{1,6}(?:\.\d{1,4})?) GiB")
 
 TAIL = 4096
 """Bytes at the end of what came in which the latest state of a bar is looked for."""
@@ -112,6 +113,12 @@ def _lines(data: bytes) -> Seen:
         if b"in world size" in line and (found := _RANK.search(line)):
             ranks.append((int(found[1]), int(found[2])))
     return Seen(progress, notices, answered, tuple(samples), tuple(ranks))
+
+
+def checkpoint_gib(data: bytes) -> float:
+    """Return the size of the weights' files in GiB as vLLM tells it before it reads them; 0 where it does not, as older releases."""
+    found = _SIZE.search(data) if b"Checkpoint size: " in data else None
+    return float(found[1]) if found else 0.0
 
 
 def moved(bar: Bar | None, data: bytes, now: float) -> Bar | None:

@@ -186,4 +186,21 @@ SECRETS: dict[str, list[tuple[str, str]]] = {
         (f"apiKey: {A}", A),
         (f'{{\\"clientSecret\\": \\"{A}\\"}}', A),
     ],
+    "cluster configuration": [
+        (f"    client-key-data: {A}{A}", A),
+        (f'"client-key-data": "{A}="', A),
+        ("tls.key: LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQp" + A, A),
+        (f"  token: {A}", A),
+    ],
+    "connection string": [
+        (f"Server=tcp:db.example,1433;User ID=sa;Password={A};Encrypt=true", A),
+        (f"sasl.jaas.config=PlainLoginModule required username='a' password='{A}';", A),
+        (f"amqp://guest:{A}@mq.example:5672/", A),
+    ],
+    "OAuth exchange": [
+        (f'{{"refresh_token": "{A}", "expires_in": 3600}}', A),
+        (f"grant_type=refresh_token&refresh_token={A}&client_id=x", A),
+        (f"grant_type=client_credentials&client_secret={A}", A),
+    ],
+    "second factor": [(f"otpauth://totp/acme:alice?secret={A}&issuer=acme", A)],
 }  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from vllm_triage.classifier.standstill.monitor import Monitor
@@ -365,3 +367,93 @@ def test_time_before_the_first_line_is_not_judged():
     assert monitor.judge(1e6) is None
     monitor.observe(LINE, 1e6)
     assert monitor.judge(1e6 + 1) is None
+
+
+def loaded(
+    waiting: list[int],
+    *,
+    running: int = 64,
+    tokens: tuple[float, ...] = (900.0,),
+    engines: int = 1,
+    every: float = 10.0,
+) -> list[str]:
+    """Return what is said of a server whose queue is that long in lines of statistics that come one after the other."""
+    played = Played("serving")
+    for step, waits in enumerate(waiting):
+        played.waits(every)
+        for engine in range(engines):
+            played.comes(
+                b"INFO 11-02 10:01:00 [loggers.py:127] Engine %03d: Avg prompt throughput: 0.0 tokens/s, Avg generation "
+                b"throughput: %.1f tokens/s, Running: %d reqs, Waiting: %d reqs, GPU KV cache usage: 9.9%%, Prefix cache hit "
+                b"rate: 0.0%%\n" % (engine, tokens[step % len(tokens)], running, waits if engine == 0 else 0)
+            )
+        played.comes(ANSWER)
+    return [f"{state.verdict}: {' '.join(state.evidence)}" for state in played.said]
+
+
+def test_a_queue_that_only_grows_is_an_overload() -> None:
+    (said,) = loaded([5, 12, 30, 44, 61, 80, 99, 120])
+    assert said.startswith("slow: the queue only grows: 5 requests waited, 80 wait 60 s later")
+    assert "64 to 64 run" in said
+    assert "900 tokens a second (900 before)" in said
+
+
+def test_one_engine_of_several_may_be_overrun() -> None:
+    assert len(loaded([5, 12, 30, 44, 61, 80, 99, 120], engines=2)) == 1
+
+
+@pytest.mark.parametrize(
+    ("waiting", "how"),
+    [
+        ([5, 12, 30, 44], {}),
+        ([5, 12, 30, 44, 61, 80, 99], {"every": 5.0}),
+        ([5, 12, 30, 20, 25, 30, 35, 40], {}),
+        ([5, 6, 6, 7, 7, 8, 8, 9], {}),
+        ([0, 0, 0, 0, 0, 0, 0, 0], {}),
+        ([400, 300, 200, 100, 50, 20, 5, 0], {}),
+        ([5, 12, 30, 44, 61, 80, 99], {"tokens": (100.0, 150.0, 200.0, 400.0, 600.0, 900.0, 1200.0)}),
+    ],
+)
+def test_bursts_and_queues_that_are_worked_off_are_none(waiting: list[int], how: dict[str, Any]) -> None:
+    """Too few lines, too short a time, one step back, a few requests, none, one that shrinks, an engine that catches up."""
+    assert loaded(waiting, **how) == []
+
+
+SIZE = (
+    b"INFO 06-01 10:00:00 [weight_utils.py:1108] Filesystem type for checkpoints: NFS. Checkpoint size: %.2f GiB. Available RAM: "
+    b"900.00 GiB.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("size", "drawn", "patience", "silent", "verdicts"),
+    [
+        (40.0, "", None, 1000, []),
+        (40.0, "", None, 2200, ["unclear"]),
+        (40.0, "", {"weights": 500.0}, 600, ["unclear"]),
+        (4.0, "", None, 400, ["unclear"]),
+        (40.0, BAR.format(5, 1), None, 400, ["unclear"]),
+    ],
+)
+def test_large_files_may_be_silent_for_longer(
+    size: float, drawn: str, patience: dict[str, float] | None, silent: float, verdicts: list[str]
+) -> None:
+    """As long as a file of that size takes from a very slow disk; of several files, one of them."""
+    played = Played("weights", Patience(patience) if patience else None)
+    played.comes(SIZE % size)
+    if drawn:
+        played.comes(drawn.encode())
+    played.waits(silent)
+    assert played.verdicts == verdicts
+
+
+def test_slow_shards_are_waited_for_at_their_own_pace() -> None:
+    played = Played("weights")
+    for shard in range(1, 4):
+        played.waits(200)
+        played.comes(BAR.format(shard * 5, shard).encode())
+    played.said.clear()
+    played.waits(500)
+    assert played.verdicts == []
+    played.waits(300)
+    assert played.verdicts == ["unclear"]
