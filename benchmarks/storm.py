@@ -64,7 +64,7 @@ def chatting(folder: str, slack: FakeSlack, **more: object) -> Iterator[Server]:
         "slack__signing_secret": SECRET, "slack__bot_token": TOKEN, "slack__channel": "C9", "slack__api_url": f"{slack.url}/api/",
         "slack__response_hosts": '["127.0.0.1"]', "alertmanager__token": ALERTS, "log_level": "error",
     }  # fmt: skip
-    with server(f"sqlite:///{folder}/history.sqlite", **settings, **more) as served:
+    with server(str(more.pop("database", f"sqlite:///{folder}/history.sqlite")), **settings, **more) as served:
         yield served
 
 

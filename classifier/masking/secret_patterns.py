@@ -66,8 +66,20 @@ RULES: tuple[tuple[tuple[str, ...], LazyPattern[str], _Replacement], ...] = (
         "<github-token>",
     ),
     (
-        ("glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glagent-", "glimt-", "gr1348941"),
-        LazyPattern(r"\bgl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|imt)-[\w.-]{18,}|\bGR1348941[\w-]{18,}"),
+        (
+            "glpat-",
+            "gldt-",
+            "glrt-",
+            "glcbt-",
+            "glptt-",
+            "glft-",
+            "glsoat-",
+            "glagent-",
+            "glimt-",
+            "gloas-",
+            "gr1348941",
+        ),
+        LazyPattern(r"\bgl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|imt|oas)-[\w.-]{18,}|\bGR1348941[\w-]{18,}"),
         "<gitlab-token>",
     ),
     (("xox", "xapp-"), LazyPattern(r"\b(?:xox[a-z](?:\.xox[a-z])?|xapp)-[\w-]{10,}"), "<slack-token>"),
@@ -79,7 +91,18 @@ RULES: tuple[tuple[tuple[str, ...], LazyPattern[str], _Replacement], ...] = (
         ),
         r"\g<keep><webhook>",
     ),
-    (("api.telegram", "bot"), LazyPattern(r"\b(?P<keep>(?:bot)?)\d{6,12}:AA[\w-]{30,}"), r"\g<keep><telegram-token>"),
+    # The token of a bot is also told without the word before it.
+    (
+        ("api.telegram", "bot", ":aa"),
+        LazyPattern(r"\b(?P<keep>(?:bot)?)\d{6,12}:AA[\w-]{30,}"),
+        r"\g<keep><telegram-token>",
+    ),
+    # A number in base64, a time, a signature. Nothing in it is always the same, so that a word beside it must lead there.
+    (
+        ("discord", "bot "),
+        LazyPattern(r"\b[MNO][A-Za-z\d][\w-]{22,26}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])"),
+        "<discord-token>",
+    ),
     (("sk-",), LazyPattern(r"\bc?sk-(?:[a-z]+-)?[\w-]{16,}"), "<api-key>"),
     (
         ("nvapi-", "wandb-", "dckr_", "pypi-", "xai-", "pplx-", "nrak-", "pmak-", "tskey-", "glsa_", "ms-", "key-"),
@@ -258,7 +281,7 @@ RULES: tuple[tuple[tuple[str, ...], LazyPattern[str], _Replacement], ...] = (
     (
         ("://",),
         # A port and a path that an at sign follows are no password.
-        LazyPattern(r"(?P<keep>://[^\s:/@'\"<>]{0,80}:)(?!\d{1,5}(?:[/?#,]|$)|<)[^\s'\"<>]{1,300}(?=@)"),
+        LazyPattern(r"(?P<keep>://[^\s:/@'\"<>]{0,80}:)(?!\d{1,5}(?:[/?#,]|$)|<)[^\s'\"]{1,300}(?=@)"),
         r"\g<keep><password>",
     ),
     (("://",), LazyPattern(r"(?P<keep>://)[\w.~%+-]{16,400}(?=(?::[^\s/@'\"]{0,200})?@)"), r"\g<keep><token>"),

@@ -73,6 +73,8 @@ VENDORS: dict[str, str] = {
     "slack": f"xoxb-123456789012-{A}",
     "github": f"ghp_{A[:36]}",
     "gitlab": f"glpat-{A[:20]}",
+    "gitlab application": f"gloas-{_HEX}{_HEX}",
+    "telegram": f"1234567890:AA{A[:33]}",
     "mapbox": f"sk.eyJ{A}.{A[:22]}",
     "webhook": f"whsec_{A}",
 }
@@ -109,6 +111,8 @@ SECRETS: dict[str, list[tuple[str, str]]] = {
         (f"https://discord.com/api/webhooks/123456789/{A}", A),
         (f"https://api.telegram.org/bot123456789:AA{A}/send", A),
         (f"https://acme.webhook.office.com/webhookb2/{A}", A),
+        (f"discord login failed with MTk4{A[:20]}.{A[20:26]}.{A[:27]}", A[:27]),
+        (f"Bot MTk4{A[:22]}.{A[20:26]}.{A[:38]}", A[:38]),
     ],
     "registry": [(f"npm_{A}", A), (f"pypi-AgEI{A}", A), (f"dckr_pat_{A}", A), (f'{{"auth": "{A}=="}}', A)],
     "payment and mail": [(f"sk_live_{A}", A), (f"rk_test_{A}", A), (f"whsec_{A}", A), (f"SG.{A}.{A}", A)],
@@ -159,7 +163,7 @@ SECRETS: dict[str, list[tuple[str, str]]] = {
         (f"Proxy-Authorization: Token {A}", A),
     ],
     "cookie": [(f"x-Cookie: session={A}", A), (f"Cookie: session={A}; b=c", A), (f"Set-Cookie: sid={A}; HttpOnly", A), (f"{{'cookie': 'a=b; s={A}'}}", A)],
-    "database URL": [(f"postgresql+psycopg://triage:{A}@db.example:5432/x", A), (f"redis://:{A}@c:6379/0", A)],
+    "database URL": [(f"postgresql+psycopg://triage:{A}@db.example:5432/x", A), (f"redis://:{A}@c:6379/0", A), (f"postgresql://triage:S>1{A}<@h/x", A)],
     "API key in a flag": [
         (f"vllm serve acme/harbor --api-key {A}", A),
         (f"vllm serve acme/harbor --api-key={A} --port 1", A),

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -46,21 +46,42 @@ def server() -> Iterator[str]:
     folder = _programs()
     if folder is None:
         pytest.skip("PostgreSQL's server programs (initdb, postgres) are not installed")
-    with tempfile.TemporaryDirectory(prefix="pg-") as home, _running(folder, Path(home)) as url:
-        yield url
+    with tempfile.TemporaryDirectory(prefix="pg-") as home:
+        _make(folder, Path(home))
+        with _running(folder, Path(home)) as url:
+            yield url
 
 
-@contextmanager
-def _running(programs: Path, home: Path) -> Iterator[str]:
+@pytest.fixture
+def server_of_its_own() -> Iterator[Callable[[], AbstractContextManager[str]]]:
+    """Run a PostgreSQL server for as long as a block lasts, always with the same data; gives its URL."""
+    folder = _programs()
+    if folder is None:
+        pytest.skip("PostgreSQL's server programs (initdb, postgres) are not installed")
+    with tempfile.TemporaryDirectory(prefix="pg-") as home:
+        _make(folder, Path(home))
+        yield lambda: _running(folder, Path(home))
+
+
+def _as(home: Path) -> dict[str, Any]:
+    """Return how programs of PostgreSQL are run."""
     who: dict[str, Any] = {}
     if os.geteuid() == 0:
         # The server refuses to run as root.
         who = {"user": 65534, "group": 65534, "extra_groups": []}
         os.chown(home, 65534, 65534)
     environment = {"PATH": os.environ["PATH"], "HOME": str(home), "LC_ALL": "C"}
-    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "cwd": home, "env": environment, **who}
+    return {"stdout": subprocess.DEVNULL, "cwd": home, "env": environment, **who}
+
+
+def _make(programs: Path, home: Path) -> None:
     words = ["-D", str(home / "data"), "-U", "triage", "-A", "trust", "-E", "UTF8", "--no-sync"]
-    subprocess.run([programs / "initdb", *words], check=True, stderr=subprocess.DEVNULL, **quiet)
+    subprocess.run([programs / "initdb", *words], check=True, stderr=subprocess.DEVNULL, **_as(home))
+
+
+@contextmanager
+def _running(programs: Path, home: Path) -> Iterator[str]:
+    quiet = _as(home)
     with (home / "server.log").open("wb") as log:
         words = ["-D", str(home / "data"), "-k", str(home), "-c", "listen_addresses=", "-c", "max_connections=60", "-F"]
         running: subprocess.Popen[bytes] = subprocess.Popen([programs / "postgres", *words], stderr=log, **quiet)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
+from tests.service.history.conftest import server_of_its_own  # noqa: F401 - a fixture
 from tests.service.http.conftest import LOG, eventually
 from vllm_triage.service.http.keys import make_key
 from vllm_triage.service.http.recording import SENTENCE
@@ -243,6 +244,55 @@ def test_a_full_disk_costs_no_answer_and_nothing_that_was_acknowledged(kept):
     assert "the disk is full" == full[-1]
     assert len(listed) == len(full)
     assert (before, 2) == (again["id"], again["occurrences"])
+
+
+def forbid_writing(kept, *, forbidden: bool) -> None:
+    """Have SQLite refuse to write, as on a file system that went read-only."""
+    engine = kept.app.state.history._database.engine
+    engine.dispose()
+
+    def prepare(connection: Any, _record: Any) -> None:
+        connection.execute(f"PRAGMA query_only={int(forbidden)}")
+
+    event.listen(engine, "connect", prepare)
+
+
+def test_a_read_only_disk_costs_no_answer(kept):
+    before = post(kept)["incident"]["id"]
+    forbid_writing(kept, forbidden=True)
+    answers = [kept.post("/v1/triage", content=LOG) for _ in range(5)]
+    ready = kept.get("/readyz").json()
+    listed = [item["id"] for item in kept.get("/v1/incidents").json()["items"]]
+    forbid_writing(kept, forbidden=False)
+    again = eventually(lambda: post(kept)["incident"])
+
+    assert {(200, "kv_cache_oom")} == {(answer.status_code, answer.json()["bucket"]) for answer in answers}
+    assert all("read-only" in answer.json()["not_recorded"] for answer in answers)
+    assert ("degraded", True) == (ready["status"], "read-only" in ready["checks"]["history"])
+    assert ([before], before, 2) == (listed, again["id"], again["occurrences"])
+
+
+def test_a_database_that_is_away_costs_no_answer_and_nothing_that_was_acknowledged(
+    service,
+    server_of_its_own,  # noqa: F811
+):
+    """A PostgreSQL server that is stopped and started again, under the service."""
+    with server_of_its_own() as url:
+        kept = service(database=url)
+        before = {post(kept, service=f"service-{number}")["incident"]["id"] for number in range(5)}
+    answers = [kept.post("/v1/triage", content=LOG, params={"service": "chat"}) for _ in range(5)]
+    ready = kept.get("/readyz")
+    with server_of_its_own():
+        again = eventually(lambda: post(kept, service="chat")["incident"])
+        listed = {item["id"] for item in kept.get("/v1/incidents", params={"limit": 500}).json()["items"]}
+        recovered = kept.get("/readyz").json()["status"]
+
+    assert {(200, "kv_cache_oom", None)} == {
+        (answer.status_code, answer.json()["bucket"], answer.json()["incident"]) for answer in answers
+    }
+    assert all(answer.json()["not_recorded"] == answer.headers["x-not-recorded"] for answer in answers)
+    assert (200, "degraded") == (ready.status_code, ready.json()["status"])
+    assert ("ok", before | {again["id"]}) == (recovered, listed)
 
 
 def test_one_sentence_says_what_happens_without_a_history():
