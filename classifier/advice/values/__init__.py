@@ -18,7 +18,7 @@ __all__ = ["COMPUTED", "PIECES", "WORKED"]
 
 _MODULES = {
     "adapters": ("fit_max_lora_rank",),
-    "batch": ("halve_max_num_seqs", "fit_max_num_seqs", "halve_max_num_batched_tokens"),
+    "batch": ("halve_max_num_seqs", "raise_max_num_seqs", "fit_max_num_seqs", "halve_max_num_batched_tokens"),
     "cache_space": ("fit_kv_cache_memory_bytes", "fit_cpu_kvcache_space"),
     "context": ("fit_max_model_len",),
     "libraries": ("system_package", "cuda_library"),

@@ -7,6 +7,10 @@ from collections.abc import Mapping
 from .worked import Worked, needs, number, release_at_least, whole
 
 
+_BINDS = 0.9
+"""Share of max_num_seqs that runs from which on it counts as the limit."""
+
+
 def default_max_num_seqs(facts: Mapping[str, object]) -> int:
     """Return what ``vllm serve`` takes where max_num_seqs is not given (vllm/engine/arg_utils.py, get_batch_defaults).
 
@@ -41,6 +45,19 @@ def halve_max_num_seqs(facts: Mapping[str, object]) -> Worked:
     if now == 1:
         return Worked("", "1 is the smallest number", {"max_num_seqs": now})
     return Worked(str(now // 2), f"half of {said}", {"max_num_seqs": now})
+
+
+def raise_max_num_seqs(facts: Mapping[str, object]) -> Worked:
+    """Return twice max_num_seqs, where as many requests run as it allows: below that something else is the limit."""
+    running = number(facts, "running")
+    if running is None:
+        return needs("running")
+    given = whole(facts, "max_num_seqs")
+    now = given or default_max_num_seqs(facts)
+    if running < _BINDS * now:
+        return Worked("", f"{running:g} run, and {now} might: max_num_seqs is not the limit", {"running": running})
+    said = f"{now}" if given else f"{now} (vLLM's default)"
+    return Worked(str(2 * now), f"twice {said}", {"max_num_seqs": now, "running": running})
 
 
 def fit_max_num_seqs(facts: Mapping[str, object]) -> Worked:

@@ -39,6 +39,8 @@ SAID = [
     ("ERROR:    [Errno 13] error while attempting to bind on address ('0.0.0.0', 80): permission denied", "--port 8000"),
     ("ERROR:    [Errno 99] error while attempting to bind on address ('203.0.113.4', 8000): cannot assign requested address", "--host 0.0.0.0"),
     ("safetensors_rust.SafetensorError: Error while deserializing header: Cannot allocate memory (os error 12)", "Use a host or limit"),
+    ("OSError: /root/.cache/torch_extensions/py312_cu124/acme/acme.so: cannot open shared object file: No such file", "rm -rf ~/.cache/torch_ext"),
+    ("httpx.ConnectError: [Errno -3] Temporary failure in name resolution\nopenai.APIConnectionError: Connection error.", "compose: the service's name"),
     ("vllm-1 exited with code 3", "docker logs CONTAINER"),
     ("Back-off restarting failed container vllm in pod vllm-0", "docker logs CONTAINER"),
 ]  # fmt: skip

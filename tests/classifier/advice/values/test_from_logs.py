@@ -47,6 +47,7 @@ def test_names_that_fixes_may_use():
         "own_module",
         "part_of_vllm",
         "raise_gpu_memory_utilization",
+        "raise_max_num_seqs",
         "raise_tensor_parallel_size",
         "requirement",
         "sdk_module",
