@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from .worked import Worked, needs, number, release_at_least, whole
 
-
 _BINDS = 0.9
 """Share of max_num_seqs that runs from which on it counts as the limit."""
 
