@@ -32,9 +32,8 @@ def nothing_recognised(found: Findings) -> Diagnosis | None:
     A start command alone is none either: it tells what somebody typed, and not that anything came of it.
     """
     incident = found.incident
-    typed = incident.reached == "launch"
-    ours = incident.hits or any(line.logged for line in found.tail) or (incident.fired and not typed)
-    if not incident.source_text and (ours or (incident.stages and not typed)):
+    started = (incident.stages or incident.fired) and incident.reached != "launch"
+    if not incident.source_text and (started or incident.hits or any(line.logged for line in found.tail)):
         return None
     answer = conclude("nothing_recognised", policy.NOTHING, "none", found.known, incident)
     answer.tail = answer.evidence = [line_evidence(line) for line in found.tail[-3:]]
