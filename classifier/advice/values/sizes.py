@@ -9,6 +9,8 @@ from .memory import default_utilization
 from .parallel import sizes_that_divide
 from .worked import GIB, Worked, needs, number, short, whole
 
+FULLER = 0.95
+"""Share of a GPU's memory that may be asked for where the one in force is too small for the weights."""
 RESERVE_GIB = 1.5
 """What activations, CUDA context and a minimal KV cache take beside the weights: below that no server starts."""
 _MOST_GPUS = 64
@@ -150,6 +152,11 @@ def smallest_change_that_fits(facts: Mapping[str, object]) -> Worked:
     if words:
         parallel = f" with --tensor-parallel-size {seen[-1]}" if seen[-1] > 1 else ""
         return Worked(f"{words} of the same model{parallel}", f"{text}; at {width:g} bits it does", inputs)
+    more = total * FULLER - RESERVE_GIB
+    width, words = _fewer_bits(facts, weights, more * seen[-1]) if share < FULLER else (0.0, "")
+    if words:
+        text = f"{text}; at {width:g} bits and a share of {FULLER:g} it does"
+        return Worked(f"{words} of the same model, with --gpu-memory-utilization {FULLER:g}", text, inputs)
     for size in sizes_that_divide(_MOST_GPUS, facts):
         if weights / size <= room:
             change = f"{_gpus(size, total)} and --tensor-parallel-size {size}"
