@@ -41,6 +41,10 @@ class Unnamed:
     """The line that tells most, without what others put in front of it, masked."""
     level: str
     """Its log level; "" for bare lines."""
+    times: int = 1
+    """Logs that it stands for."""
+    until: str = ""
+    """The last day, where it stands for several logs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,8 @@ class Answer:
         alternatives: Other buckets, the likeliest first.
         strength: Of the rule that decided; "" where none did, or nobody knows.
         unread: Exceptions besides the evidence whose words no rule reads.
+        times: Logs that it stands for: a history keeps one report for each failure.
+        until: The last of their days; "" where it stands for one.
     """
 
     id: str
@@ -74,6 +80,8 @@ class Answer:
     alternatives: tuple[str, ...]
     strength: str = ""
     unread: tuple[str, ...] = ()
+    times: int = 1
+    until: str = ""
 
 
 def unnamed(answers: Iterable[Answer], sure: float = SURE) -> Iterable[Unnamed]:
@@ -90,7 +98,8 @@ def unnamed(answers: Iterable[Answer], sure: float = SURE) -> Iterable[Unnamed]:
         if found is not None:
             level, line = found
             yield Unnamed(
-                answer.id, answer.log, answer.source, answer.day, answer.release, answer.bucket, _nearest(answer), line, level
+                answer.id, answer.log, answer.source, answer.day, answer.release, answer.bucket, _nearest(answer), line, level,
+                answer.times, answer.until,
             )  # fmt: skip
 
 
