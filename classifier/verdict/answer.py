@@ -75,10 +75,11 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
     """Return the answer that names a bucket and a cause, with the cause's words and fixes."""
     known_bucket = known.bucket(bucket)
     entry = known_bucket.cause(cause)
-    if entry is None:
-        from ..advice.cause_of_guess import generic_cause
+    guessed = decided_by == "model"
+    if entry is None or guessed:
+        from ..advice.cause_of_guess import as_guess, generic_cause, searchable
 
-        entry = generic_cause(known_bucket)
+        entry = generic_cause(known_bucket) if entry is None else searchable(entry)
     captures = dict(hit.captures) if hit is not None else {}
     if bucket != "no_failure":
         captures = {**culprit(hit, incident), **captures}
@@ -92,6 +93,8 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
     gone = gone_from(hit.rule.versions, release) if hit is not None and hit.rule.source == "vllm" else ""
     known_fixes = advise(entry, facts, captures, release, gone, signs.say if signs is not None else None)
     fixes, withheld = sift(known_fixes, hit, incident, release, signs)
+    if guessed:
+        fixes = as_guess(fixes)
     return Diagnosis(
         bucket=bucket,
         cause=f"{bucket}/{cause}",
@@ -240,7 +243,7 @@ def answer_of_guess(guess: Guess, known: Known, incident: Incident) -> Diagnosis
     elif cause:
         told += " The cause within the bucket is the one that this part of the code stands for."
     elif written:
-        told += " It does not tell the cause; the fixes are those that several causes share."
+        told += " It does not tell the cause; what is advised holds for most of them."
     else:
         told += " No rule file describes this bucket, so there are no fixes to offer."
     answer.summary = f"{told} {answer.summary}".rstrip()

@@ -189,7 +189,7 @@ def _file(cluster: Cluster, bucket: str, cause: str, title: str, found: Sequence
     releases = ", ".join(cluster.releases[:8]) or "not told"
     days = f"{cluster.first} to {cluster.last}" if cluster.first else "days not told"
     lines = [
-        f"# Proposed by vllm-triage learn: {cluster.logs} logs, {days}, releases: {releases}.",
+        f"# Proposed by vllm-triage: {cluster.logs} logs, {days}, releases: {releases}.",
         f"# Nearest bucket: {cluster.nearest or 'none'}. Say in your own words what it is, and add fixes (docs/rules.md).",
         f"id = {_text(bucket)}",
         f"title = {_text(title)}",

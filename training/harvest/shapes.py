@@ -34,7 +34,12 @@ class Shape:
     @property
     def logs(self) -> int:
         """How many logs they stand in."""
-        return len({member.log for member in self.members})
+        return logs_of(self.members)
+
+
+def logs_of(members: Iterable[Unnamed]) -> int:
+    """Return how many logs some starts stand in."""
+    return sum({member.log: member.times for member in members}.values())
 
 
 def shapes(found: Iterable[Unnamed]) -> list[Shape]:

@@ -40,6 +40,10 @@ class Unnamed:
     """The line that tells most, without what others put in front of it, masked."""
     level: str
     """Its log level; "" for bare lines."""
+    times: int = 1
+    """Logs that it stands for."""
+    until: str = ""
+    """The last day, where it stands for several logs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,8 @@ class Answer:
         context: Lines around the deciding one.
         ending: The last lines.
         alternatives: Other buckets, the likeliest first.
+        times: Logs that it stands for: a history keeps one report for each failure.
+        until: The last of their days; "" where it stands for one.
     """
 
     id: str
@@ -69,6 +75,8 @@ class Answer:
     context: tuple[str, ...]
     ending: tuple[str, ...]
     alternatives: tuple[str, ...]
+    times: int = 1
+    until: str = ""
 
 
 def unnamed(answers: Iterable[Answer], sure: float = SURE) -> Iterable[Unnamed]:
@@ -85,15 +93,16 @@ def unnamed(answers: Iterable[Answer], sure: float = SURE) -> Iterable[Unnamed]:
         if found is not None:
             level, line = found
             yield Unnamed(
-                answer.id, answer.log, answer.source, answer.day, answer.release, answer.bucket, _nearest(answer), line, level
+                answer.id, answer.log, answer.source, answer.day, answer.release, answer.bucket, _nearest(answer), line, level,
+                answer.times, answer.until,
             )  # fmt: skip
 
 
 def telling(answer: Answer) -> tuple[str, str] | None:
     """Return level and text of the line that tells most; None where there is none.
 
-    What pydantic says below its own words, which say nothing; an exception's own line, the first that was shown; else a line with words of failure, the last one; else the last one
-    that is no news of a healthy server.
+    What pydantic says below its own words, which say nothing; an exception's own line, the first that was shown; else a line
+    with words of failure, the last one; else the last one that is no news of a healthy server.
     """
     shown = [] if answer.cause in ENDED else [_peeled(text) for text in answer.evidence]
     ending = [_peeled(text) for text in answer.ending]

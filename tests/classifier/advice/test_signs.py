@@ -63,6 +63,7 @@ def test_engine(words: str, facts: dict[str, Any], engine: str) -> None:
         ({"Worker_DP0_TP6_EP6"}, 7),
         ({"VllmWorker rank=5"}, 6),
         ({"VllmWorkerProcess"}, 2),
+        ({"RayWorkerWrapper pid=7, ip=10.0.0.9"}, 2),
     ],
 )
 def test_ranks(processes: set[str], ranks: int) -> None:
@@ -81,6 +82,25 @@ def test_a_fix_is_shown_where_the_log_says_what_it_presumes() -> None:
     assert shown("triton/runtime/jit.py", mentions="flashinfer") == ["plain"]
     assert shown("Building editable", unless_mentions="Building") == ["plain"]
     assert shown("flashinfer", unless_mentions="Building") == ["plain", "presumes"]
+
+
+def ordered(words: str, facts: dict[str, object], **keys: Any) -> list[str]:
+    """Return the titles in order, of a plain fix and one that may lead."""
+    fixes = (Fix("plain", "step", "x", "W.", "none"), Fix("leads", "step", "y", "W.", "none", **keys))
+    cause = Cause("b/c", "t", "s", fixes=fixes)
+    return [fix.title for fix in advise(cause, facts, {}, say=lambda pattern: pattern in words)]
+
+
+def test_a_fix_leads_where_the_log_asks_for_it() -> None:
+    assert ordered("peer access", {}, first_mentions="peer") == ["leads", "plain"]
+    assert ordered("invalid argument", {}, first_mentions="peer") == ["plain", "leads"]
+    assert ordered("", {"exit_code": -15}, first_when=("exit_code == -15",)) == ["leads", "plain"]
+    assert ordered("", {"exit_code": -9}, first_when=("exit_code == -15",)) == ["plain", "leads"]
+
+
+def test_what_the_log_does_not_tell_puts_no_fix_first() -> None:
+    assert ordered("", {}, first_when=("exit_code == -15",)) == ["plain", "leads"]
+    assert ordered("", {"peer": "peer"}, first_when=("peer present", "exit_code == -15")) == ["plain", "leads"]
 
 
 def test_without_words_only_what_presumes_nothing_is_left() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vllm_triage.classifier.matching.needles import cover
+from vllm_triage.classifier.matching.needles import Needles, cover
 from vllm_triage.classifier.matching.plan import STRUCTURE, words_of
 from vllm_triage.classifier.matching.scan import FEW, SMALL, Scanner
 
@@ -68,16 +69,34 @@ def test_needles_are_for_the_first_small_blocks_alone() -> None:
     assert None not in (small._engine, large._engine)
 
 
-@given(st.lists(st.sampled_from([*WORDS, "x" * 50, "\n", "ERROR "]), max_size=60))
-def test_steady_scan_drops_muted_literals_away_from_errors_alone(pieces: list[str]) -> None:
+@pytest.mark.parametrize("needles", [None, NEEDLES], ids=["literals", "needles"])
+@given(pieces=st.lists(st.sampled_from([*WORDS, "x" * 50, "\n", "ERROR "]), max_size=60))
+def test_steady_scan_drops_muted_literals_away_from_errors_alone(needles: Needles | None, pieces: list[str]) -> None:
     """The scanner for the rest of a large log finds all but what was muted, and that too where errors are near."""
     muted = SCANNER.words.index(b"memory")
-    steady = SCANNER.steady(frozenset({muted}))
+    steady = Scanner(SCANNER.words, SCANNER.rules, needles).steady(frozenset({muted}))
     data = "".join(pieces).encode()
     all_found = {(word, start) for word, start, _ in SCANNER.find(data)}
     found = {(word, start) for word, start, _ in steady.find(data)}
     near = any(not SCANNER.rules[word] for word, _ in all_found)
     assert (all_found if near else {item for item in all_found if item[0] != muted}) == found
+
+
+def test_a_steady_scan_looks_no_longer_for_a_needle_that_stands_everywhere() -> None:
+    """From the next block on it looks for the literals themselves, and finds what it found before."""
+    scanner = scanner_for([("out of memory", 0), ("no memory left", 1), ("unheard of", 2)])
+    steady = Scanner(scanner.words, scanner.rules, cover(scanner.words, b"")).steady(frozenset({len(STRUCTURE) + 2}))
+    needles = steady._search[1]
+    assert needles is not None
+    word = len(STRUCTURE)
+    needle = next(needle for needle, under in zip(needles.words, needles.under, strict=True) if word in dict(under))
+    data = b"out of memory\n" + (needle + b"\n") * 1000
+
+    before = steady.find(data)
+
+    assert [(word, 0, 13)] == before == steady.find(data)
+    assert steady._search[1] is not None
+    assert needle not in steady._search[1].words
 
 
 def test_rules_that_share_a_literal_are_both_named() -> None:
