@@ -94,6 +94,7 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
         confidence=round(min(0.99, max(0.05, confidence)), 3),
         decided_by=decided_by,
         rule=hit.rule.id if hit is not None else "",
+        strength=hit.rule.strength if hit is not None else "",
         title=sentences(entry.title, values) or known_bucket.title,
         summary=sentences(entry.summary, values) or _first_sentence(known_bucket.meaning),
         fixes=fixes,

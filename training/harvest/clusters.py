@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...classifier.errors import InputError
 from ...classifier.lines.types import Line
 from ...classifier.text_model.features import units
-from .shapes import Shape, logs_of, shapes
+from .shapes import Shape, logs_of, shapes, without_values
 from .unnamed import Unnamed
 
 if TYPE_CHECKING:
@@ -151,10 +151,11 @@ def _joined(groups: list[list[int]], distances: NDArray[float64], logs: Sequence
 
 
 def terms_of(shape: Shape) -> dict[str, int]:
-    """Return what the text model reads in a shape's line: words, pairs of words, pieces of words."""
-    member = shape.members[0]
-    found = units([], [Line(1, member.line, level="ERROR")])
-    return dict.fromkeys(found[0].terms, 1) if found else {member.line[:40]: 1}
+    """Return what the text model reads in a shape's line, values left out: words, pairs of words, pieces of words."""
+    line = shape.members[0].line
+    # Lists of whatever a release supports would outweigh the words around them.
+    found = units([], [Line(1, without_values(line), level="ERROR")]) or units([], [Line(1, line, level="ERROR")])
+    return dict.fromkeys(found[0].terms, 1) if found else {line[:40]: 1}
 
 
 def _cluster(group: Sequence[Shape]) -> Cluster:
