@@ -49,7 +49,7 @@ _V0 = LazyPattern(
 _OF_VLLM = LazyPattern(r"APIServer|EngineCore|Engine|DPEngine|Worker|VllmWorker|RayWorker|Api")
 """Names of vLLM's processes."""
 _LIBRARY = LazyPattern(
-    r"(?:transformers_modules|tpu_inference|neuronx\w*|libneuronxla|habana\w*|optimum|torch\w*|triton|transformers|tokenizers|huggingface_hub|safetensors|asyncio|concurrent|multiprocessing|importlib|runpy|uvloop|numpy|flashinfer|flash_attn|xformers|"
+    r"(?:transformers_modules|tpu_inference|neuronx\w*|libneuronxla|habana\w*|optimum|torch|torchvision|torchaudio|torchao|torch_npu|torch_xla|torchcodec|triton|transformers|tokenizers|huggingface_hub|safetensors|asyncio|concurrent|multiprocessing|importlib|runpy|uvloop|numpy|flashinfer|flash_attn|xformers|"
     r"xgrammar|outlines\w*|lmformatenforcer|llguidance|ray|uvicorn|starlette|fastapi|pydantic\w*|PIL|cv2|deep_gemm|deep_ep|nixl|lmcache|mooncake|bitsandbytes|compressed_tensors|"
     r"gguf|mistral_common|peft|setuptools|pip|distutils|pkg_resources|aiter|zmq|msgspec|json|subprocess|threading|socket|ssl|contextlib|functools|inspect|ctypes|numba|cupy|"
     r"tvm_ffi|cutlass|requests|urllib3|http|librosa|soundfile|av|einops|timm|prometheus\w*|opentelemetry|logging|typing|pickle|cloudpickle|tqdm|sentencepiece|tiktoken)\b|<|setup\.py"
