@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 SWEEP = 16
 """Lines after which tracebacks that nobody continues are looked for."""
+IDLE = 32
+"""Lines visited in vain after which it is asked again which literals are still worth a visit."""
 WINDOW_BEFORE, WINDOW_AFTER, WINDOWS = 1024, 3072, 8
 """Bytes read around a literal in the rest of a line that is too long to be read whole, and how many such windows."""
 
@@ -69,8 +71,10 @@ def candidates(data: bytes, number: int, found: Found, scanner: Scanner, reading
         reading: Asked before each line.
     """
     size, returns = len(data), b"\r" in data
-    position = counted = index = steps = 0
+    position = counted = index = idle = 0
+    swept = number // SWEEP
     done, open_traces = reading.done, reading.traces.open
+    known = len(done)
     waited_for, everything = _waited_for(found, scanner, done), None
     while position < size:
         if open_traces:
@@ -95,15 +99,18 @@ def candidates(data: bytes, number: int, found: Found, scanner: Scanner, reading
             open_traces = reading.traces.open
             if reading.done is not done:
                 # The line began another start, for which all rules count again.
-                done = reading.done
+                done, known = reading.done, len(reading.done)
                 everything = everything or sorted(found, key=_START)
                 waited_for, index = everything, bisect_left(everything, position, key=_START)
-        before, steps = steps, steps + 1
+        elif len(done) > known and (idle := idle + 1) > IDLE:
+            # Rules that were done with meanwhile are no reason to visit a line any more.
+            waited_for, index = _waited_for(waited_for[index:], scanner, done), 0
+            known, idle = len(done), 0
         if reading.again and not returns:
             position, after, index = reading.follow(data, position, number + 1, waited_for, index)
-            steps += after - number - 1
             counted, number = position, after
-        if open_traces and steps // SWEEP > before // SWEEP:
+        if open_traces and number // SWEEP > swept:
+            swept = number // SWEEP
             reading.traces.sweep(number)
             open_traces = reading.traces.open
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from ..patterns.lazy import LazyPattern
+from .rare_words import SMALL, RareWords
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +35,17 @@ _GLUED = (
     rb"(?=\(\w[\w =]{0,40} pid=\d|(?:INFO|WARNING|ERROR|DEBUG|CRITICAL)[ :]|Traceback |\[rank\d)"
 )
 _BARS = tuple((sign, LazyPattern(rb"(" + sign + _GLUED)) for sign in (b"it/s", b"s/it"))
+_FLAT_FRAMES = (b'\\n  File "', b'\\n  File \\"')
+# What asks for one of the two, with what must follow.
+_UNUSUAL = RareWords((*_FLAT_FRAMES, b"it/s]", b"it/s, ", b"s/it]", b"s/it, "))
+# The process before vLLM's lines, as several releases colour it.
+_COLOURED = LazyPattern(rb"\n\x1b\[[\d;]*m([^\x1b\r\n]*)\x1b\[[\d;]*m")
+COLOURED = 8
+"""Processes whose colours are taken off all their lines at once, before escape sequences are looked at one by one."""
 _FLAT_TRACE = LazyPattern(rb'^[^\n]*\\n\s*File \\*"[^\n]*', re.MULTILINE)
-_REQUEST = b" Received request "
+_REQUESTS = RareWords((b" Received request ",))
+KEPT = 64
+"""Bytes kept of a line from those words on: the request's id."""
 HEAD = 1 << 16
 """Bytes of the start that tell whether the log is wrapped in JSON, and whether colours lost their escape character."""
 
@@ -104,7 +114,7 @@ class Cleaner:
             from .json_lines import unwrap_json
 
             data = unwrap_json(data)
-        if not prompts and _REQUEST in data:
+        if not prompts:
             data = drop_prompts(data)
         if not self._json and b"{" in data and b'{"' in data:
             from .json_lines import unwrap_json
@@ -118,16 +128,24 @@ class Cleaner:
             data = _drop_colours(data)
         if self._orphans:
             data = _ORPHANS.sub(b"", data)
-        if b"\\" in data and (b'\\n  File "' in data or b'\\n  File \\"' in data):
-            data = _FLAT_TRACE.sub(_unflatten, data)
-        for sign, bar in _BARS:
-            if sign in data:
-                data = bar.sub(rb"\1\r", data)
+        if _UNUSUAL.any_in(data):
+            if any(sign in data for sign in _FLAT_FRAMES):
+                data = _FLAT_TRACE.sub(_unflatten, data)
+            for sign, bar in _BARS:
+                if sign in data:
+                    data = bar.sub(rb"\1\r", data)
         return data
 
 
 def _drop_colours(data: bytes) -> bytes:
-    """Remove escape sequences, line by line: to find the next one is cheap, an expression over all of it is not."""
+    """Remove escape sequences."""
+    if len(data) > SMALL:
+        for _ in range(COLOURED):
+            found = _COLOURED.match(data, max(0, data.find(b"\n\x1b")))
+            if found is None:
+                break
+            data = data.replace(found.group(), b"\n" + found.group(1))
+    # Line by line: to find the next one is cheap, an expression over all of it is not.
     parts = []
     position = 0
     while (at := data.find(b"\x1b", position)) >= 0:
@@ -147,14 +165,19 @@ def drop_prompts(data: bytes) -> bytes:
     """
     parts = []
     position = 0
-    while (at := data.find(_REQUEST, position)) >= 0:
+    returns = b"\r" in data
+    for at in _REQUESTS.starts_in(data):
+        if at < position:
+            continue  # a prompt's own words
         end = data.find(b"\n", at)
         end = len(data) if end < 0 else end
-        split = data.find(b"\r", at, end)
-        if split >= 0:
+        if returns and (split := data.find(b"\r", at, end)) >= 0:
             end = split
-        parts.append(data[position : min(end, at + 64)])
-        position = end
+        if end - at > KEPT:
+            parts.append(data[position : at + KEPT])
+            position = end
+    if not parts:
+        return data
     parts.append(data[position:])
     return b"".join(parts)
 

@@ -5,6 +5,8 @@ What is told here is looked at closely by ``mending``; a log as a server writes 
 
 from __future__ import annotations
 
+from .rare_words import RareWords
+
 FLAT_LINE = 200
 """A line longer than this, with several beginnings of lines in it, has lost its newlines."""
 FRAMES = 64
@@ -22,7 +24,11 @@ _TAGS = (b"<br", b"</pre>", b"</div>", b"</span>", b"</p>", b"</td>", b"</code>"
 _ENTITIES = (b"&quot;", b"&lt;", b"&gt;", b"&#", b"&nbsp;", b"&amp;")
 _TYPESET = (b"\xe2\x80\x9c", b"\xe2\x80\x9d", b"\xe2\x80\x98", b"\xe2\x80\x99", b"\xe2\x80\x93", b"\xe2\x80\x94")
 _ESCAPED = (b"\\nTraceback", b"\\n  File", b"\\nINFO ", b"\\nERROR ", b"\\nWARNING ", b"\\n(", b"\\n', '")
+_SOMEWHERE = (*_TAGS, *_ENTITIES, *_TYPESET, *_ESCAPED, b"]:\n")
+"""What may stand anywhere in a text, and stands nowhere in a log as a server writes it."""
 _CELLS = (b"message", b"msg", b"log", b"line", b"text", b"textpayload", b"body", b"content", b"event", b"_raw", b"raw")
+_SIGNS = RareWords(_SOMEWHERE)
+_BEGINNINGS = RareWords(_FLAT)
 _STARTS = b"(IWED[T \t<>{\"'-|`$#~^=0123456789\r"
 
 
@@ -32,12 +38,8 @@ def looks_damaged(data: bytes) -> bool:
     if b"\r" in data and b"\r\n" in data:
         data = data.replace(b"\r\n", b"\n")
     return (
-        (b"<" in data and any(sign in data for sign in _TAGS))
-        or (b"&" in data and any(sign in data for sign in _ENTITIES))
-        or (b"\xe2" in data and b"\xe2\x80" in data and any(sign in data for sign in _TYPESET))
-        or (b"\\" in data and b"\\n" in data and any(sign in data for sign in _ESCAPED))
+        _SIGNS.any_in(data)
         or (b"^" in data and b"^M" in data)
-        or b"]:\n" in data
         or (b'File "' in data and _cut_frame(data))
         or (b"\xc2" in data and b"\xc2\xa0" in data)
         or _numbered(data[:4096])
@@ -98,19 +100,13 @@ def _numbered(head: bytes) -> bool:
 
 def _flat(data: bytes) -> bool:
     """Tell whether a line holds the beginnings of several."""
-    position, size = 0, len(data)
-    while size - position > FLAT_LINE:
-        # Hop over what has a newline at least every so many bytes.
-        end = data.rfind(b"\n", position, position + FLAT_LINE + 1)
-        if end < 0:
-            end = data.find(b"\n", position + FLAT_LINE)
-            end = size if end < 0 else end
-            later = sum(data.count(sign, position + FLAT_FROM, end) for sign in _FLAT)
-            if later >= FLAT_LEAST or (
-                later and sum(data.count(sign, position, end) for sign in _FLAT[1:]) > FLAT_LEAST
-            ):
+    lines = [line for line in data.split(b"\n") if len(line) > FLAT_LINE]
+    # Nearly always there is none behind the prefixes of all long lines together.
+    if lines and _BEGINNINGS.any_in(b"\n".join([line[FLAT_FROM:] for line in lines])):
+        for line in lines:
+            later = sum(line.count(sign, FLAT_FROM) for sign in _FLAT)
+            if later >= FLAT_LEAST or (later and sum(line.count(sign) for sign in _FLAT[1:]) > FLAT_LEAST):
                 return True
-        position = end + 1
     # A few words in one line are all that there is.
     return b"\n" not in data[:-1] and any(data.find(sign, 20) > 0 for sign in (*_FLAT, *_FLAT_ALONE))
 

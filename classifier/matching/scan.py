@@ -6,27 +6,18 @@ themselves are tried only on the lines found.
 
 from __future__ import annotations
 
-from operator import itemgetter
+from .needles import Needles
+from .search import Found, Search
 
-import ahocorasick_rs
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from .needles import Needles
+__all__ = ["Found", "Scanner", "SteadyScanner"]
 
 NEAR = 1 << 14
 """Bytes around an error in which all literals count."""
 
 SMALL = 1 << 17
-"""Bytes of a block up to which needles are looked for, where the automaton for all literals is not built yet."""
+"""Bytes of a block up to which the automaton that is built sooner is used, while there is no other."""
 FEW = 3
 """Blocks for which that pays."""
-
-
-Found = list[tuple[int, int, int]]
-"""Literals found: (literal, start, end), in order of their ends, overlaps included."""
-
-_END_THEN_START = itemgetter(2, 1)
 
 
 class Scanner:
@@ -35,45 +26,29 @@ class Scanner:
     Args:
         words: The literals.
         rules: For each the rules that wait for it (none: structure only).
-        needles: What to look for instead in small blocks; None looks for the literals in all.
+        needles: What to look for instead; None looks for the literals.
     """
 
     def __init__(self, words: list[bytes], rules: list[list[int]], needles: Needles | None = None) -> None:
         self.words = words
         self.rules = rules
         """For each literal, the rules that wait for it (none: structure only)."""
-        self._engine: ahocorasick_rs.BytesAhoCorasick | None = None
-        self._needles = needles
-        self._by_needles: ahocorasick_rs.BytesAhoCorasick | None = None
+        self.needles = needles
+        self._search: Search | None = None
+        self._first: Search | None = None
         self._few = FEW if needles is not None else 0
         self._steady: tuple[frozenset[int], SteadyScanner] | None = None
 
     def find(self, data: bytes) -> Found:
         """Return every literal in ``data``."""
-        if self._engine is None:
-            if self._few > 0 and len(data) <= SMALL and self._needles is not None:
+        if self._search is None:
+            if self._few > 0 and len(data) <= SMALL:
                 self._few -= 1
-                return self._find_by(self._needles, data)
-            # Built in a few milliseconds; the faster automaton for large logs takes longer to build.
-            self._engine = ahocorasick_rs.BytesAhoCorasick(
-                self.words, implementation=ahocorasick_rs.Implementation.ContiguousNFA
-            )
-        return self._engine.find_matches_as_indexes(data, overlapping=True)
-
-    def _find_by(self, needles: Needles, data: bytes) -> Found:
-        if self._by_needles is None:
-            self._by_needles = ahocorasick_rs.BytesAhoCorasick(
-                needles.words, implementation=ahocorasick_rs.Implementation.ContiguousNFA
-            )
-        words, under = self.words, needles.under
-        found: Found = []
-        for needle, start, _ in self._by_needles.find_matches_as_indexes(data, overlapping=True):
-            for word, before in under[needle]:
-                at = start - before
-                if at >= 0 and data.startswith(words[word], at):
-                    found.append((word, at, at + len(words[word])))
-        found.sort(key=_END_THEN_START)
-        return found
+                if self._first is None:
+                    self._first = Search(self.words, self.needles, fast=False)
+                return self._first.find(data)
+            self._search = Search(self.words, self.needles, fast=self.needles is not None)
+        return self._search.find(data)
 
     def steady(self, muted: frozenset[int]) -> SteadyScanner:
         """Return a scanner for the rest of a large log, which looks for ``muted`` literals near errors alone."""
@@ -93,16 +68,12 @@ class SteadyScanner:
     def __init__(self, whole: Scanner, muted: frozenset[int]) -> None:
         self._whole = whole
         self._muted = muted
-        self._ids = [index for index in range(len(whole.words)) if index not in muted]
-        words = [whole.words[index] for index in self._ids]
-        self._engine = ahocorasick_rs.BytesAhoCorasick(words, implementation=ahocorasick_rs.Implementation.DFA)
+        self._search = Search(whole.words, whole.needles, muted)
 
     def find(self, data: bytes) -> Found:
         """Return the literals in ``data`` that count."""
-        ids, rules = self._ids, self._whole.rules
-        found = [
-            (ids[word], start, end) for word, start, end in self._engine.find_matches_as_indexes(data, overlapping=True)
-        ]
+        rules = self._whole.rules
+        found = self._search.find(data)
         near = [start for word, start, _ in found if not rules[word]]
         for first, last in _around(near, len(data)):
             found += [

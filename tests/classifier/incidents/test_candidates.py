@@ -51,6 +51,19 @@ def test_within_a_traceback_all_lines_are_read():
     assert [(1, b"a", []), (2, b"", []), (3, b"no room", [0, 2])] == seen(b"a\n\nno room\n", Reading(open_traces=1))
 
 
+def test_rules_that_become_done_within_a_block_are_waited_for_no_longer():
+    """Lines with nothing but their literals are not even counted through, and all others are read as before."""
+    reading = Reading()
+    data = b"room 7\n" * 3000 + b"no room\n" + b"room 7\n" * 3000 + b"no room"
+    found = ENGINE.scanner.find(data)
+    numbers = []
+    for *_, number, _literals in candidates(data, 1, found, ENGINE.scanner, reading):
+        numbers.append(number)
+        reading.done.add(1)
+
+    assert [1, 3001, 6002] == numbers
+
+
 def test_rules_that_are_done_wait_for_nothing():
     """A line of which all rules are done is skipped; others are tried on what is left."""
     data = b"no room\nroom 7\nno room 7\n"

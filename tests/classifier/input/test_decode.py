@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from vllm_triage.classifier.input.decode import Cleaner
 from vllm_triage.classifier.input.json_lines import looks_like_json
+from vllm_triage.classifier.input.rare_words import SMALL
 
 RECORD = b"(EngineCore_DP0 pid=7) ERROR 11-02 10:00:00 [core.py:12] ValueError: boom"
 BAR = b"Loading safetensors checkpoint shards:  50% Completed | 1/2 [00:01<00:01,  1.20it/s]"
@@ -258,3 +259,21 @@ def test_json_lines_stay_as_many(records: list[dict[str, object]]) -> None:
     data = "\n".join(json.dumps(record) for record in records).encode()
     assert looks_like_json(data) in (True, False)
     assert data.count(b"\n") == clean(data).count(b"\n")
+
+
+COLOURS = (
+    b"\x1b[0;36m(APIServer pid=41)\x1b[0;0m ",
+    b"\x1b[1;36m(Worker pid=7)\x1b[0;0m ",
+    b"\x1b[3",
+    b"\x1b[0m",
+    b"1m",
+    b"\x1b",
+    b"\x07",
+)
+
+
+@given(st.lists(st.sampled_from([*COLOURS, b"\n", b"\x1b]x", b"INFO one"]), max_size=60))
+def test_colours_of_a_large_block_go_as_those_of_its_lines_do(pieces: list[bytes]) -> None:
+    """What is taken off all over a block at once leaves what each line alone would."""
+    data = b"\n".join([b"".join(pieces)] * (SMALL // (len(b"".join(pieces)) + 1) + 2))
+    assert b"\n".join(clean(line) for line in data.split(b"\n")) == clean(data)

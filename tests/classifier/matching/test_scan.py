@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vllm_triage.classifier.matching.needles import cover
+from vllm_triage.classifier.matching.needles import Needles, cover
 from vllm_triage.classifier.matching.plan import STRUCTURE, words_of
 from vllm_triage.classifier.matching.scan import FEW, SMALL, Scanner
 
@@ -57,22 +58,23 @@ def test_every_literal_holds_its_needle_once() -> None:
     assert [(index, True) for index in range(len(SCANNER.words))] == sorted(stands)
 
 
-def test_needles_are_for_the_first_small_blocks_alone() -> None:
-    """A process that reads on, or a large block, gets the automaton for all literals."""
+def test_what_is_built_sooner_is_for_the_first_small_blocks_alone() -> None:
+    """A process that reads on, or a large block, gets the automaton that searches faster."""
     small, large = (Scanner(SCANNER.words, SCANNER.rules, NEEDLES) for _ in range(2))
     for _ in range(FEW):
         small.find(b"memory")
-        assert small._engine is None
+        assert small._search is None
     small.find(b"memory")
     large.find(b"memory" + bytes(SMALL))
-    assert None not in (small._engine, large._engine)
+    assert None not in (small._search, large._search)
 
 
-@given(st.lists(st.sampled_from([*WORDS, "x" * 50, "\n", "ERROR "]), max_size=60))
-def test_steady_scan_drops_muted_literals_away_from_errors_alone(pieces: list[str]) -> None:
+@pytest.mark.parametrize("needles", [None, NEEDLES], ids=["literals", "needles"])
+@given(pieces=st.lists(st.sampled_from([*WORDS, "x" * 50, "\n", "ERROR "]), max_size=60))
+def test_steady_scan_drops_muted_literals_away_from_errors_alone(needles: Needles | None, pieces: list[str]) -> None:
     """The scanner for the rest of a large log finds all but what was muted, and that too where errors are near."""
     muted = SCANNER.words.index(b"memory")
-    steady = SCANNER.steady(frozenset({muted}))
+    steady = Scanner(SCANNER.words, SCANNER.rules, needles).steady(frozenset({muted}))
     data = "".join(pieces).encode()
     all_found = {(word, start) for word, start, _ in SCANNER.find(data)}
     found = {(word, start) for word, start, _ in steady.find(data)}
