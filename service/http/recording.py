@@ -77,7 +77,7 @@ class Recording:
     """The history of one application, as answers are kept in it."""
 
     trouble: Trouble = field(default_factory=Trouble)
-    looking: asyncio.Future[tuple[object, str]] | None = None
+    looking: asyncio.Task[tuple[None, str]] | None = None
     """An attempt to see how the history is; one at a time, as each may hold a thread for long."""
 
     async def keep(self, state: State, report: Report, service: str, name: str, tenant: str = "") -> Kept:
@@ -105,7 +105,7 @@ class Recording:
         if state.history is None:
             return ""
         if self.looking is None or self.looking.done():
-            self.looking = asyncio.ensure_future(self._try(state, state.history.ping))
+            self.looking = asyncio.create_task(self._try(state, state.history.ping))
         try:
             _, reason = await asyncio.wait_for(asyncio.shield(self.looking), PROBE)
         except TimeoutError:
