@@ -35,7 +35,11 @@ def _of_server(incidents: list[Incident], tail: list[Line], known: Known) -> Dia
     answer = of_incident(incident, tail, known)
     if (
         len(incidents) > 1
-        and (not answer.failed or (answer.decided_by == "stage" and not _at_work(answer, known)))
+        and (
+            not answer.failed
+            or answer.decided_by == "none"
+            or (answer.decided_by == "stage" and not _at_work(answer, known))
+        )
         and STAGE_ORDER.get(incident.reached, -1) < READY
     ):
         before = of_incident(incidents[-2], [], known)

@@ -33,6 +33,13 @@ def test_a_restart_that_has_got_nowhere_yet_is_not_what_it_is_about() -> None:
     assert (1, 2, 1) == (told.start, told.starts, told.starts_failed)
 
 
+def test_what_another_program_says_of_a_restart_tells_less_than_the_start_before() -> None:
+    restart = "INFO 11-02 10:06:00 [api_server.py:1090] vLLM API server version 0.11.0\n"
+    report = TRIAGE.report(START + OOM + restart + "CogStatusException: the container did not pass its health check.\n")
+
+    assert "model_load_oom" == report.bucket
+
+
 def test_a_start_that_goes_on_has_not_failed() -> None:
     assert 0 == story(START).starts_failed
 
