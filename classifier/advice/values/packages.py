@@ -54,6 +54,23 @@ def distribution(facts: Mapping[str, object]) -> Worked:
     return Worked(name, said, {"package": module})
 
 
+def asking_package(facts: Mapping[str, object]) -> Worked:
+    """Return the package in whose code an import failed, where it is a known neighbour of vLLM and not the one asked."""
+    owner = str(facts.get("owner") or "")
+    name = DISTRIBUTIONS.get(owner, owner)
+    if not owner or owner == _module(facts).partition(".")[0] or owner in ("vllm", "torch", "triton"):
+        return Worked("", "the import stands in vLLM's own code")
+    if owner not in DISTRIBUTIONS and normal(name) not in packages():
+        return Worked("", f"{owner} is no package that vLLM or its neighbours ask for")
+    return Worked(name, "", {"owner": owner})
+
+
+def asking_module(facts: Mapping[str, object]) -> Worked:
+    """Return the module of ``asking_package``."""
+    found = asking_package(facts)
+    return Worked(str(facts["owner"]), "") if found.value else found
+
+
 def requirement(facts: Mapping[str, object]) -> Worked:
     """Return what to give to pip for the missing module: its package, with the versions that the message asks for.
 
