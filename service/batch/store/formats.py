@@ -121,7 +121,9 @@ class Parquet:
 
         file = ParquetFile(pa.BufferReader(data))
         wanted = list(columns or COLUMNS)
-        there = [name for name in wanted if name in file.schema_arrow.names]
+        # Each time that the schema is asked for it is made anew.
+        known = set(file.schema_arrow.names)
+        there = [name for name in wanted if name in known]
         rows = cast("list[Data]", file.read(there).to_pylist())
         missing = dict.fromkeys(name for name in wanted if name not in there)
         return [{**missing, **row} for row in rows] if missing else rows
