@@ -27,6 +27,8 @@ DISTRIBUTIONS = {
 NOT_ON_PYPI = frozenset({"amdsmi", "deep_gemm", "habana_frameworks", "transformers_modules"})
 """Modules that no ``pip install`` of their name brings: parts of drivers and SDKs, builds from source, a model's own code."""
 
+_NAMESPACES = frozenset({"google", "opentelemetry", "nvidia", "ruamel", "vllm", "torch"})
+"""Folders that several packages share: a part that is missing is a package that is missing."""
 _SPECIFIER = re.compile(r"(?:(?:[<>=!~]=?|===)[\w.*+!]{1,40},?){1,4}")
 
 
@@ -52,6 +54,15 @@ def distribution(facts: Mapping[str, object]) -> Worked:
         else ""
     )
     return Worked(name, said, {"package": module})
+
+
+def submodule(facts: Mapping[str, object]) -> Worked:
+    """Return the missing module where it is a part of a package: that is installed, in a release without it."""
+    module = _module(facts)
+    top, _, part = module.partition(".")
+    if not part or top in _NAMESPACES or distribution(facts).value in ("", "none"):
+        return Worked("", "what is missing is no part of a package")
+    return Worked(module, "", {"package": module})
 
 
 def asking_package(facts: Mapping[str, object]) -> Worked:

@@ -60,6 +60,11 @@ SAID = [
     ("AttributeError: module 'triton.language' has no attribute 'bfloat16'", "nvidia-smi must list a GPU"),
     ("RuntimeError: The detected CUDA version (11.8) mismatches the version that was used to compile PyTorch (12.4).", "export CUDA_HOME=/usr/local/cuda-12.4"),
     ("ValueError: thinking_token_budget is set but reasoning_config is not configured. Please set --reasoning-config", "start the server with --reasoning-config"),
+    ("ModuleNotFoundError: No module named 'compressed_tensors.transform'", "pip install --upgrade compressed"),
+    ("ModuleNotFoundError: No module named 'compressed_tensors'", "pip install compressed"),
+    ("RuntimeError: synStatus=26 [Generic failure] Device acquire failed.", "hl-smi"),
+    ("openai.BadRequestError: Error code: 400 - {'error': {'message': 'Maximum file size exceeded (parameter=audio_filesize_mb, value=61.3)'}}",
+     "VLLM_MAX_AUDIO_CLIP_FILESIZE_MB=100"),
     ("ValueError: `limit_mm_per_prompt` is only supported for multimodal models.", "leave out --limit-mm-per-prompt"),
     ("Back-off restarting failed container vllm in pod vllm-0", "docker logs CONTAINER"),
 ]  # fmt: skip

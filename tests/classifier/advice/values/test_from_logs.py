@@ -55,6 +55,7 @@ def test_names_that_fixes_may_use():
         "sdk_module",
         "smallest_change_that_fits",
         "stray_words",
+        "submodule",
         "system_package",
         "total_weights_gib",
         "unified_memory",
