@@ -130,10 +130,11 @@ def _fix(table: object, place: Place) -> Fix:
         refuse(f"versions {fix.versions!r} is no range such as '>=0.8,<0.11'", "versions")
     if fix.fixed_in and not fix.versions:
         refuse("fixed_in needs versions: an upgrade helps the releases before it", "fixed_in")
-    for condition in fix.when:
-        if not _WHEN.match(condition):
-            refuse(f"when {condition!r} is no condition such as 'tensor_parallel_size > 1'", "when")
-    for key in ("mentions", "unless_mentions"):
+    for key in ("when", "first_when"):
+        for condition in getattr(fix, key):
+            if not _WHEN.match(condition):
+                refuse(f"{key} {condition!r} is no condition such as 'tensor_parallel_size > 1'", key)
+    for key in ("mentions", "unless_mentions", "first_mentions"):
         try:
             re.compile(getattr(fix, key))
         except re.error as error:

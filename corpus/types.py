@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 UNNAMED = ("unknown", "no_failure")
 """Buckets that name no failure."""
+NETS = ("weak", "guess")
+"""Strengths of rules that catch what no other one knows: what they name is a kind of failure rather than a cause."""
 
 EXPRESSIONS = ("pattern", "exception", "message", "frames", "innermost", "not_frames")
 """The fields of a rule that are regular expressions."""
@@ -52,6 +54,10 @@ class Fix(Draft):
     """Regular expression, whatever the case, that the error, its stack, the lines around it or the arguments must hold."""
     unless_mentions: str = ""
     """The same, of which they must hold nothing."""
+    first_when: tuple[str, ...] = ()
+    """Conditions that, where the log shows all of them, put the fix before those that stand before it in the file."""
+    first_mentions: str = ""
+    """The same as a regular expression, looked for where ``mentions`` is."""
     moves: Moves = ""
     """For a value with an order: whether the fix raises or lowers it. One that would do neither is not shown."""
     source: str = ""

@@ -307,6 +307,52 @@ class Stats(Node):
 
 
 @record(frozen=True, slots=True, kw_only=True)
+class UnnamedLine(Node):
+    """A line that no rule names, masked, and the incident that it decided."""
+
+    line: str
+    incident: str
+    service: str
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class UnnamedGroup(Node):
+    """Incidents that no rule names, and that failed with like words."""
+
+    id: str
+    logs: int
+    incidents: int
+    first_seen: datetime
+    last_seen: datetime
+    releases: tuple[str, ...]
+    nearest: str
+    """the bucket that they are most like; empty where nobody knows"""
+    examples: tuple[UnnamedLine, ...]
+    rule: str
+    """a rule file that would name them (TOML); empty where none is proposed, and `problem` says why"""
+    covers: int
+    """incidents whose line the proposed rule fits"""
+    problem: str
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Unnamed(Node):
+    """What nobody has named yet."""
+
+    groups: tuple[UnnamedGroup, ...] = ()
+    """those with most logs first"""
+    incidents: int = 0
+    """answered `unknown`, by the text model alone, or by a rule that is not sure; `alone` of them are in no group"""
+    alone: int = 0
+    made: datetime | None = None
+    """when this was worked out; null where it was not yet"""
+    pending: bool = False
+    """whether it is being worked out now: ask again in a moment"""
+    problem: str = ""
+    """what kept it from being worked out, or from being whole"""
+
+
+@record(frozen=True, slots=True, kw_only=True)
 class MessageLane(Node):
     """Messages to one chat or webhook, or alerts on their way to be read."""
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Set as AbstractSet
+from itertools import islice
 
+from ...corpus.records import replace
 from ...corpus.store import Corpus
 from ...corpus.types import Bucket, Cause, Fix, Rule
+from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
+from .check import finds_out
 
-MOST_FIXES = 3
 _SEARCH = Fix(
     title="Search vLLM's issues for this error",
     kind="step",
@@ -62,10 +65,10 @@ def _words(rule: Rule) -> set[str]:
 
 
 def generic_cause(bucket: Bucket) -> Cause:
-    """Return what a bucket says of all its causes: the fixes that several of them share, the commonest first.
+    """Return what a bucket says of all its causes: what most of them share, or a look that changes nothing, and the search.
 
     Fixes that destroy something, or that hold only from a release on, are left out: they need the exact cause. So does what
-    one cause alone has: where none is shared, the first cause's first fix stands for all. Others' reports come last.
+    fewer than half of the causes have: it would be wrong more often than right.
     """
     found: dict[str, _Shared] = {}
     for number, cause in enumerate(bucket.causes):
@@ -73,12 +76,25 @@ def generic_cause(bucket: Bucket) -> Cause:
             if fix.safety == "destructive" or fix.fixed_in:
                 continue
             found.setdefault(fix.option or fix.title, _Shared(fix, (rank, number))).count += 1
-    ordered = sorted(found.values(), key=lambda shared: (-shared.count, shared.first))
-    if not ordered:
+    causes = sum(bool(cause.fixes) for cause in bucket.causes)
+    if not causes:
         return Cause(id="", title="", summary="")
-    shared = [each for each in ordered if each.count > 1] or ordered[:1]
-    fixes = (*(each.fix for each in shared[: MOST_FIXES - 1]), _SEARCH)
-    return Cause(id="", title="", summary="", fixes=fixes)
+    ordered = sorted(found.values(), key=lambda shared: (-shared.count, shared.first))
+    fits = (each.fix for each in ordered if 2 * each.count >= causes or finds_out(each.fix.title, each.fix.kind))
+    return Cause(id="", title="", summary="", fixes=(*islice(fits, 1), _SEARCH))
+
+
+def as_guess(fixes: list[Advice]) -> list[Advice]:
+    """Return what is shown of a guessed cause's fixes: the first, for the rest hang on what was guessed, and the search."""
+    shown = [fix for number, fix in enumerate(fixes) if not number or fix.title == _SEARCH.title]
+    for rank, fix in enumerate(shown, 1):
+        fix.rank = rank
+    return shown
+
+
+def searchable(cause: Cause) -> Cause:
+    """Return a cause with the search of others' reports behind its fixes."""
+    return replace(cause, fixes=(*cause.fixes, _SEARCH))
 
 
 class _Shared:

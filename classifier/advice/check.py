@@ -47,6 +47,11 @@ def add_checks(fixes: list[Advice], situation: Situation, reached: str, request:
             fix.verify = _check(fix, situation, reached, request)
 
 
+def finds_out(title: str, kind: str) -> bool:
+    """Tell whether a fix is a step that changes nothing and finds out more."""
+    return kind in ("command", "step") and _LOOKS.match(title) is not None
+
+
 def _check(fix: Advice, situation: Situation, reached: str, request: bool) -> str:
     if _LOOKS.search(fix.title) or _LOOKS.search(fix.change):
         return "It shows a line, or a difference, that the log so far does not have; where it shows none, take the next fix."

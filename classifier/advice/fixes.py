@@ -10,7 +10,7 @@ from ..diagnosis import Advice
 from ..facts.versions import in_range
 from ..masking.mask import mask
 from ..patterns.lazy import LazyPattern
-from .conditions import holds
+from .conditions import holds, shows
 from .quoting import as_word, in_prose
 from .values import COMPUTED, PIECES, WORKED
 
@@ -73,7 +73,8 @@ def advise(
     """
     values = {**captures, **facts}
     known = []
-    for fix in cause.fixes:
+    # Fixes that the log asks for come first; else the order is the file's.
+    for fix in sorted(cause.fixes, key=lambda fix: not _leads(fix, values, say)):
         if fix.versions and release and in_range(release, fix.versions) is False:
             continue
         if not all(holds(condition, values) for condition in fix.when) or not _fits_words(fix, say):
@@ -91,6 +92,13 @@ def advise(
     for rank, advice in enumerate(known, 1):
         advice.rank = rank
     return known
+
+
+def _leads(fix: Fix, values: Mapping[str, object], say: Callable[[str], bool] | None) -> bool:
+    """Tell whether the log shows that a fix is the one to begin with."""
+    if fix.first_when and all(shows(condition, values) for condition in fix.first_when):
+        return True
+    return bool(fix.first_mentions) and say is not None and say(fix.first_mentions)
 
 
 def _fits_words(fix: Fix, say: Callable[[str], bool] | None) -> bool:

@@ -14,6 +14,7 @@ from ...corpus.records import replace
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
 from .check import add_checks
+from .presumed import unfounded, without_idle_parts
 from .situation import Situation
 
 TYPE_CHECKING = False
@@ -32,6 +33,7 @@ _SERVED = ("api_ready", "serving", "shutdown")
 _INSTALLS = LazyPattern(r"\b(?:uv )?pip3? install\b[^;&|#\n]*?(?:^|[\s'\"])vllm(?:[=<>~!\[ '\"]|$)")
 _PLAIN_UPGRADE = LazyPattern(r"\bpip3? install (?:-U|--upgrade) '?vllm'?(?:\s|$)")
 _UNSET = LazyPattern(r"unset (?P<names>\w+(?: \w+)*)")
+_MEMBER = LazyPattern(r"[A-Z]\w+\.([A-Z][A-Z_]*)")
 _NVIDIA = LazyPattern(
     r"nvidia-smi|nvidia-ctk|--gpus all|CUDA_VISIBLE_DEVICES|\bnvcc\b|libcuda\b|fabricmanager|--torch-backend|TORCH_CUDA_ARCH|"
     r"\bNVML\b|nvidia-ml-py|cuda-compat|/usr/local/nvidia|compute-sanitizer|CUDA_LAUNCH_BLOCKING|\bnvidia\.\w"
@@ -40,6 +42,8 @@ _AMD = LazyPattern(r"rocm-smi|amd-smi|HIP_VISIBLE|/dev/kfd|VLLM_ROCM|HSA_OVERRID
 _ON_CPU = LazyPattern(r"\bVLLM_CPU_")
 _ON_GPU = LazyPattern(r"TRITON_ATTN|--moe-backend triton|FLASHINFER|FLASH_ATTN|XFORMERS|FLEX_ATTENTION")
 """Kernels that need a GPU."""
+_NOT_ON_AMD = LazyPattern(r"FLASHINFER|DEEP_GEMM|CUTLASS|FLASHMLA")
+"""Kernels that only NVIDIA's GPUs have."""
 _OF_MEMORY = (
     "--gpu-memory-utilization", "--device-memory-utilization", "--kv-cache-dtype", "--tensor-parallel-size", "--max-model-len",
 )  # fmt: skip
@@ -96,7 +100,7 @@ def tried(
     # What destroys something, or ends processes, comes when nothing milder is left.
     kept.sort(key=lambda fix: fix.safety == "destructive")
     if not kept and fixes:
-        kept = [_look()]
+        kept = [_look_elsewhere() if situation.stranger else _look()]
     for rank, fix in enumerate(kept, 1):
         fix.rank = rank
     return kept, withheld
@@ -122,6 +126,12 @@ def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
         if fitting is None:
             return None, reason
         fix = fitting
+    if reason := unfounded(fix, situation):
+        return None, reason
+    busy = without_idle_parts(fix, situation)
+    if busy is None:
+        return None, "what it sets makes no difference to this server, or is refused by it"
+    fix = busy
     if fix.kind in ("flag", "env") or _UNSET.match(fix.change):
         return _set(fix, situation)
     return fix, ""
@@ -131,12 +141,16 @@ def _on_platform(fix: Advice, situation: Situation) -> tuple[Advice | None, str]
     platform, text = situation.platform, f"{fix.title} {fix.change}"
     if not platform:
         return fix, ""
-    if platform != "cuda" and _NVIDIA.search(text) and not _AMD.search(text):
-        return None, f"for NVIDIA GPUs; this server runs on {platform}"
-    if platform not in ("cuda", "rocm") and fix.kind in ("flag", "env") and _ON_GPU.search(fix.change):
-        return None, f"the backend needs a GPU; this server runs on {platform}"
-    if platform != "rocm" and _AMD.search(text) and not _NVIDIA.search(text):
-        return None, f"for AMD GPUs; this server runs on {platform}"
+    setting = fix.kind in ("flag", "env")
+    excluded = {
+        "for NVIDIA GPUs": (platform != "cuda" and _NVIDIA.search(text) and not _AMD.search(text))
+        or (platform == "rocm" and setting and _NOT_ON_AMD.search(fix.change)),
+        "the backend needs a GPU": platform not in ("cuda", "rocm") and setting and _ON_GPU.search(fix.change),
+        "for AMD GPUs": platform != "rocm" and _AMD.search(text) and not _NVIDIA.search(text),
+    }  # fmt: skip
+    reason = next((reason for reason, holds in excluded.items() if holds), "")
+    if reason:
+        return None, f"{reason}; this server runs on {platform}"
     if platform != "cpu" and _ON_CPU.search(fix.change):
         return None, f"for servers on CPUs; this one runs on {platform}"
     return fix, ""
@@ -265,7 +279,7 @@ def _is_so(part: Part, situation: Situation) -> bool:
     given = situation.case.arguments.get(part.name.lstrip("-").replace("-", "_"))
     if given is None:
         resolved = situation.facts.get(part.name.lstrip("-").replace("-", "_"))
-        given = resolved if isinstance(resolved, (bool, int, float, str)) else None
+        given = _plain(resolved) if isinstance(resolved, (bool, int, float, str)) else None
     if given is None or "." in part.name:
         return False
     if not part.values:
@@ -279,6 +293,12 @@ def _is_so(part: Part, situation: Situation) -> bool:
     if isinstance(given, (list, tuple)):
         return texts == [str(item) for item in given]
     return len(texts) == 1 and (texts[0] == str(given) or _number(texts[0]) == _number(given) is not None)
+
+
+def _plain(value: bool | float | str) -> bool | float | str:
+    """Return a value as it is given, where Python prints it as a member of an enumeration: ``LoadFormat.AUTO``."""
+    found = _MEMBER.fullmatch(value) if isinstance(value, str) else None
+    return found[1].lower() if found else value
 
 
 def _have_values(variables: list[tuple[str, Word]], situation: Situation) -> bool:
@@ -307,9 +327,13 @@ def _moved(fix: Advice, part: Part, situation: Situation) -> tuple[Advice | None
     )
     if change == fix.change:
         return None, f"{part.name} is {now:g} already"
-    return replace(
-        fix, change=change, value=other if fix.value else "", why=f"{fix.why} Now it is {now:g}.".strip()
-    ), ""
+    known = (
+        part.name != "--tensor-parallel-size"
+        or situation.facts.get("tensor_parallel_size")
+        or "tensor_parallel_size" in situation.case.arguments
+    )
+    said = f"Now it is {now:g}." if known else f"The processes show {now:g} ranks at least."
+    return replace(fix, change=change, value=other if fix.value else "", why=f"{fix.why} {said}".strip()), ""
 
 
 def _further(name: str, now: float, way: str) -> str:
@@ -330,6 +354,15 @@ def _number(value: object) -> float | None:
         return float(value)
     except ValueError:
         return None
+
+
+def _look_elsewhere() -> Advice:
+    """Return what to do where another program than vLLM failed and nothing that is known of vLLM can help."""
+    return Advice(
+        0, "Look at the innermost frame that is this program's own", "step",
+        "start at the last 'File' line before the error that belongs to the program, not to a library that it calls",
+        "The stack holds nothing of vLLM: its settings cannot change what failed.", "none", "The value that the frame works on is the expected one.",
+    )  # fmt: skip
 
 
 def _look() -> Advice:

@@ -15,6 +15,7 @@ from ..patterns.lazy import LazyPattern
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..incidents.types import Incident
+    from ..lines.types import Trace
     from ..matching.types import Hit
 
 _OTHERS = 60
@@ -42,8 +43,18 @@ _MASKED_BY_CUDA = frozenset({"", "cuda"})
 _V1 = LazyPattern(r"\bvllm/v1/|\bEngineCore|\bVLLM_USE_V1=1")
 _V0 = LazyPattern(
     r"\bvllm/(?:worker/|executor/|engine/(?:llm_engine|async_llm_engine|ray_utils|multiprocessing/)|core/(?:scheduler|block_manager|block/)|spec_decode/|"
-    r"model_executor/model_loader\.py)|\binput_metadata\b|\bRayWorkerVllm\b|\bVllmWorkerProcess\b"
+    r"model_executor/model_loader\.py)|\binput_metadata\b|\bRayWorkerVllm\b|\bVllmWorkerProcess\b|"
+    r"\bCPU KV cache usage: |# CPU blocks: "
 )
+_OF_VLLM = LazyPattern(r"APIServer|EngineCore|Engine|DPEngine|Worker|VllmWorker|RayWorker|Api")
+"""Names of vLLM's processes."""
+_LIBRARY = LazyPattern(
+    r"(?:transformers_modules|tpu_inference|neuronx\w*|libneuronxla|habana\w*|optimum|torch|torchvision|torchaudio|torchao|torch_npu|torch_xla|torchcodec|triton|transformers|tokenizers|huggingface_hub|safetensors|asyncio|concurrent|multiprocessing|importlib|runpy|uvloop|numpy|flashinfer|flash_attn|xformers|"
+    r"xgrammar|outlines\w*|lmformatenforcer|llguidance|ray|uvicorn|starlette|fastapi|pydantic\w*|PIL|cv2|deep_gemm|deep_ep|nixl|lmcache|mooncake|bitsandbytes|compressed_tensors|"
+    r"gguf|mistral_common|peft|setuptools|pip|distutils|pkg_resources|aiter|zmq|msgspec|json|subprocess|threading|socket|ssl|contextlib|functools|inspect|ctypes|numba|cupy|"
+    r"tvm_ffi|cutlass|requests|urllib3|http|librosa|soundfile|av|einops|timm|prometheus\w*|opentelemetry|logging|typing|pickle|cloudpickle|tqdm|sentencepiece|tiktoken)\b|<|setup\.py"
+)
+"""Packages that vLLM, or one of its own, calls."""
 _RANK = LazyPattern(r"(?:^|_)TP(\d{1,3})(?!\d)|^VllmWorker rank=(\d{1,3})\b")
 
 
@@ -67,6 +78,18 @@ class Signs:
     def say(self, pattern: str) -> bool:
         """Tell whether the words hold a pattern, whatever the case."""
         return re.search(pattern, self.words, re.IGNORECASE | re.MULTILINE) is not None
+
+    def strange(self, trace: Trace | None) -> bool:
+        """Tell whether an exception's stack, and all that the log says around it, is of a program that is not vLLM."""
+        if trace is None:
+            return False
+        # Stacks are pasted without their head: where only libraries are left, vLLM may have called them.
+        called = any(_LIBRARY.match(frame.path) is None for frame in trace.frames)
+        if self.facts.get("vllm_version") or self.facts.get("arguments"):
+            # A log that several programs share: vLLM's processes have names.
+            raised = "\n".join([trace.stack(), *(frame.raw for frame in trace.frames), trace.message])
+            return called and not _OF_VLLM.match(trace.process) and "vllm" not in raised.lower()
+        return called and "vllm" not in self.words.lower()
 
     @property
     def ranks(self) -> int:
@@ -96,7 +119,7 @@ def told_by(words: str, facts: Facts) -> Facts:
 def ranks_of(processes: set[str]) -> int:
     """Return how many tensor-parallel ranks there are at least: workers are named by their rank where there is more than one."""
     ranks = [int(found[1] or found[2]) + 1 for name in processes for found in _RANK.finditer(name)]
-    if ranks or any(name.startswith("VllmWorkerProcess") for name in processes):
+    if ranks or any(name.startswith(("VllmWorkerProcess", "RayWorker")) for name in processes):
         return max(2, *ranks, 0)
     return 1
 

@@ -11,6 +11,7 @@ from .corrector.case import Case
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..incidents.types import Incident
+    from ..lines.types import Trace
     from ..matching.types import Hit
     from .signs import Signs
 
@@ -29,11 +30,24 @@ class Situation:
         platform: ``cuda``, ``rocm``, ``cpu`` …; "" where the log does not tell.
         text: What the error and other conspicuous lines say.
         ranks: Tensor-parallel ranks that there are at least.
+        words: What a fix's ``mentions`` is looked for in; "" where no failure is answered.
+        trace: The exception that decided; None where a line did.
+        stranger: Whether the stack of the error, and all around it, is another program's than vLLM.
     """
 
-    __slots__ = ("case", "facts", "platform", "ranks", "release", "text", "told")
+    __slots__ = ("case", "facts", "platform", "ranks", "release", "stranger", "text", "told", "trace", "words")
 
-    def __init__(self, case: Case, facts: Mapping[str, object], release: str, text: str = "", ranks: int = 1) -> None:
+    def __init__(  # noqa: PLR0913 - what a log tells of a start
+        self,
+        case: Case,
+        facts: Mapping[str, object],
+        release: str,
+        text: str = "",
+        ranks: int = 1,
+        words: str = "",
+        trace: Trace | None = None,
+        stranger: bool = False,
+    ) -> None:
         self.case = case
         self.facts = facts
         self.release = release
@@ -41,6 +55,9 @@ class Situation:
         self.platform = str(facts.get("platform") or "").lower()
         self.text = text or case.text
         self.ranks = ranks
+        self.words = words
+        self.trace = trace
+        self.stranger = stranger
 
     @classmethod
     def of(cls, hit: Hit | None, incident: Incident, release: str, signs: Signs | None = None) -> Situation:
@@ -48,7 +65,9 @@ class Situation:
         case = Case.of(hit, incident, release)
         if signs is None:
             return cls(case, incident.facts, release)
-        return cls(case, signs.facts, release, f"{case.text}\n{signs.said}", signs.ranks)
+        trace = hit.trace if hit is not None else None
+        stranger = hit is not None and hit.rule.source != "vllm" and signs.strange(trace)
+        return cls(case, signs.facts, release, f"{case.text}\n{signs.said}", signs.ranks, signs.words, trace, stranger)
 
     @property
     def own_build(self) -> bool:

@@ -44,6 +44,8 @@ _DOCKER = LazyPattern(
     rb'\{"log":"((?:[ !#-\[\]-~]++|\\")*+)(?:\\[rn])*","stream":"std(?:out|err)","time":"[ !#-\[\]-~]*"\}'
 )
 _DOCKER_START = b'{"log":"'
+_ERROR = LazyPattern(rb"(?:Error|Exception|error|failed|text): *$")
+"""What stands before an object that an error's words quote: all of it is the error, not its ``message`` alone."""
 _ASCTIME = LazyPattern(r"(\d\d-\d\d)[ T](\d\d:\d\d:\d\d)")
 _LIMIT = 20_000
 """Messages taken from one JSON value."""
@@ -115,7 +117,7 @@ def _message(line: bytes, strict: bool) -> str | None:
     if not line.endswith((b"}", b"]")):
         return None
     start = line.find(b"{")
-    if start < 0 or b'"' not in line[start : start + 3]:
+    if start < 0 or b'"' not in line[start : start + 3] or _ERROR.search(line[:start]):
         return None
     if line.startswith(b"[") and line.endswith(b"]"):
         start = 0

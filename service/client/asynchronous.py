@@ -10,7 +10,18 @@ from typing import Any, Literal, Self
 import httpx2 as httpx
 
 from ...classifier.question import Question
-from ..wire import BatchAnswer, Bucket, Event, Feedback, Incident, IncidentDetails, Incidents, Stats, TriageAnswer
+from ..wire import (
+    BatchAnswer,
+    Bucket,
+    Event,
+    Feedback,
+    Incident,
+    IncidentDetails,
+    Incidents,
+    Stats,
+    TriageAnswer,
+    Unnamed,
+)
 from . import protocol
 from .errors import UnreachableError
 from .protocol import TIMEOUT, TRY_AGAIN, About, Call, Source
@@ -182,6 +193,14 @@ class AsyncClient:
             ClientError: They cannot be had.
         """
         return protocol.result(await self._send(protocol.stats(**span)), Stats)
+
+    async def unnamed(self) -> Unnamed:
+        """Return what nobody has named yet, in groups; ``pending`` says to ask again.
+
+        Raises:
+            ClientError: It cannot be had.
+        """
+        return protocol.result(await self._send(protocol.unnamed()), Unnamed)
 
     async def feedback(
         self, incident: str, verdict: Literal["right", "wrong"], *, bucket: str = "", cause: str = "", note: str = ""

@@ -106,6 +106,11 @@ def stats(**span: Any) -> Call:
     return Call("GET", "/v1/incidents/stats", _given(span))
 
 
+def unnamed() -> Call:
+    """Return the request for what nobody has named."""
+    return Call("GET", "/v1/unnamed")
+
+
 def feedback(incident_id: str, verdict: str, **more: str) -> Call:
     """Return the request that says whether an answer was right."""
     return Call("POST", "/v1/feedback", json={"incident": incident_id, "verdict": verdict, **_given(more)})

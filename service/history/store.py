@@ -15,7 +15,7 @@ from ...classifier.report.model import Report
 from ..letter import Letter
 from ..wire import BucketCounts, Feedback, Incident, IncidentDetails, Incidents
 from . import feedback as voices
-from . import handling, totals, upgrade
+from . import handling, totals, unsure, upgrade
 from . import queries as reading
 from .claims import claim_each, claim_key
 from .database import Database
@@ -24,6 +24,7 @@ from .pruning import Retention, prune
 from .tables import claims, incidents
 from .tenants import of_tenant
 from .types import Filter, HistoryError, Step
+from .unsure import Recorded
 from .writes import Recorder, entry
 
 PRUNED_EVERY = 3600.0
@@ -118,6 +119,16 @@ class History:
         """Return all that is kept of an incident; None where the tenant (`Filter.tenant`) has none of that id."""
         with self._database.reading() as connection:
             return reading.stored(connection, id, tenant, self._clock())
+
+    def recorded(self, *, tenant: str | None = "", sure: float, named: bool, most: int) -> Iterator[Recorded]:
+        """Yield incidents with their reports, the latest first (`unsure.recorded`)."""
+        with self._database.reading() as connection:
+            yield from unsure.recorded(connection, tenant, sure, named=named, most=most)
+
+    def mark(self, *, tenant: str | None = "") -> str:
+        """Return a text that changes with a tenant's incidents; empty where there is none."""
+        with self._database.reading() as connection:
+            return unsure.mark(connection, tenant)
 
     def remove(self, id: str, *, tenant: str | None = "") -> bool:  # noqa: A002
         """Remove an incident with its report, occurrences and feedback; tell whether it was there."""

@@ -41,6 +41,7 @@ from .routes import (
     sign_in,
     stream,
     triage,
+    unnamed,
 )
 from .settings import Settings
 from .state import State
@@ -77,9 +78,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )  # fmt: skip
     app.state.service = state
     app.state.history = state.history = open_history(settings)
+    if state.history is not None:
+        from ..unnamed.keeper import Keeper
+
+        state.unnamed = Keeper(settings.database_url, settings.rules)
     app.openapi = lambda: openapi.document(app)  # type: ignore[method-assign]
     problems.install(app)
-    for router in (triage, stream, render, knowledge, plan, incidents, feedback, messages):
+    for router in (triage, stream, render, knowledge, plan, incidents, unnamed, feedback, messages):
         app.include_router(router.routes())
     app.include_router(operations.routes(settings))
     app.include_router(sign_in.routes())
@@ -244,6 +249,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         if state.chat is not None:
             await asyncio.to_thread(state.chat.close)
         await state.desk.close()
+        if state.unnamed is not None:
+            await state.unnamed.close()
         if state.history is not None:
             await asyncio.to_thread(state.history.close)
         state.store.shutdown(wait=False)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..chat import Chat
     from ..collect.collector import Collector
     from ..history import History
+    from ..unnamed.keeper import Keeper
     from .sign_in.sessions import Sessions
 
 
@@ -43,6 +44,8 @@ class State:
     chat: Chat | None = None
     collector: Collector | None = None
     """Where collectors' logs are taken."""
+    unnamed: Keeper | None = None
+    """What nobody has named, where there is a history."""
     recording: Recording = field(default_factory=Recording)
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the service is about to end."""

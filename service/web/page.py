@@ -54,11 +54,12 @@ class _File:
 
 
 def page_router() -> APIRouter:
-    """Return the routes of the page: ``/``, ``/history``, ``/incidents/{id}``, ``/static/…``."""
+    """Return the routes of the page: ``/``, ``/history``, ``/unnamed``, ``/incidents/{id}``, ``/static/…``."""
     router = APIRouter(include_in_schema=False)
     methods = ["GET", "HEAD"]
     router.add_api_route("/", _page, methods=methods)
     router.add_api_route("/history", _page, methods=methods)
+    router.add_api_route("/unnamed", _page, methods=methods)
     router.add_api_route("/incidents/{id}", _below, methods=methods)
     router.add_api_route("/static/{version}/{name}", _static, methods=methods)
     return router

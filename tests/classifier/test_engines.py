@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from vllm_triage.classifier.advice.cause_of_guess import MOST_FIXES, generic_cause, likely_cause
+from vllm_triage.classifier.advice.cause_of_guess import generic_cause, likely_cause
 from vllm_triage.classifier.api import Triage, shared
 from vllm_triage.classifier.decides import Decides
 from vllm_triage.classifier.errors import InputError
@@ -233,7 +233,7 @@ def test_a_cause_is_named_only_where_it_stands_out() -> None:
 def test_fixes_without_a_cause_harm_nothing(bucket: str) -> None:
     """Of every bucket there are some, none of which destroys."""
     fixes = generic_cause(load().bucket(bucket)).fixes
-    assert 0 < len(fixes) <= MOST_FIXES
+    assert 0 < len(fixes) <= 2
     assert all(fix.safety != "destructive" for fix in fixes)
 
 

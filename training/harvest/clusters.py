@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...classifier.errors import InputError
 from ...classifier.lines.types import Line
 from ...classifier.text_model.features import units
-from .shapes import Shape, shapes
+from .shapes import Shape, logs_of, shapes, without_values
 from .unnamed import Unnamed
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Cluster:
     @property
     def logs(self) -> int:
         """How many logs they stand in."""
-        return len({member.log for member in self.members})
+        return logs_of(self.members)
 
     @property
     def first(self) -> str:
@@ -56,7 +56,7 @@ class Cluster:
     @property
     def last(self) -> str:
         """The last day."""
-        return max((member.day for member in self.members), default="")
+        return max((member.until or member.day for member in self.members), default="")
 
     @property
     def releases(self) -> tuple[str, ...]:
@@ -79,19 +79,21 @@ class Cluster:
         return tuple(found.values())[:most]
 
 
-def clusters(found: Iterable[Unnamed], least: int = LEAST) -> list[Cluster]:
+def clusters(found: Iterable[Unnamed], least: int = LEAST, most: int = MOST) -> list[Cluster]:
     """Return the clusters of some starts, the largest first.
 
     Args:
         found: The starts that no rule names.
         least: Logs that a cluster must stand in.
+        most: Shapes that are compared with each other (memory: 40 bytes for each pair); 0 for none: each is a group.
 
     Raises:
         InputError: scikit-learn is not installed.
     """
     alone = shapes(found)
-    groups = _together(alone[:MOST]) if len(alone) > 1 else [alone] if alone else []
-    groups += [[shape] for shape in alone[MOST:]]
+    compared, rest = alone[:most], alone[most:]
+    groups = _together(compared) if len(compared) > 1 else [[shape] for shape in compared]
+    groups += [[shape] for shape in rest]
     made = [_cluster(group) for group in groups]
     return sorted((item for item in made if item.logs >= least), key=lambda item: (-item.logs, item.id))
 
@@ -149,10 +151,11 @@ def _joined(groups: list[list[int]], distances: NDArray[float64], logs: Sequence
 
 
 def terms_of(shape: Shape) -> dict[str, int]:
-    """Return what the text model reads in a shape's line: words, pairs of words, pieces of words."""
-    member = shape.members[0]
-    found = units([], [Line(1, member.line, level="ERROR")])
-    return dict.fromkeys(found[0].terms, 1) if found else {member.line[:40]: 1}
+    """Return what the text model reads in a shape's line, values left out: words, pairs of words, pieces of words."""
+    line = shape.members[0].line
+    # Lists of whatever a release supports would outweigh the words around them.
+    found = units([], [Line(1, without_values(line), level="ERROR")]) or units([], [Line(1, line, level="ERROR")])
+    return dict.fromkeys(found[0].terms, 1) if found else {line[:40]: 1}
 
 
 def _cluster(group: Sequence[Shape]) -> Cluster:

@@ -26,6 +26,13 @@ RULES = 6
 COMPARED = 12
 """Lines of a shape that are compared."""
 _CLASS = re.compile(r"[A-Za-z_]\w*(?:Error|Exception|Exit|Warning)$")
+_GENERAL = frozenset(
+    {
+        "ArithmeticError", "AssertionError", "AttributeError", "EOFError", "Exception", "IndexError", "KeyError", "LookupError",
+        "NotImplementedError", "OSError", "RuntimeError", "SystemExit", "TypeError", "ValidationError", "ValueError",
+    }
+)  # fmt: skip
+"""Classes that anything may raise: their names say nothing."""
 LEVELS = ("", "ERROR", "CRITICAL")
 """Levels on which a rule for a cause fires, where it names no others."""
 
@@ -160,8 +167,8 @@ def _best(shared: Sequence[str], gaps: int) -> str | None:
 
 
 def _told(run: Sequence[str]) -> int:
-    """Return how many letters say something: the class of an exception does not."""
-    start = next((index + 1 for index, token in enumerate(run) if _CLASS.match(token)), 0)
+    """Return how many letters say something: a class of exceptions that anything may raise does not."""
+    start = next((index + 1 for index, token in enumerate(run) if _CLASS.match(token) and token in _GENERAL), 0)
     return sum(len(token) for token in run[start:] if token != VALUE and token[0].isalpha())
 
 
@@ -189,7 +196,7 @@ def _file(cluster: Cluster, bucket: str, cause: str, title: str, found: Sequence
     releases = ", ".join(cluster.releases[:8]) or "not told"
     days = f"{cluster.first} to {cluster.last}" if cluster.first else "days not told"
     lines = [
-        f"# Proposed by vllm-triage learn: {cluster.logs} logs, {days}, releases: {releases}.",
+        f"# Proposed by vllm-triage: {cluster.logs} logs, {days}, releases: {releases}.",
         f"# Nearest bucket: {cluster.nearest or 'none'}. Say in your own words what it is, and add fixes (docs/rules.md).",
         f"id = {_text(bucket)}",
         f"title = {_text(title)}",

@@ -9,6 +9,9 @@ from ..answer import answer_for, chain_of, evidence_for, evidence_of, with_alter
 from ..findings import Findings
 from ..types import Candidate
 
+WRAPPERS = 3
+"""Wrappers of the answer's bucket that are shown."""
+
 
 def best_cause(found: Findings) -> Diagnosis | None:
     """The best candidate of the rules, unless it knows a place alone and there is better to go by."""
@@ -25,7 +28,8 @@ def lone_wrapper(found: Findings) -> Diagnosis | None:
         return None
     confidence = policy.DEATH if death or found.raised else policy.WRAPPER
     answer = answer_for(hit.rule.bucket, hit.rule.cause, confidence, "rule", found.known, found.incident, hit)
-    answer.evidence = [evidence_of(hit, "cause")]
+    same = [other for other in found.wrappers if other is not hit and other.rule.bucket == hit.rule.bucket]
+    answer.evidence = [evidence_of(item, "cause") for item in (hit, *same[: WRAPPERS - 1])]
     answer.explanation.append(f"no cause in the log: the wrapper {hit.rule.id} is all there is")
     return with_alternatives(answer, found.candidates)
 

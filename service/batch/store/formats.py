@@ -194,7 +194,7 @@ def arrow_schema() -> pa.Schema:
     line = pa.struct([("line", whole), ("process", text), ("text", text), ("count", whole)])
     special = {
         "start": whole, "followed": flag, "gpu_count": whole, "confidence": real, "failed": flag, "came_up": flag,
-        "evidence": pa.list_(line), "context": pa.list_(line), "ending": pa.list_(line),
+        "evidence": pa.list_(line), "context": pa.list_(line), "ending": pa.list_(line), "unread": pa.list_(line),
         "fixes": pa.list_(pa.struct([("rank", whole), ("title", text), ("change", text)])),
         "alternatives": pa.list_(pa.struct([("bucket", text), ("confidence", real)])),
         "first_line": whole, "last_line": whole, "bytes": whole,

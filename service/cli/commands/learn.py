@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 Found = list[tuple["Cluster", "Proposal"]]
 COLUMNS = (
     "id", "log", "source", "day", "release", "bucket", "cause", "confidence", "decided_by", "failed", "came_up", "followed",
-    "evidence", "context", "ending", "alternatives",
+    "evidence", "context", "ending", "alternatives", "strength", "unread",
 )  # fmt: skip
+LINES = ("evidence", "context", "ending", "unread")
 HEALTHY = 20_000
 """Lines of healthy servers that a proposal must not match, at most."""
 EPILOG = """\
@@ -123,10 +124,11 @@ def _answers(rows: Iterator[dict[str, Any]], healthy: dict[str, None]) -> Iterat
     for row in rows:
         if row["bucket"] == "not_read":
             continue
-        texts = {name: tuple(item["text"] for item in row[name] or ()) for name in ("evidence", "context", "ending")}
+        texts = {name: tuple(item["text"] for item in row[name] or ()) for name in LINES}
         if not row["failed"] and row["came_up"] and len(healthy) < HEALTHY:
             healthy |= dict.fromkeys(split_line(1, text).text for text in texts["ending"])
         known: dict[str, Any] = {name: row[name] for name in COLUMNS} | texts
+        known["strength"] = known["strength"] or ""
         known["alternatives"] = tuple(item["bucket"] for item in row["alternatives"] or ())
         yield Answer(**known)
 

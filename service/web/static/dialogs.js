@@ -34,11 +34,12 @@ export function askKey(again, signIn = "") {
 const KEYS = [
   ["Ctrl/⌘ Enter", "triage what was pasted"],
   ["/", "search in the log, or in the history"],
-  ["j  k", "next, previous fix, line or incident"],
+  ["j  k", "next, previous fix, line, incident or group"],
   ["Enter", "open it · next hit of a search (Shift: previous)"],
   ["c", "copy the first fix"],
   ["n", "a new log"],
   ["h", "history"],
+  ["u", "what nobody has named yet"],
   ["t", "light, dark, as the system"],
   ["Esc", "close, clear, cancel"],
   ["?", "this list"],

@@ -8,6 +8,7 @@ import { takeFiles, showHome } from "./home.js";
 import { showIncident } from "./incident.js";
 import { showPerson, signInAddress } from "./person.js";
 import { go, listen, render, route } from "./router.js";
+import { showUnnamed } from "./unnamed.js";
 
 const THEMES = ["", "light", "dark"];
 const SIGNS = { "": "◐", light: "☀", dark: "☾" };
@@ -51,6 +52,7 @@ const COMMANDS = {
   c: () => document.querySelector("main [data-first] .copy")?.click(),
   n: () => go(""),
   h: () => go("history"),
+  u: () => go("unnamed"),
   t: nextTheme,
 };
 
@@ -106,6 +108,7 @@ onKeyWanted(async (again) => askKey(again, await signInAddress()));
 fixAddresses();
 route("home", /^$/, showHome);
 route("history", /^history\/?$/, showHistory);
+route("unnamed", /^unnamed\/?$/, showUnnamed);
 route("incident", /^incidents\/([^/]+)\/?$/, showIncident);
 document.getElementById("theme").addEventListener("click", nextTheme);
 document.getElementById("keys").addEventListener("click", showKeys);

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vllm_triage.classifier import triage
 from vllm_triage.classifier.advice import signs
 from vllm_triage.classifier.advice.fixes import advise
 from vllm_triage.classifier.advice.signs import ranks_of, told_by
@@ -63,6 +64,7 @@ def test_engine(words: str, facts: dict[str, Any], engine: str) -> None:
         ({"Worker_DP0_TP6_EP6"}, 7),
         ({"VllmWorker rank=5"}, 6),
         ({"VllmWorkerProcess"}, 2),
+        ({"RayWorkerWrapper pid=7, ip=10.0.0.9"}, 2),
     ],
 )
 def test_ranks(processes: set[str], ranks: int) -> None:
@@ -81,6 +83,25 @@ def test_a_fix_is_shown_where_the_log_says_what_it_presumes() -> None:
     assert shown("triton/runtime/jit.py", mentions="flashinfer") == ["plain"]
     assert shown("Building editable", unless_mentions="Building") == ["plain"]
     assert shown("flashinfer", unless_mentions="Building") == ["plain", "presumes"]
+
+
+def ordered(words: str, facts: dict[str, object], **keys: Any) -> list[str]:
+    """Return the titles in order, of a plain fix and one that may lead."""
+    fixes = (Fix("plain", "step", "x", "W.", "none"), Fix("leads", "step", "y", "W.", "none", **keys))
+    cause = Cause("b/c", "t", "s", fixes=fixes)
+    return [fix.title for fix in advise(cause, facts, {}, say=lambda pattern: pattern in words)]
+
+
+def test_a_fix_leads_where_the_log_asks_for_it() -> None:
+    assert ordered("peer access", {}, first_mentions="peer") == ["leads", "plain"]
+    assert ordered("invalid argument", {}, first_mentions="peer") == ["plain", "leads"]
+    assert ordered("", {"exit_code": -15}, first_when=("exit_code == -15",)) == ["leads", "plain"]
+    assert ordered("", {"exit_code": -9}, first_when=("exit_code == -15",)) == ["plain", "leads"]
+
+
+def test_what_the_log_does_not_tell_puts_no_fix_first() -> None:
+    assert ordered("", {}, first_when=("exit_code == -15",)) == ["plain", "leads"]
+    assert ordered("", {"peer": "peer"}, first_when=("peer present", "exit_code == -15")) == ["plain", "leads"]
 
 
 def test_without_words_only_what_presumes_nothing_is_left() -> None:
@@ -129,3 +150,14 @@ def test_what_is_looked_for_first_is_in_every_match(needs, marks, data):
     """Whatever an expression matches holds one of the strings."""
     match = data.draw(st.from_regex(marks.made.pattern))
     assert any(need in match for need in needs)
+
+
+def test_a_program_that_shares_vllms_log() -> None:
+    """A proxy beside the server: its own stack is not vLLM's, whatever the rest of the log is of."""
+    server = "(APIServer pid=7) INFO 01-02 10:00:00 [api_server.py:1] vLLM API server version 0.13.0\n"
+    path = "OSError: Incorrect path_or_model_id: '/models/acme'. Please provide either the path to a local folder or the repo_id"
+    stack = 'Traceback (most recent call last):\n  File "{}", line 4, in main\n    load()\n' + path
+    theirs = triage(server + stack.format("/srv/proxy/main.py")).fixes
+    ours = triage(server + stack.format("/srv/site-packages/vllm/config.py")).fixes
+    assert not any("vllm serve" in (fix.change or "") for fix in theirs)
+    assert any("vllm serve" in (fix.change or "") for fix in ours)

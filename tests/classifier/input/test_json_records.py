@@ -167,6 +167,13 @@ def test_a_log_of_records(good: int, bad: int, expected: bool) -> None:
     assert looks_like_json("\n".join(lines).encode()) is expected
 
 
+def test_an_object_that_an_error_quotes_is_no_record() -> None:
+    """Its message is but a part of what the line says."""
+    line = b'Run failed: PluginInvokeError: {"args": {"description": "400: \\"auto\\" tool choice"}, "message": "400"}'
+    assert unwrap_json(line) == line
+    assert unwrap_json(b'web-1: {"log": "one"}') == b"one"
+
+
 def test_only_the_first_twenty_lines_tell() -> None:
     """What follows may be anything."""
     assert looks_like_json(b"\n".join([b'{"log": "one"}'] * 20 + [b"plain"] * 100))

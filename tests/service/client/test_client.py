@@ -87,6 +87,7 @@ def test_the_life_of_an_incident(client):
     assert ("wrong", "runtime_oom", "tests") == (said.verdict, said.bucket, said.source)
     assert "wrong" == client.incident(incident.id).incident.feedback
     assert 1 == client.stats(service="life", step="day").total
+    assert "" == client.unnamed().problem
     client.remove(incident.id)
     with pytest.raises(ProblemError) as caught:
         client.incident(incident.id)

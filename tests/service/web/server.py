@@ -28,6 +28,14 @@ class Memory:
         self.stored: dict[str, dict[str, Any]] = {}
         self.feedback: list[dict[str, Any]] = []
         self.lanes: list[dict[str, Any]] = []
+        self.unnamed: dict[str, Any] = {
+            "groups": [],
+            "incidents": 0,
+            "alone": 0,
+            "made": None,
+            "pending": False,
+            "problem": "",
+        }
         self.faults: dict[str, tuple[int, dict[str, Any]]] = {}
         self.key = ""
         self.me: dict[str, Any] = {"name": "", "scopes": [], "signed_in": False, "sign_in": None}
@@ -138,6 +146,10 @@ def make_app(memory: Memory) -> FastAPI:  # noqa: C901, PLR0915 - one function f
         rows = [row for row in rows if state in ("", row.get("state", "open"))]
         more = cursor + limit < len(rows)
         return {"items": rows[cursor : cursor + limit], "next": str(cursor + limit) if more else None}
+
+    @app.get("/v1/unnamed")
+    def unnamed() -> Any:
+        return memory.unnamed
 
     @app.get("/v1/messages")
     def messages() -> Any:

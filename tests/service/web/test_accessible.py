@@ -77,10 +77,10 @@ def test_dialogs_and_problems(address: str, memory: Memory, open_page: Callable[
     assert [] == violations(tab)
 
 
-@pytest.mark.parametrize("path", ["", "history", "incidents/{id}"])
+@pytest.mark.parametrize("path", ["", "history", "unnamed", "incidents/{id}"])
 def test_nothing_is_wider_than_a_small_screen(address: str, filled: Memory, open_page: Callable[..., Any], path: str):
     tab = open_page(address + path.format(id=next(iter(filled.stored))), width=360)
-    tab.wait_for_selector(".report, .incidents li")
+    tab.wait_for_selector(".report, .incidents li, .unnamed")
     tab.wait_for_timeout(200)
     assert 360 >= tab.evaluate("document.documentElement.scrollWidth")
 

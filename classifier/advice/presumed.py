@@ -1,0 +1,180 @@
+"""What a fix presumes by what it sets, and what in the log speaks against it.
+
+A fix's own conditions stand in its rule file. These hold for all fixes: vLLM's options are of no use where the failing program
+is not vLLM, nor an option of a feature that is not in use, nor what a client could send where the start failed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ...corpus.records import replace
+from ..diagnosis import Advice
+from ..patterns.lazy import LazyPattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .situation import Situation
+    from .start_command.parts import Part
+
+_OPTION = LazyPattern(r"(?<![\w-])--[a-z][a-z0-9-]+")
+_OF_VLLM = LazyPattern(r"\bVLLM_[A-Z]|\bvllm serve\b|\binstall [^#;]*\bvllm\b|^(?:Upgrade|Update) ")
+_OUT = LazyPattern(r"(?i:\bleave (?:out )?)(?P<options>--[a-z][\w-]*(?: (?:and )?--[a-z][\w-]*)*)")
+_FEATURES = (
+    ("LoRA", LazyPattern(r"--(?:enable-lora|lora-|max-(?:cpu-)?loras?|fully-sharded-lora)"), LazyPattern(r"lora|adapter|peft", re.IGNORECASE)),
+    ("speculative decoding", LazyPattern(r"--(?:num-)?(?:speculative|spec)-"), LazyPattern(r"spec|draft|eagle|mtp|medusa|ngram|proposer|multi_step_worker", re.IGNORECASE)),
+    ("a second node", LazyPattern(r"--(?:master-(?:addr|port)|nnodes|node-rank)"), LazyPattern(r"nnodes|node[-_ ]rank|master[-_ ](?:addr|port)|multi-?node|nNodes [2-9]", re.IGNORECASE)),
+    ("a mixture of experts", LazyPattern(r"--(?:moe-backend|enable-expert-parallel|enable-eplb|all2all-backend)"), LazyPattern(r"moe|expert|eplb|mixtral|deepseek|\dx\d+b|a\d+b|all2all|deep_?ep|pplx", re.IGNORECASE)),
+    ("a KV connector", LazyPattern(r"--kv-transfer-config"), LazyPattern(r"kv_?-?transfer|connector|nixl|lmcache|mooncake|disagg|prefill", re.IGNORECASE)),
+)  # fmt: skip
+"""Features that are off unless somebody asks for them: their options, and the words without which a log does not show them in use."""
+_GRAPHS = LazyPattern(r"cudagraph|cuda-graph|--max-seq-len-to-capture")
+_ALL_REDUCE = LazyPattern(r"--disable-custom-all-reduce|\bNCCL_(?:P2P|NVLS|CUMEM)\w*=")
+_PYTHON = frozenset({
+    "AssertionError", "AttributeError", "FileNotFoundError", "ImportError", "IndexError", "KeyError", "ModuleNotFoundError", "NameError", "NotImplementedError", "OSError",
+    "PermissionError", "TypeError", "UnboundLocalError", "ValidationError", "ValueError", "ZeroDivisionError",
+})  # fmt: skip
+"""Exceptions of Python code: the same is raised with and without compiled kernels."""
+_COMPILED = LazyPattern(r"compil|graph|captur|inductor|dynamo|triton|torch/fx|functorch|warm_?up|jit", re.IGNORECASE)
+"""Frames and words of what eager mode leaves out."""
+_START = LazyPattern(
+    r":(?:profile_run|_dummy_run|_dummy_sampler_run|determine_(?:available_memory|num_available_blocks)|profile_num_available_blocks|load_model|load_weights|init_device|"
+    r"capture_model|compile_or_warm_up_model|_initialize_kv_caches|initialize_cache|from_engine_args): "
+)
+"""Frames that only a start has."""
+_BY_REQUESTS = LazyPattern(r"\b(?:requests?|prompts?|messages|clients?)\b|max_tokens|top_p|logprobs|image_url")
+_BEFORE = LazyPattern(r"\bbefore|^Start|\bserver\b")
+_CONTAINER = LazyPattern(r"\bcontainers?\b")
+_DOCKER = LazyPattern(r"docker run [^;]*$")
+_AT_HOME = LazyPattern(
+    r"(?:/home/\w[\w.-]*|/Users/\w[\w.-]*|[A-Z]:\\+\w[^\n]*?)[/\\][^\n]*?(?:site-packages|envs|venv)"
+)
+_CONTAINED = LazyPattern(r"docker|container|kube|compose|podman|apptainer|singularity|\bpod\b", re.IGNORECASE)
+_UPGRADE = LazyPattern(r"^(?:Upgrade|Update)(?: vLLM)?(?: to the (?:newest|latest) release)?$")
+
+
+def unfounded(fix: Advice, situation: Situation) -> str:
+    """Tell what speaks against what a fix presumes; "" where nothing does.
+
+    Args:
+        fix: As its rule file has it.
+        situation: Of the failed start.
+    """
+    for check in (_vllms_own, _in_use, _left_out, _eager, _of_a_request, _in_container, _newer):
+        if reason := check(fix, situation):
+            return reason
+    return ""
+
+
+def without_idle_parts(fix: Advice, situation: Situation) -> Advice | None:
+    """Return a fix without those of its options that cannot matter to this server; None where none is left.
+
+    Args:
+        fix: Sets options.
+        situation: Of the failed start.
+    """
+    from .start_command.change import read_change
+
+    read = read_change(fix.change)
+    parts = read[1] if read is not None and not read[0] else []
+    if not parts:
+        return None if _ALL_REDUCE.search(fix.change) and _one_gpu(situation) else fix
+    idle = [part for part in parts if _idle(part, situation)]
+    if not idle:
+        return fix
+    if len(idle) == len(parts):
+        return None
+    change = " ".join(word.value for part in parts if part not in idle for word in (*part.words[:1], *part.values))
+    return replace(fix, change=change) if read_change(change) is not None else None
+
+
+def _idle(part: Part, situation: Situation) -> bool:
+    if part.name == "--disable-custom-all-reduce":
+        return _one_gpu(situation)
+    if part.name != "--max-num-batched-tokens" or len(part.values) != 1 or not part.values[0].value.isdigit():
+        return False
+    # Without chunked prefill a step must take the longest prompt: vLLM refuses a smaller limit.
+    facts = situation.facts
+    chunked = situation.case.arguments.get("enable_chunked_prefill")
+    if chunked is True or (chunked is None and facts.get("engine") != "V0"):
+        return False
+    length = facts.get("max_model_len")
+    return not isinstance(length, int) or length > int(part.values[0].value)
+
+
+def _one_gpu(situation: Situation) -> bool:
+    """Tell whether the server runs on one GPU, by its own settings: nothing is exchanged between GPUs then."""
+    facts = situation.facts
+    sizes = (
+        facts.get("tensor_parallel_size"),
+        facts.get("pipeline_parallel_size") or 1,
+        facts.get("data_parallel_size") or 1,
+    )
+    return sizes == (1, 1, 1) and situation.ranks == 1
+
+
+def _vllms_own(fix: Advice, situation: Situation) -> str:
+    if not situation.stranger:
+        return ""
+    if fix.kind == "flag" or _OF_VLLM.search(fix.change):
+        return "the program that failed is not vLLM: it has no such setting"
+    return ""
+
+
+def _in_use(fix: Advice, situation: Situation) -> str:
+    if fix.kind != "flag" or not situation.words:
+        return ""
+    for name, options, words in _FEATURES:
+        if options.search(fix.change) and not words.search(situation.words):
+            return f"nothing in the log shows {name}"
+    if _GRAPHS.search(fix.change) and situation.in_force("--enforce-eager") is True:
+        return "CUDA graphs are off already (--enforce-eager)"
+    return ""
+
+
+def _left_out(fix: Advice, situation: Situation) -> str:
+    """Tell that nothing is to be left out, where the log lists what was given."""
+    found = _OUT.search(fix.change)
+    given = situation.case.arguments
+    if found is None or not given or fix.source.startswith("the error's"):
+        return ""
+    names = _OPTION.findall(found["options"])
+    command = str(situation.facts.get("command") or "")
+    set_ = [name for name in names if name[2:].replace("-", "_") in given or name in command]
+    return "" if set_ or not names else f"{names[0]} is not among the arguments that the log lists"
+
+
+def _eager(fix: Advice, situation: Situation) -> str:
+    trace = situation.trace
+    if "--enforce-eager" not in fix.change or trace is None or not trace.frames or trace.kind not in _PYTHON:
+        return ""
+    if _COMPILED.search(trace.stack()) or _COMPILED.search(trace.message):
+        return ""
+    return "the error is one of Python code, raised outside compilation and CUDA graphs"
+
+
+def _of_a_request(fix: Advice, situation: Situation) -> str:
+    trace = situation.trace
+    if fix.kind != "step" or trace is None or not _START.search(trace.stack()):
+        return ""
+    said = f"{fix.title} {fix.change}"
+    if not _BY_REQUESTS.search(said) or _BEFORE.search(said):
+        return ""
+    return "the start failed: there was no request yet"
+
+
+def _in_container(fix: Advice, situation: Situation) -> str:
+    if "image" in fix.title.lower() or not (_CONTAINER.search(fix.title) or _DOCKER.match(fix.change)):
+        return ""
+    if not _AT_HOME.search(situation.words) or _CONTAINED.search(situation.words):
+        return ""
+    return "the server runs in an environment of a user's own, not in a container"
+
+
+def _newer(fix: Advice, situation: Situation) -> str:
+    if fix.kind != "step" or not (_UPGRADE.search(fix.title) or _UPGRADE.search(fix.change)):
+        return ""
+    from ...corpus import options
+
+    newest = options.releases()[-1]
+    return f"{newest} is the newest release that is known" if situation.told.partition("+")[0] == newest else ""

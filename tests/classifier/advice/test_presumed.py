@@ -1,0 +1,169 @@
+"""Fixes that presume what the log does not bear out are left out: another program, features that are off, a start without requests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.classifier.advice.test_gate import fix
+from vllm_triage.classifier import triage
+from vllm_triage.classifier.advice.corrector import Case
+from vllm_triage.classifier.advice.presumed import unfounded, without_idle_parts
+from vllm_triage.classifier.advice.situation import Situation
+from vllm_triage.classifier.lines.types import Frame, Trace
+
+
+def trace(kind: str, *places: str, message: str = "boom") -> Trace:
+    """Return an exception raised within places, ``path:function``, outermost first."""
+    frames = [Frame(path, function, "code()") for path, _, function in (place.rpartition(":") for place in places)]
+    return Trace(1, 1, "", kind, message, frames)
+
+
+def situation(
+    words: str = "vllm", raised: Trace | None = None, ranks: int = 1, stranger: bool = False, **facts: Any
+) -> Situation:
+    """Return a failed start."""
+    facts = {"vllm_version": "0.19.1", **facts}
+    case = Case(words, facts, "0.19.1")
+    return Situation(case, facts, "0.19.1", ranks=ranks, words=words, trace=raised, stranger=stranger)
+
+
+def reason(change: str, kind: str = "flag", title: str = "t", **situated: Any) -> str:
+    """Return what speaks against a fix."""
+    made = fix(change, kind, title=title)
+    return unfounded(made, situation(**situated))
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "title", "left_out"),
+    [
+        ("--max-model-len 8", "flag", "t", True),
+        ("VLLM_USE_V1=0", "env", "t", True),
+        ("NCCL_DEBUG=INFO", "env", "t", False),
+        ("CUDA_LAUNCH_BLOCKING=1 vllm serve m", "command", "t", True),
+        ("pip install -U vllm", "command", "t", True),
+        ("pip install -U torch", "command", "t", False),
+        ("Look at dmesg", "step", "t", False),
+    ],
+)
+def test_another_program_has_none_of_vllms_settings(change: str, kind: str, title: str, left_out: bool) -> None:
+    """What is anybody's stays."""
+    assert bool(reason(change, kind, title, stranger=True)) is left_out
+    assert reason(change, kind, title) == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("leave out --enable-lora", "lora_path=x"),
+        ("--speculative-config '{}'", "draft model"),
+        ("--master-port 8001", "--nnodes 2"),
+        ("--moe-backend triton", "fused_moe/layer.py"),
+        ("leave --kv-transfer-config away", "NixlConnector"),
+    ],
+)
+def test_a_feature_must_show(change: str, words: str) -> None:
+    """It is off by default, so without a word of it there is nothing to change."""
+    assert reason(change, words=words) == ""
+    assert reason(change, words="ValueError: boom").startswith("nothing in the log shows ")
+    assert reason(change, words="") == ""
+
+
+def test_graphs_that_are_off() -> None:
+    """Eager mode records none."""
+    graphs = '--compilation-config \'{"cudagraph_mode": "NONE"}\''
+    assert reason(graphs, enforce_eager=True) == "CUDA graphs are off already (--enforce-eager)"
+    assert reason(graphs, enforce_eager=False) == reason(graphs) == ""
+
+
+def test_what_was_not_given_cannot_be_left_out() -> None:
+    """Where the log lists the arguments, or the command shows them."""
+    assert reason("leave out --enable-lora", words="lora", arguments={"dtype": "half"}).startswith(
+        "--enable-lora is not"
+    )
+    assert reason("leave out --enable-lora", words="lora", arguments={"enable_lora": True}) == ""
+    assert (
+        reason("leave out --enable-lora", words="lora", arguments={"a": 1}, command="vllm serve m --enable-lora") == ""
+    )
+    assert reason("leave out --dtype --seed", arguments={"seed": 1}) == ""
+    assert reason("leave out --dtype") == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "message", "left_out"),
+    [
+        ("KeyError", "vllm/v1/core/sched/scheduler.py:schedule", "boom", True),
+        ("RuntimeError", "vllm/v1/core/sched/scheduler.py:schedule", "boom", False),
+        ("KeyError", "vllm/compilation/backends.py:call", "boom", False),
+        ("TypeError", "vllm/v1/worker/gpu_worker.py:execute", "in the captured graph", False),
+    ],
+)
+def test_eager_mode_does_not_change_pythons_errors(kind: str, place: str, message: str, left_out: bool) -> None:
+    """But where something was compiled or captured."""
+    raised = trace(kind, place, message=message)
+    assert bool(reason("--enforce-eager", raised=raised)) is left_out
+    assert reason("--seed 1", raised=raised) == ""
+    assert reason("--enforce-eager", raised=trace(kind)) == ""
+
+
+def test_no_request_was_there_before_the_start() -> None:
+    """Steps of clients cannot help where profiling failed."""
+    profiled = trace("RuntimeError", "vllm/v1/worker/gpu_model_runner.py:profile_run")
+    asked = "the start failed: there was no request yet"
+    assert reason("Shorten the prompt", "step", raised=profiled) == asked
+    assert reason("Set max_tokens", "step", raised=profiled) == asked
+    assert reason("Set the file's name", "step", raised=profiled) == ""
+    assert reason("--max-model-len 8", "flag", "Shorten the prompt", raised=profiled) == ""
+    assert reason("Shorten the prompt", "step", raised=trace("RuntimeError", "vllm/v1/engine/core.py:step")) == ""
+
+
+def test_containers_where_there_is_none() -> None:
+    """An environment in a home folder is no image's."""
+    home = "File /home/ada/miniconda3/envs/x/lib/python3.11/site-packages/vllm/a.py"
+    assert reason("docker run --ipc=host", "command", words=home)
+    assert reason("recreate it", "step", "Restart the container", words=home)
+    assert reason("docker run x", "command", "Run the image", words=home) == ""
+    assert reason("docker run --gpus all; unset X", "command", words=home) == ""
+    assert reason("docker run --ipc=host", "command", words=f"{home} docker") == ""
+    assert (
+        reason("docker run --ipc=host", "command", words="File /usr/local/lib/python3.12/dist-packages/vllm/a.py") == ""
+    )
+
+
+def test_no_newer_release() -> None:
+    """Steps are held to what commands are held to."""
+    assert reason("Upgrade to the newest release", "step", "Upgrade vLLM", vllm_version="0.33.0") != ""
+    assert reason("Upgrade to the newest release", "step", "Upgrade vLLM", vllm_version="0.19.1") == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "facts", "left"),
+    [
+        ("--max-num-batched-tokens 1024 --max-num-seqs 64", {"engine": "V0", "max_model_len": 4096}, "--max-num-seqs 64"),
+        ("--max-num-batched-tokens 1024 --max-num-seqs 64", {"engine": "V0"}, "--max-num-seqs 64"),
+        ("--max-num-batched-tokens 4096", {"engine": "V0", "max_model_len": 4096}, "--max-num-batched-tokens 4096"),
+        ("--max-num-batched-tokens 1024", {"engine": "V0", "max_model_len": 4096}, None),
+        ("--max-num-batched-tokens 1024", {"engine": "V0", "arguments": {"enable_chunked_prefill": True}}, "--max-num-batched-tokens 1024"),
+        ("--max-num-batched-tokens 1024", {"max_model_len": 4096}, "--max-num-batched-tokens 1024"),
+        ("--max-num-batched-tokens 1024", {"max_model_len": 4096, "arguments": {"enable_chunked_prefill": False}}, None),
+        ("--enforce-eager --disable-custom-all-reduce", {"tensor_parallel_size": 1}, "--enforce-eager"),
+        ("--enforce-eager --disable-custom-all-reduce", {}, "--enforce-eager --disable-custom-all-reduce"),
+        ("NCCL_P2P_DISABLE=1 vllm serve m … --disable-custom-all-reduce", {"tensor_parallel_size": 1}, None),
+        ("NCCL_P2P_DISABLE=1 vllm serve m …", {"tensor_parallel_size": 2}, "NCCL_P2P_DISABLE=1 vllm serve m …"),
+        ("--disable-custom-all-reduce", {"tensor_parallel_size": 1, "ranks": 2}, "--disable-custom-all-reduce"),
+    ],
+)  # fmt: skip
+def test_parts_that_cannot_matter_go(change: str, facts: dict[str, Any], left: str | None) -> None:
+    """A limit below the context without chunked prefill, an exchange between GPUs where there is one."""
+    fitting = without_idle_parts(fix(change), situation(**facts))
+    assert (fitting.change if fitting else None) == left
+
+
+def test_a_script_that_is_not_vllm() -> None:
+    """Whole: none of the first fixes names vLLM's options, where the same words in vLLM's stack get them."""
+    error = "RuntimeError: CUDA error: an illegal memory access was encountered"
+    theirs = f'Traceback (most recent call last):\n  File "/srv/train/fit.py", line 4, in fit\n    step()\n{error}'
+    ours = theirs.replace("/srv/train/fit.py", "/srv/site-packages/vllm/v1/worker/gpu_worker.py")
+    assert not any("--" in (each.change or "") or "vllm serve" in (each.change or "") for each in triage(theirs).fixes)
+    assert any("vllm serve" in (each.change or "") for each in triage(ours).fixes)
