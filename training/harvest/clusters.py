@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LEAST = 3
 """Logs below which a group is no cluster."""
-MOST = 4000
+MOST = 2000
 """Shapes that are compared with each other, the most frequent ones; others stay alone."""
 APART = 0.25
 """Distance (1 - cosine of the text model's terms) within which groups are joined whatever their density."""
@@ -47,6 +47,11 @@ class Cluster:
     def logs(self) -> int:
         """How many logs they stand in."""
         return logs_of(self.members)
+
+    @property
+    def starts(self) -> int:
+        """How many starts they are."""
+        return sum(member.starts for member in self.members)
 
     @property
     def first(self) -> str:

@@ -85,7 +85,8 @@ def propose(cluster: Cluster, others: Iterable[Cluster], corpus: Corpus, healthy
     if not found:
         return Proposal(bucket, cause, name, "", 0, "its lines share too little, or share it with harmless ones")
     text = _file(cluster, bucket, cause, name, found)
-    covers = sum(any(re.search(own.text, member.line) for own in found) for member in cluster.members)
+    fits = re.compile("|".join(f"(?:{own.text})" for own in found))
+    covers = sum(member.starts for member in cluster.members if fits.search(member.line))
     return Proposal(bucket, cause, name, text, covers, complaints(text))
 
 

@@ -45,6 +45,8 @@ class Unnamed:
     """Logs that it stands for."""
     until: str = ""
     """The last day, where it stands for several logs."""
+    starts: int = 1
+    """Starts that it stands for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,8 @@ def lone_wrapper(found: Findings) -> Diagnosis | None:
     confidence = policy.DEATH if death or found.raised else policy.WRAPPER
     answer = answer_for(hit.rule.bucket, hit.rule.cause, confidence, "rule", found.known, found.incident, hit)
     same = [other for other in found.wrappers if other is not hit and other.rule.bucket == hit.rule.bucket]
-    answer.evidence = [evidence_of(item, "cause") for item in (hit, *same[: WRAPPERS - 1])]
+    others = {other.rule.id: other for other in same}  # of one rule the last: how long it went on
+    answer.evidence = [evidence_of(item, "cause") for item in (hit, *[*others.values()][: WRAPPERS - 1])]
     answer.explanation.append(f"no cause in the log: the wrapper {hit.rule.id} is all there is")
     return with_alternatives(answer, found.candidates)
 
