@@ -94,6 +94,9 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
     said += [other.rule.versions for other in incident.hits if not other.quoted]
     bound = None if bucket == "no_failure" else partial(_bound, incident)
     release, assumed = release_for(facts, filter(None, said), known.corpus.releases, bound)
+    if signs is not None and release and not facts.get("vllm_version"):
+        # What a release's defaults are is asked of the one that the log can have been written by.
+        facts = signs.facts = {**facts, "assumed_release": release}
     gone = gone_from(hit.rule.versions, release) if hit is not None and hit.rule.source == "vllm" else ""
     known_fixes = advise(entry, facts, captures, release, gone, signs.say if signs is not None else None)
     fixes, withheld = sift(known_fixes, hit, incident, release, signs)
@@ -105,6 +108,7 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
         confidence=round(min(0.99, max(0.05, confidence)), 3),
         decided_by=decided_by,
         rule=hit.rule.id if hit is not None else "",
+        strength=hit.rule.strength if hit is not None else "",
         title=sentences(entry.title, values) or known_bucket.title,
         summary=sentences(entry.summary, values) or _first_sentence(known_bucket.meaning),
         fixes=fixes,

@@ -11,7 +11,7 @@ from .answer import Known, evidence_of
 from .case import READY
 from .deciders import DECIDERS
 from .findings import Findings
-from .story import place, story_of
+from .story import place, story_of, unread_beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def of_incident(incident: Incident, tail: list[Line], known: Known) -> Diagnosis
             for number, text, process in incident.contexts.lines(answer.evidence[0].line)
         ]
     answer.story = story_of(found, answer)
+    answer.unread = unread_beside(found, answer)
     answer.reached = incident.reached or "launch"
     answer.stages = incident.stages
     answer.facts = {

@@ -126,3 +126,23 @@ def test_there_are_at_most_three_sentences() -> None:
     told = story((START + OOM) + (START + PORT + READY + ANSWERED + STRANGE + OOM + DEAD))
 
     assert 3 >= len(told.told) >= 2
+
+
+def test_what_nobody_has_read_is_told_besides_the_answer() -> None:
+    """The answer may rest on another line than what failed first; its own exception is no other one."""
+    beside = TRIAGE.report(START + OOM + STRANGE)
+    alone = TRIAGE.report(START + STRANGE)
+
+    assert beside.rule
+    assert ["the seventh cog is gone"] == [item.text[-23:] for item in beside.unread]
+    assert () == alone.unread
+    assert () == TRIAGE.report(START + OOM).unread
+
+
+def test_the_rule_that_decided_is_known_by_its_strength() -> None:
+    """For who counts answers: how surely it speaks. No output format shows it."""
+    told = TRIAGE.report(START + OOM)
+
+    assert (told.rule.partition("/")[0], told.strength) == (told.bucket, "strong")
+    assert not {"rule", "strength", "unread"} & set(told.to_dict())
+    assert ("", "") == (TRIAGE.report(START + STRANGE).rule, TRIAGE.report(START + STRANGE).strength)
