@@ -1,6 +1,8 @@
 """Many logs: what processes and Ray gain, whether all write the same rows, what memory does, what kills cost, what is harvested.
 
     python benchmarks/fleet.py throughput --logs 2000       # one process, two, Ray: processor time, memory, checksum of the rows
+    python benchmarks/fleet.py pairs                        # the same by the clock, in alternate turns: for a machine that does nothing else
+    python benchmarks/fleet.py whole --out FOLDER           # 50,000 logs of 400 KB to the end; goes on where it was killed
     python benchmarks/fleet.py cost                         # a model of the processor time of 1, 2 and 4 nodes, and its error
     python benchmarks/fleet.py faults --trials 20           # kill -9 of workers, drivers and nodes, in the middle
     python benchmarks/fleet.py harvest --logs 1300          # ten causes taken out of the rules, found again
@@ -20,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH"))))
 from fleet_faults import KINDS, faults
 from fleet_harvest import harvest
-from fleet_runs import cost, throughput
+from fleet_runs import cost, pairs, throughput, whole
 
 
 def main() -> None:
@@ -36,6 +38,20 @@ def main() -> None:
     part.add_argument("--turns", type=int, default=1)
     part.add_argument("--engines", nargs="+", default=["one", "local2", "ray2"])
     part.set_defaults(run=throughput)
+    part = parts.add_parser("pairs")
+    part.add_argument("--logs", type=int, default=8000)
+    part.add_argument("--turns", type=int, default=2)
+    part.add_argument(
+        "--engines", nargs="+", default=["one", "local2", "ray2"], help="the first one is what others are compared with"
+    )
+    part.set_defaults(run=pairs)
+    part = parts.add_parser("whole")
+    part.add_argument("--out", required=True, help="folder of the rows; it stays")
+    part.add_argument("--logs", type=int, default=50_000)
+    part.add_argument("--starts", type=int, default=1)
+    part.add_argument("--tail", type=int, default=1280, help="as of `throughput`")
+    part.add_argument("--compare", nargs="*", default=["one:10000", "ray2:5000"], metavar="ENGINE:LOGS")
+    part.set_defaults(run=whole)
     part = parts.add_parser("cost")
     part.add_argument("--nodes", type=int, nargs="+", default=[1, 2, 4])
     part.add_argument("--logs", type=int, nargs="+", default=[640, 1920])

@@ -35,17 +35,20 @@ def harvest(options: argparse.Namespace) -> None:
     covered: Counter[str] = Counter()
     total = Counter(row.cause for row in truth.values() if row.cause in causes)
     of: dict[str, str] = {}
+    # Groups of what has a rule, which the reader has to put aside.
+    named = 0
     with tempfile.TemporaryDirectory() as folder:
         for cluster in found:
             own = Counter(truth[member.log].cause for member in cluster.members)
             cause, number = own.most_common(1)[0]
             if number >= 0.9 * len(cluster.members) and cause in causes:
                 covered[cause] += len({member.log for member in cluster.members if truth[member.log].cause == cause})
+            named += cause not in causes
             made = propose(cluster, found, load(), healthy)
             if not made.problem:
                 Path(folder, f"{made.bucket}.toml").write_text(made.text)
                 of[made.bucket] = cause
-        told(clusters=len(found), rules=len(of), coverage=round(covered.total() / total.total(), 3), causes={
+        told(clusters=len(found), of_named_causes=named, rules=len(of), coverage=round(covered.total() / total.total(), 3), causes={
             cause: f"{covered[cause]} of {total[cause]}" for cause in causes
         })  # fmt: skip
         _tried(options, Asking(without=tuple(causes), rules=(folder,)), causes, of)

@@ -8,6 +8,8 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
+from itertools import islice
+from statistics import median
 from typing import Any
 
 from fleet_cost import Watch
@@ -30,6 +32,39 @@ def throughput(options: argparse.Namespace) -> None:
             told(**measured(name, fleet))
 
 
+def whole(options: argparse.Namespace) -> None:
+    """Have two processes read all logs into a folder that stays, then other engines the first ones; compare the rows.
+
+    What was killed goes on with the same command: only what is missing is read.
+    """
+    fleet = Fleet(options.logs, starts=options.starts, tail=options.tail << 10)
+    told(**measured("local2", fleet, place=f"{options.out}/all"))
+    for each in options.compare:
+        name, _, number = each.partition(":")
+        first = list(islice(fleet.names(), int(number)))
+        figures = measured(name, fleet, place=f"{options.out}/{name}", first=len(first))
+        same = digest(f"{options.out}/all", {log.id for log in first}) == figures["rows"]
+        told(**figures, as_two_processes=same)
+
+
+def pairs(options: argparse.Namespace) -> None:
+    """Run engines in alternate turns, and tell how many times as fast each is as the first by the clock: the median of the turns."""
+    fleet, seconds = Fleet(options.logs), dict[str, list[float]]()
+    for turn in range(options.turns):
+        # Each engine goes first as often as last: what warms up or slows down hits all alike.
+        for name in options.engines if turn % 2 == 0 else options.engines[::-1]:
+            figures = measured(name, fleet)
+            told(turn=turn, **figures)
+            seconds.setdefault(name, []).append(figures["wall_s"])
+    first, *others = options.engines
+    for name in others:
+        gains = [one / own for one, own in zip(seconds[first], seconds[name], strict=True)]
+        told(engine=name, against=first, times=[round(gain, 2) for gain in gains], median=round(median(gains), 2))
+    if {"local2", "ray2"} <= set(seconds):
+        ratios = [local / ray for local, ray in zip(seconds["local2"], seconds["ray2"], strict=True)]
+        told(engine="ray2", against="local2", times=[round(own, 2) for own in ratios], median=round(median(ratios), 2))
+
+
 def cost(options: argparse.Namespace) -> None:
     """Fit processor time to nodes and logs: so much for the cluster, for each node, and for each log."""
     import numpy as np
@@ -50,16 +85,18 @@ def cost(options: argparse.Namespace) -> None:
     )  # fmt: skip
 
 
-def measured(name: str, fleet: Fleet) -> dict[str, Any]:
-    """Have an engine read all logs of a fleet; return the figures.
+def measured(name: str, fleet: Fleet, place: str = "", first: int | None = None) -> dict[str, Any]:
+    """Have an engine read logs of a fleet; return the figures.
 
     Args:
         name: ``one``, ``local2``, ``ray2``, or ``nodes2``: a Ray cluster of two nodes with a processor each.
         fleet: What is read.
+        place: Folder of the rows, which stays, and whose logs are not read again; "" for one that goes.
+        first: How many logs are read; None for all.
     """
     # What the listing returns; who reads a log makes it.
-    batch.find = lambda _: fleet.names()  # type: ignore[assignment]
-    place = tempfile.mkdtemp(prefix="fleet-")
+    batch.find = lambda _: islice(fleet.names(), first)  # type: ignore[assignment]
+    stays, place = bool(place), place or tempfile.mkdtemp(prefix="fleet-")
     read: list[float] = []
 
     def tell(tally: Tally) -> None:
@@ -80,13 +117,14 @@ def measured(name: str, fleet: Fleet) -> dict[str, Any]:
         ended = time.monotonic()
         driver, workers, strangers = watch.stop()
     figures = {
-        "engine": name, "logs": tally.logs, "starts": tally.starts, "mib": round(tally.bytes / (1 << 20), 1),
-        "wall_s": round(ended - began, 1), "engine_s": round(ready - began, 1), "first_s": round(read[0] - began, 1),
-        "publish_s": round(ended - read[-1], 1), "driver_cpu_s": round(driver, 1), "workers_cpu_s": round(workers, 1),
+        "engine": name, "logs": tally.logs, "skipped": tally.skipped, "starts": tally.starts, "mib": round(tally.bytes / (1 << 20), 1),
+        "wall_s": round(ended - began, 1), "engine_s": round(ready - began, 1), "first_s": round((read or [ended])[0] - began, 1),
+        "publish_s": round(ended - (read or [ended])[-1], 1), "driver_cpu_s": round(driver, 1), "workers_cpu_s": round(workers, 1),
         "logs_per_s": round(tally.logs / (ended - began), 1), "memory_mib": watch.thirds(), "rows": digest(place),
         "cores_of_strangers": round(strangers, 2),
     }  # fmt: skip
-    shutil.rmtree(place)
+    if not stays:
+        shutil.rmtree(place)
     return figures
 
 

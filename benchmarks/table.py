@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from run import command, generate, sample
+from serving_log import RELEASES, write
 
 HERE = Path(__file__).resolve().parent
 FIGURES = HERE / "figures"
@@ -27,10 +28,14 @@ DRAWING = HERE.parent / "docs" / "images" / "speed.svg"
 TURNS, FEW = 15, 5
 FLOOD = 93
 """Stacks in a flood."""
+SERVING = 64
+"""MiB of each log of a server at work."""
 FIRST = "import vllm_triage, sys; vllm_triage.triage(open(sys.argv[1], 'rb').read())"
 GOALS = {
     "cold json / pass": 5.5, "version / pass": 2.5, "help / pass": 2.5, "json / diagnosis": 0.1, "rules x 2": 1.05,
-    "drain3 / flood of stacks": 3.0, "scan / rg": 0.5,
+    "drain3 / flood of stacks": 3.0, "drain3 / flood of woven stacks": 3.0, "drain3 / flood of errors": 3.0,
+    "drain3 / flood of other stacks": 3.0, "scan / rg": 0.5,
+    **{f"serving {release}, MB/s": 100.0 for release in RELEASES}, "serving, access lines alone, MB/s": 100.0,
 }  # fmt: skip
 
 Figures = dict[str, float]
@@ -45,12 +50,20 @@ def main() -> None:
         "--literals", type=Path, help="what ripgrep looks for, a line each (default: the product's literals)"
     )
     parser.add_argument("--big", type=Path, help="the log of the scan (default: one of 128 MiB is made)")
-    parser.add_argument("--only", choices=("commands", "library", "floods", "scan"), help="measure these figures alone")
+    parser.add_argument(
+        "--only", choices=("commands", "library", "floods", "serving", "scan"), help="measure these figures alone"
+    )
     options = parser.parse_args()
     if options.draw:
         DRAWING.write_text(drawn([json.loads(path.read_text()) for path in sorted(FIGURES.glob("*.json"))]))
         return
-    kinds = {"commands": commands, "library": library, "floods": floods, "scan": lambda: scan(options)}
+    kinds = {
+        "commands": commands,
+        "library": library,
+        "floods": floods,
+        "serving": serving,
+        "scan": lambda: scan(options),
+    }
     figures: Figures = {}
     for kind, measure in kinds.items():
         if options.only in (None, kind):
@@ -197,6 +210,18 @@ def others() -> list[str]:
     return [line for number in range(FLOOD) for line in stack(number, error=f"Request {number} encountered an issue.")]
 
 
+def serving() -> Figures:
+    """Servers at work as releases log them: whole commands, with the start of Python."""
+    figures: Figures = {}
+    with tempfile.TemporaryDirectory() as folder:
+        logs = {f"serving {release}": write(Path(folder, release), release, SERVING) for release in RELEASES}
+        logs["serving, access lines alone"] = write(Path(folder, "access"), RELEASES[-1], SERVING, requests=False)
+        for name, log in logs.items():
+            least = min(spent([command(), "--format", "json", str(log)]) for _ in range(FEW))
+            figures[f"{name}, MB/s"] = log.stat().st_size / 1e6 / least
+    return figures
+
+
 def scan(options: argparse.Namespace) -> Figures:
     """A server at work, against ripgrep with the literals given, or the product's own."""
     with tempfile.TemporaryDirectory() as folder:
@@ -238,7 +263,9 @@ def worked(job: Callable[[], object]) -> float:
 def drawn(releases: list[dict]) -> str:
     """Return the figures over the releases as SVG: a small chart each, the goal as a line."""
     names = [
-        name for name in releases[-1]["figures"] if "/ pass" in name or "us a line" in name or name == "scan, MB/s"
+        name
+        for name in releases[-1]["figures"]
+        if "/ pass" in name or "us a line" in name or (name.endswith(", MB/s") and not name.startswith("flood"))
     ]
     width, height, columns = 250, 120, 3
     rows = -(-len(names) // columns)

@@ -111,6 +111,10 @@ class Diagnosis(Draft):
     """Full id of the rule that decided; empty where none did."""
     way: str = ""
     """How it was decided, more closely than ``decided_by``: a rule's strength, a finding, a kind of wrapper (docs/accuracy.md)."""
+    strength: str = ""
+    """That rule's strength; empty where none decided."""
+    unread: list[Evidence] = field(default_factory=list)
+    """Exceptions besides the deciding one that stand, and whose words no rule reads."""
     story: Story | None = None
     filtered: tuple[str, tuple[str, ...]] | None = None
     """Where the question leaves the answer out: ``ignore`` or ``only``, and the ids."""

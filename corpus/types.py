@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 UNNAMED = ("unknown", "no_failure")
 """Buckets that name no failure."""
+NETS = ("weak", "guess")
+"""Strengths of rules that catch what no other one knows: what they name is a kind of failure rather than a cause."""
 
 EXPRESSIONS = ("pattern", "exception", "message", "frames", "innermost", "not_frames")
 """The fields of a rule that are regular expressions."""

@@ -315,6 +315,8 @@ def _moved(fix: Advice, part: Part, situation: Situation) -> tuple[Advice | None
     new = _number(part.values[0].value) if len(part.values) == 1 else None
     if now is None or new is None or (new > now if fix.moves == "up" else new < now):
         return fix, ""
+    if part.name == "--tensor-parallel-size" and fix.moves == "up" and not situation.facts.get("gpu_count"):
+        return None, f"the log shows no more GPUs than its {now:g} ranks use"
     other = _further(part.name, now, fix.moves)
     if not other:
         way = "as high" if fix.moves == "up" else "as low"
@@ -327,12 +329,7 @@ def _moved(fix: Advice, part: Part, situation: Situation) -> tuple[Advice | None
     )
     if change == fix.change:
         return None, f"{part.name} is {now:g} already"
-    known = (
-        part.name != "--tensor-parallel-size"
-        or situation.facts.get("tensor_parallel_size")
-        or "tensor_parallel_size" in situation.case.arguments
-    )
-    said = f"Now it is {now:g}." if known else f"The processes show {now:g} ranks at least."
+    said = f"Now it is {now:g}."
     return replace(fix, change=change, value=other if fix.value else "", why=f"{fix.why} {said}".strip()), ""
 
 

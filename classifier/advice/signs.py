@@ -43,10 +43,13 @@ _MASKED_BY_CUDA = frozenset({"", "cuda"})
 _V1 = LazyPattern(r"\bvllm/v1/|\bEngineCore|\bVLLM_USE_V1=1")
 _V0 = LazyPattern(
     r"\bvllm/(?:worker/|executor/|engine/(?:llm_engine|async_llm_engine|ray_utils|multiprocessing/)|core/(?:scheduler|block_manager|block/)|spec_decode/|"
-    r"model_executor/model_loader\.py)|\binput_metadata\b|\bRayWorkerVllm\b|\bVllmWorkerProcess\b"
+    r"model_executor/model_loader\.py)|\binput_metadata\b|\bRayWorkerVllm\b|\bVllmWorkerProcess\b|"
+    r"\bCPU KV cache usage: |# CPU blocks: "
 )
+_OF_VLLM = LazyPattern(r"APIServer|EngineCore|Engine|DPEngine|Worker|VllmWorker|RayWorker|Api")
+"""Names of vLLM's processes."""
 _LIBRARY = LazyPattern(
-    r"(?:torch\w*|triton|transformers|tokenizers|huggingface_hub|safetensors|asyncio|concurrent|multiprocessing|importlib|runpy|uvloop|numpy|flashinfer|flash_attn|xformers|"
+    r"(?:transformers_modules|tpu_inference|neuronx\w*|libneuronxla|habana\w*|optimum|torch|torchvision|torchaudio|torchao|torch_npu|torch_xla|torchcodec|triton|transformers|tokenizers|huggingface_hub|safetensors|asyncio|concurrent|multiprocessing|importlib|runpy|uvloop|numpy|flashinfer|flash_attn|xformers|"
     r"xgrammar|outlines\w*|lmformatenforcer|llguidance|ray|uvicorn|starlette|fastapi|pydantic\w*|PIL|cv2|deep_gemm|deep_ep|nixl|lmcache|mooncake|bitsandbytes|compressed_tensors|"
     r"gguf|mistral_common|peft|setuptools|pip|distutils|pkg_resources|aiter|zmq|msgspec|json|subprocess|threading|socket|ssl|contextlib|functools|inspect|ctypes|numba|cupy|"
     r"tvm_ffi|cutlass|requests|urllib3|http|librosa|soundfile|av|einops|timm|prometheus\w*|opentelemetry|logging|typing|pickle|cloudpickle|tqdm|sentencepiece|tiktoken)\b|<|setup\.py"
@@ -78,10 +81,14 @@ class Signs:
 
     def strange(self, trace: Trace | None) -> bool:
         """Tell whether an exception's stack, and all that the log says around it, is of a program that is not vLLM."""
-        if trace is None or self.facts.get("vllm_version") or self.facts.get("arguments"):
+        if trace is None:
             return False
         # Stacks are pasted without their head: where only libraries are left, vLLM may have called them.
         called = any(_LIBRARY.match(frame.path) is None for frame in trace.frames)
+        if self.facts.get("vllm_version") or self.facts.get("arguments"):
+            # A log that several programs share: vLLM's processes have names.
+            raised = "\n".join([trace.stack(), *(frame.raw for frame in trace.frames), trace.message])
+            return called and not _OF_VLLM.match(trace.process) and "vllm" not in raised.lower()
         return called and "vllm" not in self.words.lower()
 
     @property

@@ -11,6 +11,9 @@ SIGNS = (
     # what it is made of
     b"torch", b"cuda", b"nccl", b"c10d", b"gpu", b"nvidia", b"rocm", b"amdgpu", b"hsa_", b"ascend", b"gaudi", b"habana", b"neuron", b"_xla", b"triton", b"inductor",
     b"transformers", b"tokeniz", b"huggingface", b"hf_", b"safetensors", b"gguf", b"flashinfer", b"flash_attn", b"flash-attn", b"xformers",
+    b"mistral_common", b"tiktoken", b"sentencepiece", b"compressed_tensors", b"bitsandbytes", b"/peft/", b"llguidance", b"lmformatenforcer",
+    b"tilelang", b"/cutlass/", b"deep_gemm", b"deep_ep", b"/aiter/", b"/cupy/", b"/quark/", b"gptqmodel", b"modelscope", b"runai_model_streamer",
+    b"msgspec", b"openai_harmony", b"/timm/", b"librosa", b"soundfile", b"decord", b"amdsmi", b"pynvml",
     b"xgrammar", b"outlines", b"rayworker", b"ray::", b"raylet", b"/ray/", b"gloo", b"nixl", b"mooncake", b"lmcache", b"uvloop",
     # how it is called, and what its web server prints
     b"openai", b"/v1/", b":8000", b"port=8000", b"uvicorn", b"info:     ", b"error:    ", b"chat_template", b"chat template",

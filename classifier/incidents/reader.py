@@ -29,6 +29,8 @@ LOOP = 50
 """Starts after which a log is a crash loop: of the middle ones only so much is kept as to count them."""
 LOOP_HITS = 20
 """Hits kept of each of them."""
+LARGE = 1 << 17
+"""Bytes of a block from which on lines of stacks are remembered from the first stack on, not from the first repeated one."""
 EARLY = ("launch", "config")
 """Stages that a launcher speaks of before the server does."""
 
@@ -49,6 +51,7 @@ class IncidentReader:
         """Whether this start prints what it has printed before, so that it is worth remembering lines."""
         self._engine = engine
         self._recorder = Recorder()
+        self._large = False
         self._repeated = Repeated(engine.scanner)
         self._begin(1)
         self._ahead: list[tuple[Rule, Line, Captures]] = []
@@ -86,6 +89,7 @@ class IncidentReader:
         """
         self.incident.contexts.extend(data)
         self._recorder.read(data, number)
+        self._large = len(data) > LARGE
         found = self.effort.scanner.find(data)
         for start, end, line, literals in candidates(data, number, found, self._engine.scanner, self):
             # In a log that servers share, a line without anything is another's: an own one bears the container's name.
@@ -113,6 +117,7 @@ class IncidentReader:
                 return
         traces = self.traces
         part, trace = traces.feed(line)
+        self.again = self.again or (self._large and part == "head")
         missed = self._try_rules(line, place, literals, part, trace) if literals else set()
         if self.again and traces is self.traces:
             self._repeated.note(place[:3], line, part, missed, self)

@@ -14,8 +14,8 @@ from operator import itemgetter
 from ..lines.traceback_state import Skipped, Step, Stream
 from ..lines.tracebacks import TraceReader
 from ..lines.types import Line, Trace
-from ..patterns.lazy import LazyPattern
 from .builder import BEGIN, ERRORS, SITES
+from .plain_lines import LOGGED, say_nothing, says_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,12 +48,9 @@ RUN = 8
 """Lines from which on it is worth comparing the rest of a stack at once."""
 REMEMBERED = 5_000
 """Prefixes remembered, and whole lines, and exceptions; when there are more of a kind, all of it is forgotten."""
-_LOGGED = ("ERROR", "CRITICAL")
-_RAISED = ("", *_LOGGED)
 _USUAL = b"(IEW"
-_MARKS = (b"---", b"Fatal", b"terminate")
-_NAMED = LazyPattern(rb"(?:\[?(?:rank\d+|pid \d+)\]?:? )?[A-Za-z_][\w.]*(?:\([\w.]*\))?(?::|$)")
-"""What begins like an exception's own line."""
+LEAP, LEAP_BYTES = 8, 1 << 15
+"""Lines passed over one by one after which all that follow are looked at together, and how many bytes of them at most."""
 
 
 class Source:
@@ -146,8 +143,8 @@ class Repeated:
             line = data, start, end, number, end - start - len(body)
             return self._steps_on(stream, source, line, literals, reading)
         taken = False
-        if not literals and source.plain and (source.level not in _LOGGED or self._is_kept_like(body, reading)):
-            taken = not stream.state and _says_nothing(body, source.level)
+        if not literals and source.plain and (source.level not in LOGGED or self._is_kept_like(body, reading)):
+            taken = not stream.state and says_nothing(body, source.level)
             if taken:
                 self._last = raw[: len(raw) - len(body)], source, stream
             taken = taken or self._again(stream, source, body, number, reading)
@@ -189,7 +186,7 @@ class Repeated:
         if last is None or last[1].key not in reading.traces.streams:
             return start, number, index
         prefix, source, stream = last
-        first, first_number, behind = start, number, len(prefix)
+        first, first_number, behind, leap = start, number, len(prefix), LEAP
         step = stream.step if stream.state == "stack" else None
         if step is not None and (run := self._run(step)).stands_at(data, start, prefix):
             end = start + run.size + len(run.bodies) * (behind + 1)
@@ -209,9 +206,35 @@ class Repeated:
             elif waiting or not self._adds_nothing(body, source, reading):
                 break
             start, number, index = end + 1, number + 1, ahead
+            if step is None and prefix and number - first_number >= leap:
+                here = number
+                start, number, index = self._leap(start, number, index, (data, prefix, source, found), reading)
+                # Where that was in vain it is tried again after as many lines.
+                leap = (number if number > here else 2 * here - first_number) - first_number + LEAP
         if step is not None and start > first:
             stream.skipped.append((data, first, start - 1, first_number, behind))
             stream.step, stream.seen = step, number - 1
+        return start, number, index
+
+    def _leap(
+        self, start: int, number: int, index: int, run: tuple[bytes, bytes, Source, Found], reading: Reading
+    ) -> tuple[int, int, int]:
+        """Pass over the lines from ``start`` on that begin with a prefix, if none of them adds anything; as ``follow`` does."""
+        data, prefix, source, found = run
+        if source.level in LOGGED and len(reading.incident.errors) < ERRORS:
+            return start, number, index
+        text = data[start : data.rfind(b"\n", start, start + LEAP_BYTES) + 1]
+        if not text.startswith(prefix):
+            return start, number, index
+        lines = text[len(prefix) : -1].split(b"\n" + prefix)
+        other = next((place for place, line in enumerate(lines) if b"\n" in line), None)
+        if other is not None:
+            lines[other:] = [lines[other].partition(b"\n")[0]]
+        end = start + sum(map(len, lines)) + len(lines) * (len(prefix) + 1)
+        ahead = bisect_left(found, end - 1, index, key=itemgetter(1))
+        short = max(map(len, lines)) < LONGEST - PREFIX
+        if short and self._nobody_waits(found[index:ahead], reading) and say_nothing(lines, source.level):
+            return end, number + len(lines), ahead
         return start, number, index
 
     def _run(self, step: Step) -> Run:
@@ -248,8 +271,8 @@ class Repeated:
 
     def _adds_nothing(self, body: bytes, source: Source, reading: Reading) -> bool:
         """Tell whether a line outside tracebacks, for which no rule waits, changes nothing."""
-        kept = source.level not in _LOGGED or self._is_kept_like(body, reading)
-        return kept and len(body) < LONGEST - PREFIX and body[:1] != b"(" and _says_nothing(body, source.level)
+        kept = source.level not in LOGGED or self._is_kept_like(body, reading)
+        return kept and len(body) < LONGEST - PREFIX and body[:1] != b"(" and says_nothing(body, source.level)
 
     def _known(self, raw: bytes) -> tuple[Source | None, bytes]:
         """Return who wrote a line, and the line without its prefix where that is vLLM's own."""
@@ -304,7 +327,7 @@ class Repeated:
             stream.step = self._next(stream, line, body, missed)
         elif in_stack:
             stream.step = None
-        elif part in ("", "final") and line.level in _LOGGED and source.plain and len(reading.incident.errors) < ERRORS:
+        elif part in ("", "final") and line.level in LOGGED and source.plain and len(reading.incident.errors) < ERRORS:
             self._begins.add(body[:BEGIN])
         if (
             part == "final"
@@ -359,7 +382,7 @@ class Repeated:
     def _again(self, stream: Stream, source: Source, body: bytes, number: int, reading: Reading) -> bool:
         """Count an exception that stands alone on its line, if it has stood so before."""
         trace = self._alone.get((source.key, body))
-        full = source.level not in _LOGGED or reading.incident.contexts.full
+        full = source.level not in LOGGED or reading.incident.contexts.full
         return trace is not None and full and reading.traces.again(stream, trace, source.process, number)
 
 
@@ -372,17 +395,6 @@ def _all_missed(step: Step, literals: Collection[int], reading: Reading) -> bool
     for index in literals:
         reading.effort.missed(index)
     return True
-
-
-def _says_nothing(body: bytes, level: str) -> bool:
-    """Tell whether a line outside tracebacks neither begins one nor can be an exception's own."""
-    if (  # what may belong to a traceback, or name an exception within a sentence; a loop over it would take twice as long
-        b".py" in body or b"(most recent call " in body or b"above exception" in body or b'File "' in body
-        or b"Error: " in body or b"Exception: " in body or b"): " in body
-        or not body.isascii() or body.startswith(_MARKS)
-    ):  # fmt: skip
-        return False
-    return level not in _RAISED or _NAMED.match(body) is None
 
 
 def _forget(remembered: dict[bytes, Source] | dict[tuple[tuple[str, str], bytes], Trace]) -> None:

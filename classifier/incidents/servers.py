@@ -13,7 +13,7 @@ from ..lines.traceback_state import origin
 
 _MARKS = (
     b"vLLM API server version", b" non-default args: {", b"Avg prompt throughput: ",
-    b"/vllm/entrypoints/", b"/vllm/__init__.py", b"vllm: error: ", b"vllm serve: error: ",
+    b"(APIServer pid=", b"/vllm/entrypoints/", b"/vllm/__init__.py", b"vllm: error: ", b"vllm serve: error: ",
 )  # fmt: skip
 """What only a server of its own prints, also one that fails before it says its version."""
 _LOOKED_AT = 64

@@ -39,6 +39,13 @@ _LEVELS = {
     "CRITICAL": "CRITICAL", "FATAL": "CRITICAL", "ERROR": "ERROR", "ERR": "ERROR", "WARNING": "WARNING",
     "WARN": "WARNING", "INFO": "INFO", "NOTICE": "INFO", "DEBUG": "DEBUG", "TRACE": "DEBUG",
 }  # fmt: skip
+_ERROR = LazyPattern(rb"(?:Error|Exception|error|failed|text): *$")
+"""What stands before an object that an error's words quote: all of it is the error, not its ``message`` alone."""
+# Docker's own records, whose message escapes nothing but quotation marks; most of them.
+_DOCKER = LazyPattern(
+    rb'\{"log":"((?:[ !#-\[\]-~]++|\\")*+)(?:\\[rn])*","stream":"std(?:out|err)","time":"[ !#-\[\]-~]*"\}'
+)
+_DOCKER_START = b'{"log":"'
 _ASCTIME = LazyPattern(r"(\d\d-\d\d)[ T](\d\d:\d\d:\d\d)")
 _LIMIT = 20_000
 """Messages taken from one JSON value."""
@@ -76,6 +83,10 @@ def unwrap_json(data: bytes, strict: bool = False) -> bytes:
         # Prefixed records: a time stamp or a pod's name may stand before the object.
         if brace - start > 120:
             continue
+        if brace == start and (words := _docker_message(data, start, end)) is not None:
+            parts += (data[done:start], words)
+            done = end
+            continue
         message = _message(data[start:end], strict)
         if message is not None:
             parts += (data[done:start], _one_line(message))
@@ -84,6 +95,16 @@ def unwrap_json(data: bytes, strict: bool = False) -> bytes:
         return data
     parts.append(data[done:])
     return b"".join(parts)
+
+
+def _docker_message(data: bytes, start: int, end: int) -> bytes | None:
+    """Return the message of a record that Docker wrote; None where it has to be read as JSON."""
+    if not data.startswith(_DOCKER_START, start):
+        return None
+    found = _DOCKER.fullmatch(data, start, end)
+    if found is None or found[1][:1] == b"{":
+        return None
+    return found[1].replace(b'\\"', b'"')
 
 
 def _one_line(message: str) -> bytes:
@@ -96,7 +117,7 @@ def _message(line: bytes, strict: bool) -> str | None:
     if not line.endswith((b"}", b"]")):
         return None
     start = line.find(b"{")
-    if start < 0 or b'"' not in line[start : start + 3]:
+    if start < 0 or b'"' not in line[start : start + 3] or _ERROR.search(line[:start]):
         return None
     if line.startswith(b"[") and line.endswith(b"]"):
         start = 0

@@ -16,3 +16,5 @@ STREAMS = 2000
 """Streams kept; a log that has more of them starts anew."""
 FOREIGN = 25
 """Lines of other text tolerated inside an open traceback of unprefixed lines."""
+BARE_WITHIN = 3
+"""Lines after the last one of a logged stack within which a bare exception ends it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .stacks import Read, Stacks, parts_of
-from .traceback_limits import GIVE_UP, MESSAGE_LINES, OVER, STREAMS
+from .traceback_limits import BARE_WITHIN, GIVE_UP, MESSAGE_LINES, OVER, STREAMS
 from .traceback_patterns import CALLS, FRAME, LINKED, NOTEBOOK, THROWN, link_of, looks_like_exception
 from .traceback_state import Stream, origin
 from .types import KEY_MESSAGE, Line, Trace
@@ -70,7 +70,21 @@ class TraceReader(Stacks):
             return self._message(stream, line)
         if ".py" in text and (found := NOTEBOOK.match(text)):
             return self._frame(stream, line, found)
-        return self._alone(stream, line) if line.level in _RAISED else _OUTSIDE
+        if line.level not in _RAISED:
+            return _OUTSIDE
+        if self.open and not line.logged and (logged := self._broken_off(line)) is not None:
+            return self._finish(logged, line, text)
+        return self._alone(stream, line)
+
+    def _broken_off(self, line: Line) -> Stream | None:
+        """Return the logged stack that a bare exception ends: its last lines have lost what the logger put before them."""
+        if not looks_like_exception(line.text):
+            return None
+        for (process, logger), stream in self.streams.items():
+            near = stream.state == "stack" and 0 < line.number - stream.seen <= BARE_WITHIN
+            if near and process == line.process and logger and not stream.mode and stream.trace.frames:
+                return stream
+        return None
 
     @property
     def repeats(self) -> bool:

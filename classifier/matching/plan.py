@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 STRUCTURE = (
     "Traceback (most recent call last)", 'File "', "The above exception was the direct cause", "During handling of the above exception",
-    "--- Logging error ---", "Error: ", "Exception: ", "ERROR ", "CRITICAL ", ".py in ", ".py](", "-> ", "Fatal Python error: ", "terminate called after throwing",
+    "--- Logging error ---", "Error: ", "Error(", "Exception: ", "ERROR ", "CRITICAL ", ".py in ", ".py](", "-> ", "Fatal Python error: ", "terminate called after throwing",
 )  # fmt: skip
 """Strings that make a line worth reading although no rule knows it: they build tracebacks."""
 FILE = "plan.marshal"

@@ -75,6 +75,9 @@ def build(found: Diagnosis) -> Report:
         input=Input(lines=found.lines, bytes=found.bytes),
         filtered=_filtered(found),
         explanation=tuple(_text(line) for line in found.explanation),
+        rule=found.rule,
+        strength=found.strength,
+        unread=_evidence(found.unread),
     )
 
 

@@ -289,6 +289,12 @@ class Report(Node):
     """where the answer is left out by the question's `ignore` or `only`; absent where it counts"""
     explanation: tuple[str, ...] = field(default=(), compare=False, metadata=INNER)
     """The candidates with their scores and reasons, best first."""
+    rule: str = field(default="", compare=False, metadata=INNER)
+    """Full id of the rule that decided; empty where none did."""
+    strength: str = field(default="", compare=False, metadata=INNER)
+    """That rule's strength; empty where none decided."""
+    unread: tuple[Evidence, ...] = field(default=(), compare=False, metadata=INNER)
+    """Exceptions besides the deciding one that stand, and whose words no rule reads."""
 
     @property
     def failed(self) -> bool:

@@ -12,7 +12,7 @@ _TOLD = LazyPattern(r"\b(on line )(\d+)")
 
 def renumber(answer: Diagnosis, numbers: Numbers) -> None:
     """Put the number of the input's line wherever an answer names a line."""
-    shown = [*answer.evidence, *answer.symptoms, *answer.chain, *answer.context, *answer.tail]
+    shown = [*answer.evidence, *answer.symptoms, *answer.chain, *answer.context, *answer.tail, *answer.unread]
     if (story := answer.story) is not None:
         shown += [*story.overcome, *([story.died_first] if story.died_first is not None else [])]
         story.first, story.last = numbers.original(story.first), numbers.original(story.last)

@@ -15,6 +15,8 @@ from .types import FULL, PREEMPTED, QUEUED, REJECTED, SLOW, STALLED, Draft, End,
 
 LATELY = 48
 """Last lines by which it is told how often they are printed."""
+SHOWN = 4
+"""Lines of a state up to which all are shown; of more the first, the worst and the last."""
 
 
 class View:
@@ -106,7 +108,7 @@ def _stands_still(before: Sample, sample: Sample) -> bool:
         and sample.running == before.running
         and sample.waiting >= before.waiting
         and abs(sample.usage - before.usage) < limits.USAGE
-        and elapsed(before, sample) < limits.APART
+        and (before.idle or elapsed(before, sample) < limits.APART)
     )
 
 
@@ -321,7 +323,8 @@ def _state(kind: str, view: View, first: int, last: int, numbers: dict[str, floa
         "usage": median(usage) if usage else UNTOLD,
     }
     highest = max(row, key=lambda sample: (sample.waiting, sample.usage))
-    proof = tuple(sorted({row[0], highest, row[-1]}, key=lambda sample: sample.line))
+    shown = row if len(row) <= SHOWN else [row[0], highest, row[-1]]
+    proof = tuple(sorted(set(shown), key=lambda sample: sample.line))
     return State(
         kind, row[0], row[-1], len(row), elapsed(row[0], row[-1]), current, view.engine, {**load, **numbers}, proof
     )

@@ -17,6 +17,7 @@ from ..facts.release import gone_from, release_for
 from ..incidents.types import Incident
 from ..lines.types import Line
 from ..matching.types import Hit
+from ..patterns.lazy import LazyPattern
 from . import policy
 from .types import Candidate
 
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
 
 NO_BUCKET = ("unknown", "no_failure")
 """What the text model may say that is no failure of a known kind."""
+QUOTED = 30
+"""Characters of an exception's message from which on a later line that holds it quotes it."""
+ABOVE = 2
+"""Lines above the deciding one among which the head is that it continues."""
+_HEAD = LazyPattern(r"\s*(?:CMake Error at \S|ERROR: |error: |Error: |fatal error: )")
+"""How tools begin an error whose telling words stand on the next line."""
 TRACES = 12
 """Exceptions of a start whose frames tell of its release."""
 GENERIC = "unspecified"
@@ -94,6 +101,7 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
         confidence=round(min(0.99, max(0.05, confidence)), 3),
         decided_by=decided_by,
         rule=hit.rule.id if hit is not None else "",
+        strength=hit.rule.strength if hit is not None else "",
         title=sentences(entry.title, values) or known_bucket.title,
         summary=sentences(entry.summary, values) or _first_sentence(known_bucket.meaning),
         fixes=fixes,
@@ -142,6 +150,10 @@ def evidence_for(best: Candidate, incident: Incident) -> list[Evidence]:
     same = [
         hit for hit in incident.hits if hit.rule.role == "cause" and hit.rule.bucket == best.bucket and not hit.quoted
     ]
+    for item in _first_said(best.hit, incident):
+        if item.line not in taken:
+            evidence.append(item)
+            taken.add(item.line)
     for hit in sorted(same, key=lambda item: (item.rule.cause != best.cause, item.line.number)):
         if hit.line.number in taken:
             continue
@@ -153,6 +165,20 @@ def evidence_for(best: Candidate, incident: Incident) -> list[Evidence]:
         elif len(evidence) < 4:
             evidence.append(evidence_of(hit, "cause"))
     return evidence
+
+
+def _first_said(hit: Hit, incident: Incident) -> list[Evidence]:
+    """Return where the deciding words come from: the exception that they quote, and the line that they continue."""
+    text, number = hit.line.text, hit.line.number
+    found = [
+        Evidence(trace.number, trace.raw or trace.text, trace.process, "cause", trace.count)
+        for trace in incident.traces
+        if 0 < trace.number < number and trace.text and len(trace.message) >= QUOTED and trace.message.strip() in text
+    ][:1]
+    if not found and hit.trace is None:
+        above = [item for item in incident.contexts.lines(number) if number - ABOVE <= item[0] < number]
+        found = [Evidence(*item, "cause") for item in above if _HEAD.match(item[1])][-1:]
+    return found
 
 
 def _place(hit: Hit) -> list[Evidence]:

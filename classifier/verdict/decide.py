@@ -11,7 +11,7 @@ from .answer import Known, evidence_of
 from .case import READY
 from .deciders import DECIDERS
 from .findings import Findings
-from .story import place, story_of
+from .story import place, story_of, unread_beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,11 @@ def _of_server(incidents: list[Incident], tail: list[Line], known: Known) -> Dia
     answer = of_incident(incident, tail, known)
     if (
         len(incidents) > 1
-        and (not answer.failed or (answer.decided_by == "stage" and not _at_work(answer, known)))
+        and (
+            not answer.failed
+            or answer.decided_by == "none"
+            or (answer.decided_by == "stage" and not _at_work(answer, known))
+        )
         and STAGE_ORDER.get(incident.reached, -1) < READY
     ):
         before = of_incident(incidents[-2], [], known)
@@ -74,6 +78,7 @@ def of_incident(incident: Incident, tail: list[Line], known: Known) -> Diagnosis
             for number, text, process in incident.contexts.lines(answer.evidence[0].line)
         ]
     answer.story = story_of(found, answer)
+    answer.unread = unread_beside(found, answer)
     answer.reached = incident.reached or "launch"
     answer.stages = incident.stages
     answer.facts = {

@@ -37,8 +37,10 @@ _OURS = LazyPattern(
 """Frames of vLLM, of what it runs in, and of those who talk to a server: they pass on what vLLM said."""
 _PASSED_ON = LazyPattern(r"Worker failed with error ['\"](?P<inner>.+?)['\"], please check the stack trace", re.DOTALL)
 """How an executor passes on what a worker said."""
-_PROGRESS = LazyPattern(r'" 200|generation throughput: (?!0\.0 )\d[\d.]* tokens/s|Running: 0 reqs')
-"""An answer, tokens, or nothing left to do."""
+_PROGRESS = LazyPattern(
+    r'(?<!\w)"(?!GET )[A-Z]+ [^"]*" 200|generation throughput: (?!0\.0 )\d[\d.]* tokens/s|Running: 0 reqs'
+)
+"""An answer of the engine, tokens, or nothing left to do: pages, probes and metrics are answered without it."""
 _IDLE = LazyPattern(r"throughput: |No available |Waiting |waiting |still |heartbeat")
 """What a server that makes no progress goes on printing."""
 _FAILING = LazyPattern(

@@ -37,6 +37,9 @@ CONFIRMED = 0.15
 REFUTED = -1.2
 """What the same log refutes goes behind another cause of the next strength: its words came of something else."""
 
+WAITED = -1.3
+"""A wait that timed out goes behind an exception that another process raised before it, even behind a rule's guess."""
+
 REQUEST_WHILE_DYING = -0.9
 """What concerns one request is not why the engine died at the same time."""
 

@@ -7,6 +7,9 @@ from ..matching.types import Hit
 from . import policy
 from .case import QUIET, Case
 
+RAISED = ("ERROR", "CRITICAL")
+"""Levels at which a process logs the exception that ends what it does."""
+
 
 @record(frozen=True)
 class Signal(Record):
@@ -72,7 +75,19 @@ def refuted(case: Case, hit: Hit) -> Signal | None:
     return Signal(policy.REFUTED, f"refuted: {sign}") if sign else None
 
 
-SIGNALS = (asks_for_more, outdone, words_and_place, quoted, quiet, one_request, confirmed, refuted)
+def waited_for_the_dead(case: Case, hit: Hit) -> Signal | None:
+    """A time-out of one rank, after another process raised an exception: who waits for the dead is not why they died."""
+    if not (hit.rule.cause and case.traits(hit.rule.bucket).waits) or hit.trace is not None:
+        return None
+    for trace in case.incident.traces:
+        before = trace.kind and trace.frames and trace.level in RAISED and 0 < trace.number < hit.line.number
+        another = trace.process and trace.process != hit.line.process
+        if before and another and not trace.logging_error and not case.harmless(trace):
+            return Signal(policy.WAITED, f"{trace.process} raised an exception before, on line {trace.number}")
+    return None
+
+
+SIGNALS = (asks_for_more, outdone, words_and_place, quoted, quiet, one_request, confirmed, refuted, waited_for_the_dead)
 """All reasons that have points, in the order in which they are told."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from ...corpus.stages import STAGE_ORDER
 from ..diagnosis import Diagnosis, Evidence, Story
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 OVERCOME = 5
 """Lines that are told of what a server got over."""
+UNREAD = 2
+"""Exceptions that are told of which nobody has read."""
 HEADED = 3
 """Lines before a traceback that may announce it."""
 LATENT = {
@@ -86,6 +89,17 @@ def _first_death(found: Findings, answer: Diagnosis) -> Evidence | None:
         and item.hit.line.number not in heads
     ]
     return min([answer.evidence[0], *deaths], key=lambda item: item.line)
+
+
+def unread_beside(found: Findings, answer: Diagnosis) -> list[Evidence]:
+    """Return the first exceptions that stand, that no rule reads, and that are neither the answer's own nor came of it."""
+    if not answer.failed:
+        return []
+    shown = {item.line for item in answer.evidence}
+    best = found.best
+    linked = set(_chain(best.hit.trace)) if best is not None and best.hit.rule.id == answer.rule else set()
+    beside = (trace for trace in found.unread if trace.number not in shown and id(trace) not in linked)
+    return [_told(trace) for trace in islice(beside, UNREAD)]
 
 
 def _chain(trace: Trace | None) -> Iterator[int]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...classifier.masking.mask import mask
 from ...corpus.stages import STAGE_ORDER
+from ...corpus.types import NETS
 from ..fingerprint import fingerprint, template
 from .log import Log
 from .times import time_of
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ...classifier.report.model import Report
     from ...classifier.starts import Start
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION = "1.1"
 """Raised in its second number when columns are added, in its first when one changes or goes."""
 NOT_READ = "not_read"
 """Stands for the bucket of a log that could not be read; such a row has a ``problem``."""
@@ -101,7 +102,7 @@ class Row:
     evidence: tuple[Told, ...]
     context: tuple[Told, ...]
     ending: tuple[Told, ...]
-    """its last lines, where no rule decided"""
+    """its last lines, where no rule decided, or a weak one"""
     fixes: tuple[Remedy, ...]
     alternatives: tuple[Nearest, ...]
     first_line: int
@@ -110,6 +111,12 @@ class Row:
     """of the log as it lies there; -1 where that is not known"""
     problem: str
     """why the log could not be read"""
+    rule: str
+    """full id of the rule that decided"""
+    strength: str
+    """of that rule: certain, strong, weak or guess"""
+    unread: tuple[Told, ...]
+    """errors besides the deciding line whose words no rule reads"""
 
 
 COLUMNS: tuple[str, ...] = tuple(own.name for own in fields(Row))
@@ -157,7 +164,7 @@ def row_of(log: Log, start: Start, places: Mapping[str, str]) -> Row:
         evidence=tuple(Told(item.line, item.process, item.text, item.count) for item in report.evidence[:LINES]),
         context=_around(report),
         ending=tuple(Told(item.line, item.process, item.text, 1) for item in start.ending)
-        if report.decided_by != "rule"
+        if report.decided_by != "rule" or report.strength in NETS
         else (),
         fixes=tuple(Remedy(fix.rank, fix.title, fix.change) for fix in report.fixes[:FIXES]),
         alternatives=tuple(Nearest(item.bucket, item.confidence) for item in report.alternatives),
@@ -165,19 +172,23 @@ def row_of(log: Log, start: Start, places: Mapping[str, str]) -> Row:
         last_line=start.last,
         bytes=log.size,
         problem="",
+        rule=report.rule,
+        strength=report.strength,
+        unread=tuple(Told(item.line, item.process, item.text, item.count) for item in report.unread),
     )
 
 
 def row_of_problem(log: Log, problem: str, places: Mapping[str, str]) -> Row:
     """Return the row of a log that could not be read."""
     empty: dict[str, str] = dict.fromkeys(
-        ("begun", "ended", "engine", "cause", "reached", "scope", "title", "signature", "template"), ""
+        ("begun", "ended", "engine", "cause", "reached", "scope", "title", "signature", "template", "rule", "strength"),
+        "",
     )
     return Row(
         id=f"{log.id}-0", log=log.id, source=mask(log.name), start=0, followed=False,
         day=places.get("day", "") or _day("", "", log.changed), release=places.get("release", ""),
         model=places.get("model", ""), gpu=places.get("gpu", ""), gpu_count=0, node=places.get("node", ""),
-        bucket=NOT_READ, confidence=0.0, decided_by="none", failed=False, came_up=False, evidence=(), context=(), ending=(), fixes=(),
+        bucket=NOT_READ, confidence=0.0, decided_by="none", failed=False, came_up=False, evidence=(), context=(), ending=(), unread=(), fixes=(),
         alternatives=(), first_line=0, last_line=0, bytes=log.size, problem=mask(problem), **empty,
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ from ...classifier.errors import InputError
 from ...classifier.masking.mask import mask
 from .alert import Alert
 from .alert_logs import log_path, opened_tail
-from .interface import ChatContext, Event, Source, event_of
+from .interface import BusyError, ChatContext, Event, Source, event_of
 from .letters import pack_event, unpack_event
 from .log_sources.interface import LogSource, SourceError, Sources
 from .log_sources.kubernetes import Kubernetes
@@ -126,6 +126,9 @@ class AlertWork:
                 return replace(self._last[1], note=note)
         name = mask(alert.labels.get("pod", ""))
         report, incident = self._context.triage(source, service=service, name=name)
+        if incident is None and report.failed and self._context.history is not None:
+            # The history may be back before answers are recorded again: what was taken is not done with until it is in there.
+            raise BusyError
         event = event_of(self._context, report, incident, service=service, name=name, note=note)
         with self._lock:
             self._last, self._answers[digest] = (digest, event), pack_event(event)

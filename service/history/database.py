@@ -38,6 +38,7 @@ _WORDS = (
     ("disk i/o error", "the disk reports an error"),
 )  # fmt: skip
 """What drivers say, and what is to be done about it."""
+_GONE = "the file was moved away or removed"
 
 
 class Database:
@@ -57,6 +58,7 @@ class Database:
         """The URL without its password."""
         self._turn: AbstractContextManager[object] = nullcontext()
         self.sqlite = self.url.get_backend_name() == "sqlite"
+        self._file: tuple[int, int] | None = None
         if self.sqlite:
             self._turn = threading.Lock()
         with self.errors():
@@ -65,6 +67,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Give a connection that sees one state of the database."""
+        self._look()
         with self.errors(), self.engine.connect() as connection:
             yield connection
 
@@ -72,6 +75,7 @@ class Database:
     def writing(self) -> Iterator[Connection]:
         """Give a connection whose changes are durable when the block is left, or undone when it raises."""
         # SQLite has one writer at a time. Those of this process line up here: SQLite's own line is asking again now and then.
+        self._look()
         with self._turn, self.errors(), self.engine.connect() as plain:
             connection = plain.execution_options(vllm_triage_writes=True)
             with connection.begin():
@@ -89,6 +93,28 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
+
+    def _look(self) -> None:
+        """See to it that what is open is the SQLite file that is there: what is written to one that was removed is lost.
+
+        Raises:
+            HistoryError: It is not there any more. One that is brought back, or another, is taken from then on.
+        """
+        if not self.sqlite:
+            return
+        try:
+            found = Path(self.url.database or "").stat()
+        except FileNotFoundError:
+            if self._file is not None:
+                text = f"history ({self.name}): {_GONE}: bring it back, or start the service anew with an empty one"
+                raise HistoryError(text, _GONE) from None
+            return
+        except OSError:  # SQLite will tell
+            return
+        if self._file != (found.st_dev, found.st_ino):
+            if self._file is not None:
+                self.engine.dispose()
+            self._file = found.st_dev, found.st_ino
 
 
 def retriable(error: HistoryError) -> bool:

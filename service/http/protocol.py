@@ -69,6 +69,13 @@ class Guarded(HttpToolsProtocol):
             # The parser stops at the head of such a request, and takes neither a body nor another one after it.
             self._deaf, self.cycle.keep_alive = True, False
 
+    def on_response_complete(self) -> None:
+        """Let go of what came of a body that nobody reads: the connection may stay open for long."""
+        if self.cycle.response_complete:
+            # Else it is that of the next request, which came before this answer.
+            self.cycle.body = bytearray()
+        super().on_response_complete()
+
     def _between(self) -> bool:
         """Tell whether no request is under way."""
         # uvicorn declares it as always there; it is not before the first request.

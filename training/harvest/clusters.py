@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...classifier.errors import InputError
 from ...classifier.lines.types import Line
 from ...classifier.text_model.features import units
-from .shapes import Shape, logs_of, shapes
+from .shapes import Shape, logs_of, shapes, without_values
 from .unnamed import Unnamed
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LEAST = 3
 """Logs below which a group is no cluster."""
-MOST = 4000
+MOST = 2000
 """Shapes that are compared with each other, the most frequent ones; others stay alone."""
 APART = 0.25
 """Distance (1 - cosine of the text model's terms) within which groups are joined whatever their density."""
@@ -47,6 +47,11 @@ class Cluster:
     def logs(self) -> int:
         """How many logs they stand in."""
         return logs_of(self.members)
+
+    @property
+    def starts(self) -> int:
+        """How many starts they are."""
+        return sum(member.starts for member in self.members)
 
     @property
     def first(self) -> str:
@@ -151,10 +156,11 @@ def _joined(groups: list[list[int]], distances: NDArray[float64], logs: Sequence
 
 
 def terms_of(shape: Shape) -> dict[str, int]:
-    """Return what the text model reads in a shape's line: words, pairs of words, pieces of words."""
-    member = shape.members[0]
-    found = units([], [Line(1, member.line, level="ERROR")])
-    return dict.fromkeys(found[0].terms, 1) if found else {member.line[:40]: 1}
+    """Return what the text model reads in a shape's line, values left out: words, pairs of words, pieces of words."""
+    line = shape.members[0].line
+    # Lists of whatever a release supports would outweigh the words around them.
+    found = units([], [Line(1, without_values(line), level="ERROR")]) or units([], [Line(1, line, level="ERROR")])
+    return dict.fromkeys(found[0].terms, 1) if found else {line[:40]: 1}
 
 
 def _cluster(group: Sequence[Shape]) -> Cluster:

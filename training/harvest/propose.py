@@ -26,6 +26,13 @@ RULES = 6
 COMPARED = 12
 """Lines of a shape that are compared."""
 _CLASS = re.compile(r"[A-Za-z_]\w*(?:Error|Exception|Exit|Warning)$")
+_GENERAL = frozenset(
+    {
+        "ArithmeticError", "AssertionError", "AttributeError", "EOFError", "Exception", "IndexError", "KeyError", "LookupError",
+        "NotImplementedError", "OSError", "RuntimeError", "SystemExit", "TypeError", "ValidationError", "ValueError",
+    }
+)  # fmt: skip
+"""Classes that anything may raise: their names say nothing."""
 LEVELS = ("", "ERROR", "CRITICAL")
 """Levels on which a rule for a cause fires, where it names no others."""
 
@@ -78,7 +85,8 @@ def propose(cluster: Cluster, others: Iterable[Cluster], corpus: Corpus, healthy
     if not found:
         return Proposal(bucket, cause, name, "", 0, "its lines share too little, or share it with harmless ones")
     text = _file(cluster, bucket, cause, name, found)
-    covers = sum(any(re.search(own.text, member.line) for own in found) for member in cluster.members)
+    fits = re.compile("|".join(f"(?:{own.text})" for own in found))
+    covers = sum(member.starts for member in cluster.members if fits.search(member.line))
     return Proposal(bucket, cause, name, text, covers, complaints(text))
 
 
@@ -160,8 +168,8 @@ def _best(shared: Sequence[str], gaps: int) -> str | None:
 
 
 def _told(run: Sequence[str]) -> int:
-    """Return how many letters say something: the class of an exception does not."""
-    start = next((index + 1 for index, token in enumerate(run) if _CLASS.match(token)), 0)
+    """Return how many letters say something: a class of exceptions that anything may raise does not."""
+    start = next((index + 1 for index, token in enumerate(run) if _CLASS.match(token) and token in _GENERAL), 0)
     return sum(len(token) for token in run[start:] if token != VALUE and token[0].isalpha())
 
 

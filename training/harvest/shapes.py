@@ -15,9 +15,9 @@ WORDS = 14
 VALUE = "\0"
 """Stands for a value among the tokens of a line."""
 _VALUES = re.compile(
-    # What is quoted, links, paths and names with a slash, lists, and whatever has a figure within.
+    # What is quoted, links, paths and names with a slash, lists (perhaps cut off), and whatever has a figure within.
     r"(?<!\w)[rub]?'[^'\n]{0,400}'(?!\w)|\"[^\"\n]{0,400}\"|`[^`\n]{0,200}`|\w{1,20}://[^\s'\"<>]+"
-    r"|(?<![\w<])(?:[A-Za-z]:)?[~.\w@+%=-]{0,200}(?:[/\\][~.\w@+%=:-]+)+[/\\]?|\[[^\[\]{}]*\]|\{[^\[\]{}]*\}"
+    r"|(?<![\w<])(?:[A-Za-z]:)?[~.\w@+%=-]{0,200}(?:[/\\][~.\w@+%=:-]+)+[/\\]?|\[[^\[\]{}]*(?:\]|$)|\{[^\[\]{}]*(?:\}|$)"
     r"|(?<![\w.:+%@~-])[\w.:+%@~-]{0,80}?\d[\w.:+%@~-]*"
 )
 _TOKENS = re.compile(rf"{VALUE}|\w+|[^\w{VALUE}]")
@@ -64,6 +64,11 @@ def shape_of(line: str) -> str:
 def tokens(line: str) -> list[str]:
     """Return words, single signs, and ``VALUE`` for each value."""
     return _TOKENS.findall(_VALUES.sub(VALUE, line[:READ].replace(VALUE, " ")))
+
+
+def without_values(line: str) -> str:
+    """Return the words and signs of a line, a space for each value."""
+    return "".join(" " if token == VALUE else token for token in tokens(line))
 
 
 def common(lines: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...classifier.lines.prefix import split_line
+from ...corpus.types import NETS
 
 SURE = 0.75
 """Confidence of a rule's answer from which on a start counts as named."""
@@ -14,8 +15,8 @@ ENDED = ("no_failure/still_starting", "no_failure/nothing_found")
 """Answers of a log that goes on; of one that has ended they say that nobody knows why."""
 QUIET = ("INFO", "DEBUG")
 _EXCEPTION = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Exit|Failure|Fault)\b(?:: \S|$)")
-_WRAPPING = re.compile(r"ValidationError: \d+ validation errors? for ")
-_WRAPPED = re.compile(r"(?:Value|Assertion) error, \S")
+_WRAPPING = re.compile(r"\d+ validation errors? for \w|For further information visit https://errors\.pydantic\.dev/")
+_WRAPPED = re.compile(r"(?:Value|Assertion) error, \S|\S.* \[type=\w+, input_value=")
 _TELLING = re.compile(
     r"(?i)\b(?:error|exception|fail\w*|fatal|killed|abort\w*|cannot|could not|unable|denied|refused|timed? ?out|invalid|missing"
     r"|not found|unsupported|unknown|unrecognized|mismatch|exceeds?|insufficient|no such|must)\b"
@@ -44,6 +45,8 @@ class Unnamed:
     """Logs that it stands for."""
     until: str = ""
     """The last day, where it stands for several logs."""
+    starts: int = 1
+    """Starts that it stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,8 @@ class Answer:
         context: Lines around the deciding one.
         ending: The last lines.
         alternatives: Other buckets, the likeliest first.
+        strength: Of the rule that decided; "" where none did, or nobody knows.
+        unread: Exceptions besides the evidence whose words no rule reads.
         times: Logs that it stands for: a history keeps one report for each failure.
         until: The last of their days; "" where it stands for one.
     """
@@ -75,6 +80,8 @@ class Answer:
     context: tuple[str, ...]
     ending: tuple[str, ...]
     alternatives: tuple[str, ...]
+    strength: str = ""
+    unread: tuple[str, ...] = ()
     times: int = 1
     until: str = ""
 
@@ -101,16 +108,17 @@ def unnamed(answers: Iterable[Answer], sure: float = SURE) -> Iterable[Unnamed]:
 def telling(answer: Answer) -> tuple[str, str] | None:
     """Return level and text of the line that tells most; None where there is none.
 
-    What pydantic says below its own words, which say nothing; an exception's own line, the first that was shown; else a line
-    with words of failure, the last one; else the last one that is no news of a healthy server.
+    What pydantic says below its own words, which say nothing; an exception's own line, the first that was shown, or that no
+    rule reads; else a line with words of failure, the last one; else the last one that is no news of a healthy server.
     """
     shown = [] if answer.cause in ENDED else [_peeled(text) for text in answer.evidence]
+    unread = [_peeled(text) for text in answer.unread]
     ending = [_peeled(text) for text in answer.ending]
-    if shown and _WRAPPING.search(shown[0][1]):
-        for level, text in (*map(_peeled, answer.context), *ending):
+    if any(_WRAPPING.search(text) for _, text in shown):
+        for level, text in (*shown, *map(_peeled, answer.context), *ending):
             if _WRAPPED.match(text):
                 return level, text
-    for lines in (shown, ending[::-1]):
+    for lines in (shown, unread, ending[::-1]):
         for level, text in lines:
             if _EXCEPTION.match(text):
                 return level, text
@@ -127,7 +135,10 @@ def _is_unnamed(answer: Answer, sure: float) -> bool:
         return not answer.came_up
     if not answer.failed:
         return False
-    return answer.bucket == "unknown" or answer.decided_by != "rule" or answer.confidence < sure
+    if answer.bucket == "unknown" or answer.decided_by != "rule" or answer.confidence < sure:
+        return True
+    # Such a rule speaks for whatever fails in a part of vLLM, or in some words: it has not read what failed.
+    return answer.strength in NETS
 
 
 def _nearest(answer: Answer) -> str:

@@ -32,7 +32,7 @@ LIB = ROWS.parent / "catalogue" / "lib"
 """A user's own module."""
 FIRST_PORT = 8500
 """Where a free port is looked for."""
-SEEN = ("0.10.2", "0.14.1", "0.23.0", "0.32.0")
+SEEN = ("0.10.2", "0.14.1", "0.23.0", "0.30.0", "0.32.0")
 """Releases whose faults were looked at while rules and corrector were written."""
 PROOF = Model(id="proof", config={"torch_dtype": "float32"}, weights=Weights())
 

@@ -9,6 +9,8 @@ from .memory import default_utilization
 from .parallel import sizes_that_divide
 from .worked import GIB, Worked, needs, number, short, whole
 
+FULLER = 0.95
+"""Share of a GPU's memory that may be asked for where the one in force is too small for the weights."""
 RESERVE_GIB = 1.5
 """What activations, CUDA context and a minimal KV cache take beside the weights: below that no server starts."""
 _MOST_GPUS = 64
@@ -146,15 +148,28 @@ def smallest_change_that_fits(facts: Mapping[str, object]) -> Worked:
     for size in seen:
         if size > now and weights / size <= room:
             return Worked(f"--tensor-parallel-size {size}", f"{text}; ÷ {size} = {short(weights / size)} GiB", inputs)
-    width, words = _fewer_bits(facts, weights, room * seen[-1])
-    if words:
-        parallel = f" with --tensor-parallel-size {seen[-1]}" if seen[-1] > 1 else ""
-        return Worked(f"{words} of the same model{parallel}", f"{text}; at {width:g} bits it does", inputs)
+    if found := _quantised(facts, weights, (total, share), seen[-1]):
+        return Worked(found[0], f"{text}; {found[1]}", inputs)
     for size in sizes_that_divide(_MOST_GPUS, facts):
         if weights / size <= room:
             change = f"{_gpus(size, total)} and --tensor-parallel-size {size}"
             return Worked(change, f"{text}; ÷ {size} = {short(weights / size)} GiB", inputs)
     return Worked("", f"{text}: not with {_MOST_GPUS} of them either", inputs)
+
+
+def _quantised(
+    facts: Mapping[str, object], weights: float, memory: tuple[float, float], gpus: int
+) -> tuple[str, str] | None:
+    """Return the checkpoint of fewer bits that fits, with a fuller share where it needs one, and the sum; None where none does."""
+    total, share = memory
+    for asked in dict.fromkeys((share, max(share, FULLER))):
+        width, words = _fewer_bits(facts, weights, (total * asked - RESERVE_GIB) * gpus)
+        if words:
+            parallel = f" with --tensor-parallel-size {gpus}" if gpus > 1 else ""
+            fuller = f", and --gpu-memory-utilization {asked:g}" if asked > share else ""
+            shared = f" and a share of {asked:g}" if asked > share else ""
+            return f"{words} of the same model{parallel}{fuller}", f"at {width:g} bits{shared} it does"
+    return None
 
 
 def _fewer_bits(facts: Mapping[str, object], weights: float, room: float) -> tuple[float, str]:

@@ -16,7 +16,9 @@ def silent_start(found: Findings) -> Diagnosis | None:
     if not silent_end(incident, tail):
         return None
     answer = conclude("silence", policy.SILENT_END, "stage", found.known, incident)
-    answer.evidence = [line_evidence(tail[-1])] if tail else []
+    # What whoever pasted the log wrote below it is no line of it.
+    last = next((line for line in reversed(tail) if line.logged or "NCCL" in line.text), tail[-1] if tail else None)
+    answer.evidence = [line_evidence(last)] if last is not None else []
     seen = [span for span in incident.stages if span.stage == "distributed_init"]
     answer.explanation.append(
         f"the log stops in distributed start-up (last mark on line {seen[-1].line if seen else '?'}), nothing follows"

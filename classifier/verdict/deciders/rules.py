@@ -9,6 +9,9 @@ from ..answer import answer_for, chain_of, evidence_for, evidence_of, with_alter
 from ..findings import Findings
 from ..types import Candidate
 
+WRAPPERS = 3
+"""Wrappers of the answer's bucket that are shown."""
+
 
 def best_cause(found: Findings) -> Diagnosis | None:
     """The best candidate of the rules, unless it knows a place alone and there is better to go by."""
@@ -27,7 +30,9 @@ def lone_wrapper(found: Findings) -> Diagnosis | None:
     way = "engine_dead" if engine_dead else "process_died" if traits.yields and not traits.waits else "wrapper"
     answer = answer_for(hit.rule.bucket, hit.rule.cause, policy.WRAPPER[way], "rule", found.known, found.incident, hit)
     answer.way = way
-    answer.evidence = [evidence_of(hit, "cause")]
+    same = [other for other in found.wrappers if other is not hit and other.rule.bucket == hit.rule.bucket]
+    others = {other.rule.id: other for other in same}  # of one rule the last: how long it went on
+    answer.evidence = [evidence_of(item, "cause") for item in (hit, *[*others.values()][: WRAPPERS - 1])]
     answer.explanation.append(f"no cause in the log: the wrapper {hit.rule.id} is all there is")
     return with_alternatives(answer, found.candidates)
 

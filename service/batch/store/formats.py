@@ -121,7 +121,9 @@ class Parquet:
 
         file = ParquetFile(pa.BufferReader(data))
         wanted = list(columns or COLUMNS)
-        there = [name for name in wanted if name in file.schema_arrow.names]
+        # Each time that the schema is asked for it is made anew.
+        known = set(file.schema_arrow.names)
+        there = [name for name in wanted if name in known]
         rows = cast("list[Data]", file.read(there).to_pylist())
         missing = dict.fromkeys(name for name in wanted if name not in there)
         return [{**missing, **row} for row in rows] if missing else rows
@@ -194,7 +196,7 @@ def arrow_schema() -> pa.Schema:
     line = pa.struct([("line", whole), ("process", text), ("text", text), ("count", whole)])
     special = {
         "start": whole, "followed": flag, "gpu_count": whole, "confidence": real, "failed": flag, "came_up": flag,
-        "evidence": pa.list_(line), "context": pa.list_(line), "ending": pa.list_(line),
+        "evidence": pa.list_(line), "context": pa.list_(line), "ending": pa.list_(line), "unread": pa.list_(line),
         "fixes": pa.list_(pa.struct([("rank", whole), ("title", text), ("change", text)])),
         "alternatives": pa.list_(pa.struct([("bucket", text), ("confidence", real)])),
         "first_line": whole, "last_line": whole, "bytes": whole,

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 Found = list[tuple["Cluster", "Proposal"]]
 COLUMNS = (
     "id", "log", "source", "day", "release", "bucket", "cause", "confidence", "decided_by", "failed", "came_up", "followed",
-    "evidence", "context", "ending", "alternatives",
+    "evidence", "context", "ending", "alternatives", "strength", "unread",
 )  # fmt: skip
+LINES = ("evidence", "context", "ending", "unread")
 HEALTHY = 20_000
 """Lines of healthy servers that a proposal must not match, at most."""
 EPILOG = """\
@@ -104,6 +105,7 @@ def _learn(options: argparse.Namespace) -> int:
 def _found(options: argparse.Namespace) -> Found:
     from ....corpus.store import load, plugin_folders
     from ....training.harvest.clusters import clusters
+    from ....training.harvest.condense import condensed
     from ....training.harvest.propose import propose
     from ....training.harvest.unnamed import unnamed
     from ...batch.store.reader import read_rows
@@ -111,7 +113,10 @@ def _found(options: argparse.Namespace) -> Found:
     corpus = load([*options.rules, *plugin_folders()])
     healthy: dict[str, None] = {}
     answers = _answers(read_rows(options.reports, COLUMNS), healthy)
-    groups = clusters(unnamed(answers, options.below), options.least)
+    found = condensed(unnamed(answers, options.below))
+    if found.given_up:
+        warn(f"{found.given_up:,} starts are left out: their lines came least often, of too many kinds to compare")
+    groups = clusters(found.starts, options.least)
     return [(cluster, propose(cluster, groups, corpus, tuple(healthy))) for cluster in groups]
 
 
@@ -123,10 +128,11 @@ def _answers(rows: Iterator[dict[str, Any]], healthy: dict[str, None]) -> Iterat
     for row in rows:
         if row["bucket"] == "not_read":
             continue
-        texts = {name: tuple(item["text"] for item in row[name] or ()) for name in ("evidence", "context", "ending")}
+        texts = {name: tuple(item["text"] for item in row[name] or ()) for name in LINES}
         if not row["failed"] and row["came_up"] and len(healthy) < HEALTHY:
             healthy |= dict.fromkeys(split_line(1, text).text for text in texts["ending"])
         known: dict[str, Any] = {name: row[name] for name in COLUMNS} | texts
+        known["strength"] = known["strength"] or ""
         known["alternatives"] = tuple(item["bucket"] for item in row["alternatives"] or ())
         yield Answer(**known)
 
@@ -177,7 +183,7 @@ def _told(cluster: Cluster, proposal: Proposal, number: str) -> str:
     days = f"{cluster.first} to {cluster.last}" if cluster.first else "days not told"
     releases = ", ".join(cluster.releases[:6]) or "releases not told"
     lines = [
-        f"{number}  {cluster.id}  {cluster.logs:,} logs, {len(cluster.members):,} starts · {days} · {releases}",
+        f"{number}  {cluster.id}  {cluster.logs:,} logs, {cluster.starts:,} starts · {days} · {releases}",
         f"  nearest: {cluster.nearest or 'none'}",
         *(f"  {shown(item.line)[:200]}\n    {item.source}" for item in cluster.examples()),
     ]
@@ -186,13 +192,13 @@ def _told(cluster: Cluster, proposal: Proposal, number: str) -> str:
     else:
         patterns = [line.strip() for line in proposal.text.splitlines() if line.startswith("  pattern = ")]
         lines += [f"  {text}" for text in patterns]
-        lines.append(f"  fits {proposal.covers:,} of {len(cluster.members):,} starts")
+        lines.append(f"  fits {proposal.covers:,} of {cluster.starts:,} starts")
     return "\n".join(lines) + "\n"
 
 
 def _data(cluster: Cluster, proposal: Proposal) -> dict[str, object]:
     return {
-        "id": cluster.id, "logs": cluster.logs, "starts": len(cluster.members), "first": cluster.first,
+        "id": cluster.id, "logs": cluster.logs, "starts": cluster.starts, "first": cluster.first,
         "last": cluster.last, "releases": list(cluster.releases), "nearest": cluster.nearest,
         "examples": [{"line": item.line, "source": item.source} for item in cluster.examples()],
         "rule": proposal.text, "covers": proposal.covers, "problem": proposal.problem,

@@ -21,7 +21,7 @@ class Implementation:
 class MatchKind:
     """What counts as a find; here each does."""
 
-    Standard = None
+    Standard = LeftmostFirst = None
 
 
 class AhoCorasick:

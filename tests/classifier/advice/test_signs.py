@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vllm_triage.classifier import triage
 from vllm_triage.classifier.advice import signs
 from vllm_triage.classifier.advice.fixes import advise
 from vllm_triage.classifier.advice.signs import ranks_of, told_by
@@ -149,3 +150,14 @@ def test_what_is_looked_for_first_is_in_every_match(needs, marks, data):
     """Whatever an expression matches holds one of the strings."""
     match = data.draw(st.from_regex(marks.made.pattern))
     assert any(need in match for need in needs)
+
+
+def test_a_program_that_shares_vllms_log() -> None:
+    """A proxy beside the server: its own stack is not vLLM's, whatever the rest of the log is of."""
+    server = "(APIServer pid=7) INFO 01-02 10:00:00 [api_server.py:1] vLLM API server version 0.13.0\n"
+    path = "OSError: Incorrect path_or_model_id: '/models/acme'. Please provide either the path to a local folder or the repo_id"
+    stack = 'Traceback (most recent call last):\n  File "{}", line 4, in main\n    load()\n' + path
+    theirs = triage(server + stack.format("/srv/proxy/main.py")).fixes
+    ours = triage(server + stack.format("/srv/site-packages/vllm/config.py")).fixes
+    assert not any("vllm serve" in (fix.change or "") for fix in theirs)
+    assert any("vllm serve" in (fix.change or "") for fix in ours)

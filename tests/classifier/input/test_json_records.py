@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vllm_triage.classifier.input.json_lines import looks_like_json, unwrap_json
 
@@ -165,6 +167,13 @@ def test_a_log_of_records(good: int, bad: int, expected: bool) -> None:
     assert looks_like_json("\n".join(lines).encode()) is expected
 
 
+def test_an_object_that_an_error_quotes_is_no_record() -> None:
+    """Its message is but a part of what the line says."""
+    line = b'Run failed: PluginInvokeError: {"args": {"description": "400: \\"auto\\" tool choice"}, "message": "400"}'
+    assert unwrap_json(line) == line
+    assert unwrap_json(b'web-1: {"log": "one"}') == b"one"
+
+
 def test_only_the_first_twenty_lines_tell() -> None:
     """What follows may be anything."""
     assert looks_like_json(b"\n".join([b'{"log": "one"}'] * 20 + [b"plain"] * 100))
@@ -175,3 +184,24 @@ def test_halves_of_characters_in_a_record_are_kept_as_they_are() -> None:
     """Also in a record within a record; they are replaced later, where text is made of them."""
     assert unwrap_json(b'{"log": "a\\ud83d"}') == b"a\xed\xa0\xbd"
     assert unwrap_json(b'{"log": "{\\"time\\": 1, \\"log\\": \\"a\\ud83d\\"}"}') == b"a\xed\xa0\xbd"
+
+
+PIECES = ["INFO ", '"', "\\", "\n", "\r", "\t", '{"a": 1}', "}", "{", "é", "\x1b[0m", "/", '","stream":"stderr']
+
+
+@given(
+    message=st.lists(st.sampled_from(PIECES), max_size=8).map("".join),
+    end=st.sampled_from(["", "\n", "\r\n"]),
+    behind=st.sampled_from(["", " ", ",", "x", "\r"]),
+    strict=st.booleans(),
+)
+def test_records_of_docker_are_read_as_any_json(message: str, end: str, behind: str, strict: bool) -> None:
+    """Plain ones are told by their bytes; the same record in another layout is not."""
+    record = {"log": message + end, "stream": "stderr", "time": "2026-11-02T10:00:00Z"}
+    tight, loose = (
+        (json.dumps(record, separators=separators) + behind + "\n").encode()
+        for separators in ((",", ":"), (", ", ": "))
+    )
+    one, other = unwrap_json(tight, strict), unwrap_json(loose, strict)
+    assert (one == tight) == (other == loose)
+    assert one in (other, tight)

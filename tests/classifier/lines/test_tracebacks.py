@@ -100,6 +100,17 @@ def test_chained_exceptions_are_linked(link: str, direct: bool, prefix: str) -> 
     assert direct is second.direct
 
 
+def test_the_end_of_a_logged_stack_may_have_lost_its_prefix() -> None:
+    """Whoever pasted it cut the front of the last lines; another process's bare exception is none of it."""
+    logged = "ERROR 11-02 10:05:01 [async_llm.py:420] "
+    head = [f'{logged}  File "{SITE}/vllm/v1/engine/detokenizer.py", line 117, in update', f"{logged}    self.turn()"]
+    trace = only("\n".join([*head, "    cogs.turn()", "TypeError: the cog is None"]))
+    assert ("TypeError", [("vllm/v1/engine/detokenizer.py", "update", "self.turn()")]) == (trace.kind, stack(trace))
+
+    traces = read("\n".join([*head, "(Worker_TP0 pid=9) KeyError: 'cog'"]))
+    assert ["KeyError"] == [trace.kind for trace in traces if not trace.frames]
+
+
 def test_rays_remote_stack_is_the_cause_of_its_wrapper() -> None:
     """Ray prints the remote exception below the local one that wraps it."""
     wrapper, cause = read(f"""

@@ -58,15 +58,15 @@ def test_every_literal_holds_its_needle_once() -> None:
     assert [(index, True) for index in range(len(SCANNER.words))] == sorted(stands)
 
 
-def test_needles_are_for_the_first_small_blocks_alone() -> None:
-    """A process that reads on, or a large block, gets the automaton for all literals."""
+def test_what_is_built_sooner_is_for_the_first_small_blocks_alone() -> None:
+    """A process that reads on, or a large block, gets the automaton that searches faster."""
     small, large = (Scanner(SCANNER.words, SCANNER.rules, NEEDLES) for _ in range(2))
     for _ in range(FEW):
         small.find(b"memory")
-        assert small._engine is None
+        assert small._search is None
     small.find(b"memory")
     large.find(b"memory" + bytes(SMALL))
-    assert None not in (small._engine, large._engine)
+    assert None not in (small._search, large._search)
 
 
 @pytest.mark.parametrize("needles", [None, NEEDLES], ids=["literals", "needles"])
@@ -80,23 +80,6 @@ def test_steady_scan_drops_muted_literals_away_from_errors_alone(needles: Needle
     found = {(word, start) for word, start, _ in steady.find(data)}
     near = any(not SCANNER.rules[word] for word, _ in all_found)
     assert (all_found if near else {item for item in all_found if item[0] != muted}) == found
-
-
-def test_a_steady_scan_looks_no_longer_for_a_needle_that_stands_everywhere() -> None:
-    """From the next block on it looks for the literals themselves, and finds what it found before."""
-    scanner = scanner_for([("out of memory", 0), ("no memory left", 1), ("unheard of", 2)])
-    steady = Scanner(scanner.words, scanner.rules, cover(scanner.words, b"")).steady(frozenset({len(STRUCTURE) + 2}))
-    needles = steady._search[1]
-    assert needles is not None
-    word = len(STRUCTURE)
-    needle = next(needle for needle, under in zip(needles.words, needles.under, strict=True) if word in dict(under))
-    data = b"out of memory\n" + (needle + b"\n") * 1000
-
-    before = steady.find(data)
-
-    assert [(word, 0, 13)] == before == steady.find(data)
-    assert steady._search[1] is not None
-    assert needle not in steady._search[1].words
 
 
 def test_rules_that_share_a_literal_are_both_named() -> None:

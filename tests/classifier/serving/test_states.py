@@ -57,10 +57,19 @@ STILL: dict[str, Any] = {"prompt": 0.0, "generation": 0.0}
         (sample(5, running=0, **STILL), False),
         (sample(5, waiting=3, **STILL), True),  # more came, none left
         (sample(100, **STILL), False),  # idle for a quarter of an hour in between
+        (sample(2000, waiting=40, usage=10.0, **STILL), False),
     ],
 )
 def test_an_engine_stands_still_when_nothing_moves_although_there_are_requests(last, expected):
     assert expected == ("stalled" in states([*rows(5), last]))
+
+
+def test_the_same_standstill_hours_later_is_one() -> None:
+    """Lines between two were left out: the same requests hold the same blocks."""
+    found = states([*rows(5), *rows(3, 5, **STILL), sample(2000, waiting=41, **STILL)])
+
+    assert ["stalled"] == [*found]
+    assert 4 == found["stalled"].lines
 
 
 def test_a_standstill_lasts_from_the_last_line_with_tokens_to_the_end_of_the_log():

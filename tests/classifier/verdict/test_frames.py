@@ -29,6 +29,13 @@ MODULE = ("torch/nn/modules/module.py", "_call_impl")
     ("frame", "bucket"),
     [
         (("lmcache/v1/gpu_connector.py", "to_gpu"), "kv_transfer"),
+        (("peft/utils/save_and_load.py", "load"), "lora"),
+        (("quark/torch/export/api.py", "run"), "quantization_mismatch"),
+        (("tilelang/3rdparty/tvm/python/tvm/build.py", "build"), "compile_failure"),
+        (("mistral_common/protocol/instruct/validator.py", "validate"), "chat_template"),
+        (("cupy/cuda/nccl.py", "send"), "nccl_error"),
+        (("httpx/_transports/default.py", "handle"), "client_connection"),
+        (("runai_model_streamer/file_streamer.py", "read"), "weights_mismatch"),
         (("vllm_ascend/worker/eagle_proposer_v1.py", "propose"), "speculative_decoding"),
         (("vllm_ascend/worker/model_runner_v1.py", "apply_grammar_bitmask"), "structured_output"),
         (("transformers/models/glm/image_processing_glm.py", "preprocess"), "multimodal"),

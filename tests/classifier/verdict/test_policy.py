@@ -48,6 +48,12 @@ IndexError: list index out of range
 BUG = """(EngineCore_DP0 pid=77) ERROR 11-02 10:05:01 [core.py:710] Traceback (most recent call last):
 (EngineCore_DP0 pid=77) ERROR 11-02 10:05:01 [core.py:710] TypeError: unsupported operand type(s) for *: 'int' and 'NoneType'
 """
+BROKEN = """(Worker_TP0 pid=78) ERROR 11-02 10:05:01 [multiproc_executor.py:596] Traceback (most recent call last):
+(Worker_TP0 pid=78) ERROR 11-02 10:05:01 [multiproc_executor.py:596]   File "/usr/lib/python3.12/site-packages/vllm/v1/worker/gpu_model_runner.py", line 2300, in execute_model
+(Worker_TP0 pid=78) ERROR 11-02 10:05:01 [multiproc_executor.py:596]     x = y[3]
+(Worker_TP0 pid=78) ERROR 11-02 10:05:01 [multiproc_executor.py:596] IndexError: list index out of range
+"""
+TIMED_OUT = "(Worker_TP1 pid=79) [rank1]:[E1102 10:15:41.201 ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=882, OpType=ALLREDUCE, NumelIn=8192, NumelOut=8192, Timeout(ms)=600000) ran for 600081 milliseconds before timing out.\n"
 STOP = "INFO:     Shutting down\nINFO:     Application shutdown complete.\n"
 LOGGED = "INFO 11-02 10:00:00 [importing.py:17] Triton is here, and nothing starts\n"
 ODD = "ERROR 11-02 10:00:25 [cogs.py:7] a cog that nobody knows turned late\n"
@@ -67,6 +73,7 @@ HELD: dict[str, list[tuple[Any, str]]] = {
     "CONFIRMED": [(0.0, TWO_RANKS + GRAPHS + ALIGNED)],
     "REFUTED": [(0.0, EAGER + GRAPHS + PORT)],
     "REFUTED_LESS": [(0.0, EAGER + GRAPHS)],
+    "WAITED": [(0.0, START + BROKEN + TIMED_OUT)],
     "REQUEST_WHILE_DYING": [(9.0, START + TOO_LONG + OOM + DEAD)],
     "REQUEST": [(9.0, SERVED + TOO_LONG + OOM)],
     "CONFIDENCE": [({"certain": 0.5, "strong": 0.5, "weak": 0.5, "guess": 0.5}, START + OOM)],

@@ -33,6 +33,13 @@ def test_a_restart_that_has_got_nowhere_yet_is_not_what_it_is_about() -> None:
     assert (1, 2, 1) == (told.start, told.starts, told.starts_failed)
 
 
+def test_what_another_program_says_of_a_restart_tells_less_than_the_start_before() -> None:
+    restart = "INFO 11-02 10:06:00 [api_server.py:1090] vLLM API server version 0.11.0\n"
+    report = TRIAGE.report(START + OOM + restart + "CogStatusException: the container did not pass its health check.\n")
+
+    assert "model_load_oom" == report.bucket
+
+
 def test_a_start_that_goes_on_has_not_failed() -> None:
     assert 0 == story(START).starts_failed
 
@@ -119,3 +126,23 @@ def test_there_are_at_most_three_sentences() -> None:
     told = story((START + OOM) + (START + PORT + READY + ANSWERED + STRANGE + OOM + DEAD))
 
     assert 3 >= len(told.told) >= 2
+
+
+def test_what_nobody_has_read_is_told_besides_the_answer() -> None:
+    """The answer may rest on another line than what failed first; its own exception is no other one."""
+    beside = TRIAGE.report(START + OOM + STRANGE)
+    alone = TRIAGE.report(START + STRANGE)
+
+    assert beside.rule
+    assert ["the seventh cog is gone"] == [item.text[-23:] for item in beside.unread]
+    assert () == alone.unread
+    assert () == TRIAGE.report(START + OOM).unread
+
+
+def test_the_rule_that_decided_is_known_by_its_strength() -> None:
+    """For who counts answers: how surely it speaks. No output format shows it."""
+    told = TRIAGE.report(START + OOM)
+
+    assert (told.rule.partition("/")[0], told.strength) == (told.bucket, "strong")
+    assert not {"rule", "strength", "unread"} & set(told.to_dict())
+    assert ("", "") == (TRIAGE.report(START + STRANGE).rule, TRIAGE.report(START + STRANGE).strength)

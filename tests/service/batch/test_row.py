@@ -36,6 +36,23 @@ def test_a_row_for_each_start() -> None:
     assert first.template == "ValueError no available memory for the cache blocks"
 
 
+def test_the_rule_that_decided_and_what_it_left_unread() -> None:
+    """What a start ended with is kept where no rule, or a weak one, speaks: nobody has read what failed."""
+    (sure,) = rows(no_cache())
+    assert (sure.rule, sure.strength, sure.ending, sure.unread) == (
+        "kv_cache_oom/no-available-memory",
+        "certain",
+        (),
+        (),
+    )
+    (weak,) = rows("""Traceback (most recent call last):
+  File "/usr/lib/python3.12/site-packages/vllm/lora/worker_manager.py", line 90, in load
+    self.berth()
+RuntimeError: the seventh berth is gone
+""")
+    assert (weak.strength, weak.ending[-1].text) == ("weak", "RuntimeError: the seventh berth is gone")
+
+
 def test_what_the_path_tells_fills_what_the_log_does_not() -> None:
     """The log goes before its path, but for node and day."""
     pattern = r"(?P<node>gpu-\d+)/v(?P<release>[\d.]+)/(?P<day>\d{4}-\d\d-\d\d)/(?P<model>[^/]+)"

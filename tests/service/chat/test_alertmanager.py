@@ -274,6 +274,20 @@ def test_alerts_that_cannot_be_worked_off_now_are_worked_off_later(service):
     assert (3, 1) == (len(tries), len(service.slack.posted))
 
 
+def test_an_alert_is_not_done_with_before_its_incident_is_in_the_history(service):
+    """Answers are not recorded for a moment after the history has come back; what was taken is not lost in it."""
+    triage, tries = service.chat.context.triage, []
+
+    def unrecorded(*words: Any, **options: Any) -> Any:
+        tries.append(words)
+        report, incident = triage(*words, **options)
+        return report, incident if len(tries) > 2 else None
+
+    service.chat.context.triage = unrecorded
+    [result] = send(service, alert())
+    assert (3, "told", True) == (len(tries), result["outcome"], bool(service.history.incident(result["incident"])))
+
+
 def test_what_cannot_be_kept_is_to_be_sent_again(service):
     """The history is away: nothing was taken, and Alertmanager is told so."""
     service.history.close()

@@ -176,3 +176,19 @@ def test_locks_in_different_orders(history, clock):
 
     assert [] == failed
     assert {16} == {incident.occurrences for incident in history.incidents(Filter()).items}
+
+
+def test_a_file_that_is_moved_away(small, sqlite, tmp_path):
+    """What is open is written nowhere: it would be acknowledged, and lost. A file that is brought back is taken again."""
+    file, aside = path(sqlite), tmp_path / "aside.db"
+    first = small.record(report(), service="before")
+    file.rename(aside)
+    for call in (lambda: small.record(report(), service="away"), small.ping, lambda: small.incidents(Filter())):
+        with pytest.raises(HistoryError, match="bring it back") as caught:
+            call()
+        assert "the file was moved away or removed" == caught.value.reason
+    assert not file.exists()
+
+    aside.rename(file)
+    again = small.record(report(), service="before")
+    assert (first.id, 2) == (again.id, again.occurrences)

@@ -30,6 +30,12 @@ class _Wire(asyncio.Transport):
     def is_closing(self) -> bool:
         return self.closed
 
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
+
 
 async def _app(scope, receive, send) -> None:
     await send({"type": "http.response.start", "status": 400, "headers": [(b"content-length", b"2")]})
@@ -69,3 +75,40 @@ def test_a_request_to_upgrade_without_a_body_is_answered_and_the_connection_clos
 
     assert (1, True) == (wire.written.count(b"HTTP/1.1 "), wire.closed)
     assert wire.written.endswith(b"\r\n\r\nno")
+
+
+def test_what_came_of_a_body_that_nobody_read_is_let_go():
+    """With the answer, though the connection stays open for the rest of it."""
+
+    async def exchange() -> tuple[int, int, bool]:
+        connection, wire = Guarded(Config(_app, ws="none", log_config=None), ServerState(), {}), _Wire()
+        connection.connection_made(wire)
+        connection.data_received(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 90000\r\n\r\n" + b"a" * 40_000)
+        before = len(connection.cycle.body)
+        await asyncio.gather(*connection.tasks)
+        found = before, len(connection.cycle.body), wire.closed
+        connection.connection_lost(None)
+        return found
+
+    assert (40_000, 0, False) == asyncio.run(exchange())
+
+
+def test_the_body_of_the_next_request_stays():
+    """It may be there before the answer to the first."""
+    read = []
+
+    async def app(scope, receive, send) -> None:
+        read.append((await receive())["body"])
+        await _app(scope, receive, send)
+
+    async def exchange() -> None:
+        connection, wire = Guarded(Config(app, ws="none", log_config=None), ServerState(), {}), _Wire()
+        connection.connection_made(wire)
+        for body in (b"one", b"two"):
+            connection.data_received(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n" + body)
+        while connection.tasks:
+            await asyncio.gather(*connection.tasks)
+        connection.connection_lost(None)
+
+    asyncio.run(exchange())
+    assert [b"one", b"two"] == read

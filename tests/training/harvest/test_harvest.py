@@ -52,6 +52,8 @@ def quay(number: int) -> Answer:
         ({"bucket": "lora", "cause": "lora/rank_too_high", "decided_by": "rule", "confidence": 0.98}, False),
         ({"bucket": "lora", "cause": "lora/rank_too_high", "decided_by": "rule", "confidence": 0.5}, True),
         ({"bucket": "lora", "cause": "lora/unspecified", "decided_by": "model", "confidence": 0.9}, True),
+        ({"bucket": "lora", "cause": "lora/x", "decided_by": "rule", "confidence": 0.9, "strength": "weak"}, True),
+        ({"bucket": "lora", "cause": "lora/x", "decided_by": "rule", "confidence": 0.9, "strength": "strong"}, False),
         ({"bucket": "no_failure", "cause": "no_failure/came_up", "failed": False, "decided_by": "stage"}, False),
         (
             {
@@ -65,7 +67,7 @@ def quay(number: int) -> Answer:
     ],
 )
 def test_what_counts_as_not_named(more: dict[str, object], counts: bool) -> None:
-    """Unknown, guessed, or weakly told; and logs that end before the server came up, for no reason that anybody knows."""
+    """Unknown, guessed, weakly told, or by a rule that catches what no other knows; and logs that end before the server came up, for no reason that anybody knows."""
     assert bool(list(unnamed([answer(1, "RuntimeError: harbor", **more)]))) is counts
 
 
@@ -78,10 +80,15 @@ def test_what_counts_as_not_named(more: dict[str, object], counts: bool) -> None
          "serve: error: unrecognized arguments: --a"),
         ({"evidence": ("pydantic_core._pydantic_core.ValidationError: 1 validation error for ModelConfig",),
           "context": ("  Value error, harbor is closed [type=value_error]",)}, "Value error, harbor is closed [type=value_error]"),
+        ({"evidence": ("  Berth should be a number [type=int_type, input_value='x', input_type=str]",
+                       "pydantic_core._pydantic_core.ValidationError: 1 validation error for DockConfig")},
+         "Berth should be a number [type=int_type, input_value='x', input_type=str]"),
+        ({"evidence": (PREFIX + "EngineCore failed to start.",), "unread": (PREFIX + "OSError: no berth left",)}, "OSError: no berth left"),
+        ({"evidence": ("KeyError: 'a'",), "unread": ("OSError: no berth left",)}, "KeyError: 'a'"),
     ],
 )  # fmt: skip
 def test_the_line_that_tells_most(more: dict[str, object], line: str) -> None:
-    """An exception, words of failure, what pydantic wraps."""
+    """An exception, words of failure, what pydantic wraps, what no rule has read."""
     found = telling(answer(1, "RuntimeError: harbor", **more))
     assert found is not None
     assert found[1] == line
@@ -97,6 +104,13 @@ def test_shapes_leave_values_out() -> None:
     one = shape_of("RuntimeError: berth 7 at '/srv/a b': [1, 2] of 3.5 GiB, https://a/b")
     assert one == shape_of("RuntimeError: berth 88 at '/srv/c': [3] of 17 GiB, https://c/d?e=1")
     assert one == "runtimeerror berth # at # of # gib"
+
+
+def test_a_list_that_is_cut_off_is_a_value() -> None:
+    """Long lists end where lines are cut."""
+    assert shape_of(f"ValueError: no such crane, there are ['a', {', '.join(map(repr, range(200)))}]") == shape_of(
+        "ValueError: no such crane, there are ['b']"
+    )
 
 
 def test_common_tokens_keep_their_order() -> None:
@@ -134,6 +148,16 @@ def test_wordings_of_one_failure_are_put_together() -> None:
     assert (cluster.logs, len(cluster.shapes)) == (6, 2)
 
 
+def test_what_a_release_supports_does_not_part_failures() -> None:
+    """The values of a line weigh nothing: lists of names are longer than the words around them."""
+    few = [answer(n, f"RuntimeError: crane kind{n} is none of 'gantry', 'jib', 'ship to shore'") for n in range(3)]
+    many = [
+        answer(n, f"RuntimeError: crane sort{n} is no kind of 'luffing', 'tower', 'mobile', 'deck', 'floating', 'rail'")
+        for n in range(10, 13)
+    ]
+    assert [cluster.logs for cluster in groups(*few, *many)] == [6]
+
+
 def test_a_crash_loop_is_one_log() -> None:
     """Starts of one log make no group."""
     assert groups(*(answer(1, "RuntimeError: harbor closed", id=f"1-{start}") for start in range(50))) == []
@@ -167,6 +191,12 @@ def test_what_says_too_little_gets_no_rule() -> None:
     """The class of an exception names nothing."""
     found = groups(*(answer(number, f"RuntimeError: {number}") for number in range(4)))
     assert "share too little" in propose(found[0], found, load()).problem
+
+
+def test_the_class_of_an_exception_of_its_own_says_something() -> None:
+    """Nothing but an import raises it."""
+    found = groups(*(answer(number, f"ModuleNotFoundError: No module named 'crane{number}'") for number in range(4)))
+    assert "ModuleNotFoundError: No module named" in propose(found[0], found, load()).text
 
 
 def test_what_healthy_servers_print_too_gets_no_rule() -> None:

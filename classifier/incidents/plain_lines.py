@@ -1,0 +1,46 @@
+"""Lines outside tracebacks that add nothing to what is known: they neither begin one nor can be an exception's own."""
+
+from __future__ import annotations
+
+from ..input.rare_words import RareWords
+from ..patterns.lazy import LazyPattern
+
+LOGGED = ("ERROR", "CRITICAL")
+_RAISED = ("", *LOGGED)
+_MARKS = (b"---", b"Fatal", b"terminate")
+_NAMED = LazyPattern(rb"(?:\[?(?:rank\d+|pid \d+)\]?:? )?[A-Za-z_][\w.]*(?:\([\w.]*\))?(?::|$)")
+"""What begins like an exception's own line."""
+_SIGNS = RareWords((
+    b".py", b"(most recent call ", b"above exception", b'File "', b"Error: ", b"Exception: ", b"): ",
+    b"\n(", *(b"\n" + mark for mark in _MARKS),
+))  # fmt: skip
+"""What may belong to a traceback, or name an exception within a sentence; and how a line begins that may."""
+
+
+def says_nothing(body: bytes, level: str) -> bool:
+    """Tell whether a line is such a one.
+
+    Args:
+        body: The line without its prefix.
+        level: At which it was logged; "" where it was not.
+    """
+    if (  # a loop over it would take twice as long
+        b".py" in body or b"(most recent call " in body or b"above exception" in body or b'File "' in body
+        or b"Error: " in body or b"Exception: " in body or b"): " in body
+        or not body.isascii() or body.startswith(_MARKS)
+    ):  # fmt: skip
+        return False
+    return level not in _RAISED or _NAMED.match(body) is None
+
+
+def say_nothing(bodies: list[bytes], level: str) -> bool:
+    """Tell whether each of some lines is such a one, and none begins with a parenthesis, which may name a process.
+
+    Args:
+        bodies: The lines without their prefix.
+        level: At which all of them were logged.
+    """
+    text = b"\n" + b"\n".join(bodies)
+    if not text.isascii() or _SIGNS.any_in(text):
+        return False
+    return level not in _RAISED or not any(map(_NAMED.match, bodies))
