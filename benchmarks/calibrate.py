@@ -63,7 +63,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Print what each way says and how often it is right, then the errors."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
     parser.add_argument("--cases", type=Path, nargs="+", default=[], metavar="FILE", help="labelled logs")
-    parser.add_argument("--test", type=Path, nargs="+", default=[], metavar="FILE", help="others, scored by the numbers")
+    parser.add_argument(
+        "--test", type=Path, nargs="+", default=[], metavar="FILE", help="others, scored by the numbers"
+    )
     parser.add_argument("--folds", type=Path, metavar="FOLDER", help="models that have not seen the hidden rules")
     parser.add_argument("--write", action="store_true", help="write classifier/verdict/measured.py")
     options = parser.parse_args(argv)
@@ -75,22 +77,30 @@ def main(argv: Sequence[str] | None = None) -> int:
     for way, items in sorted(by_way(seen).items(), key=lambda item: (-len(item[1]), item[0])):
         sight = sum(item.hidden is None for item in items)
         share, says = shares(items)
-        now = f"{sum(item.weight * moved(item, numbers) for item in items) / weight(items):8.2f}" if way in numbers else ""
+        now = (
+            f"{sum(item.weight * moved(item, numbers) for item in items) / weight(items):8.2f}"
+            if way in numbers
+            else ""
+        )
         print(f"{way:26}{sight:6}{len(items) - sight:7}{share:7.2f}{says:7.2f}{now}")
     apart = held_out(seen)
-    for name, chosen in {
-        "in sight and hidden": lambda item: True,
-        "in sight": lambda item: item.hidden is None,
-        "message hidden": lambda item: item.hidden == "message",
-    }.items():
-        some = [pair for pair in apart if chosen(pair[0])]
-        now = error((item, item.confidence) for item, _ in some)
-        print(f"{name}: {len(some)} answers, calibration error {now:.3f} as it is, {error(some):.3f} fitted, held out")
+    parts = {
+        "in sight and hidden": apart,
+        "in sight": [pair for pair in apart if pair[0].hidden is None],
+        "message hidden": [pair for pair in apart if pair[0].hidden == "message"],
+    }
+    for name, some in parts.items():
+        before = error((item, item.confidence) for item, _ in some)
+        print(
+            f"{name}: {len(some)} answers, calibration error {before:.3f} as it is, {error(some):.3f} fitted, held out"
+        )
     if options.test:
         shipped = Hider()
         others = [plain(log, shipped) for path in options.test for log in cases(path)]
-        now = error((item, item.confidence) for item in others)
-        print(f"others: {len(others)}, calibration error {now:.3f}, {error((i, moved(i, numbers)) for i in others):.3f} fitted")
+        before = error((item, item.confidence) for item in others)
+        print(
+            f"others: {len(others)}, calibration error {before:.3f}, {error((i, moved(i, numbers)) for i in others):.3f} fitted"
+        )
         for way, items in sorted(by_way(others).items(), key=lambda item: (-len(item[1]), item[0])):
             right, says = (sum(i.right for i in items), sum(moved(i, numbers) for i in items))
             print(f"    {way:26}{len(items):4} right {right / len(items):.2f} fitted {says / len(items):.2f}")

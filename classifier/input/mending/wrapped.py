@@ -37,8 +37,13 @@ FRAME_PIECES = 3
 _WHOLE_FRAME = LazyPattern(r'File "[^"\n]{1,400}", line \d{1,9}, in (?:<[\w ]{1,40}>|[\w.<>]{1,200})$')
 _INDENTED = LazyPattern(r"(?: {2,}|\t)\S|[\s|]*[\^~]{2,}|\s*$")
 _SPOKEN = frozenset(
-    "a after an and are as at be because been but by can cannot could did does due during for from has have if in into is it its "
-    "may must no not of on or should so such than that the their then there this to was were when which while will with you".split()
+    {
+        "a", "after", "an", "and", "are", "as", "at", "be", "because", "been", "but", "by", "can", "cannot", "could",
+        "did", "does", "due", "during", "for", "from", "has", "have", "if", "in", "into", "is", "it", "its", "may",
+        "must", "no", "not", "of", "on", "or", "should", "so", "such", "than", "that", "the", "their", "then",
+        "there", "this", "to", "was", "were", "when", "which", "while", "will", "with", "you",
+    }
+)  # fmt: skip
 )
 """Words that stand in sentences: where a line ends in one or the next begins with one, no word was cut."""
 _LONE = LazyPattern(r"\[rank\d{1,4}\]: ?$")

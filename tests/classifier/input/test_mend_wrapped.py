@@ -181,7 +181,9 @@ def test_a_frame_broken_before_its_long_path_tells_that_words_were_left_whole() 
         f'{owner} File "{path}", line 72, in __del__',
         f"{owner} ImportError: sys.meta_path is None, Python is likely shutting down",
     ]
-    pieces = [piece for line in lines for piece in textwrap.wrap(line, 80, break_long_words=False, break_on_hyphens=False)]
+    pieces = [
+        piece for line in lines for piece in textwrap.wrap(line, 80, break_long_words=False, break_on_hyphens=False)
+    ]
     assert f"{owner} File" in pieces
 
     assert texts("\n".join(pieces)) == lines
