@@ -36,7 +36,7 @@ _UNSET = LazyPattern(r"unset (?P<names>\w+(?: \w+)*)")
 _MEMBER = LazyPattern(r"[A-Z]\w+\.([A-Z][A-Z_]*)")
 _NVIDIA = LazyPattern(
     r"nvidia-smi|nvidia-ctk|--gpus all|CUDA_VISIBLE_DEVICES|\bnvcc\b|libcuda\b|fabricmanager|--torch-backend|TORCH_CUDA_ARCH|"
-    r"\bNVML\b|nvidia-ml-py|cuda-compat|/usr/local/nvidia|compute-sanitizer|CUDA_LAUNCH_BLOCKING|\bnvidia\.\w"
+    r"\bNVML\b|nvidia-ml-py|cuda-compat|/usr/local/nvidia|compute-sanitizer|CUDA_LAUNCH_BLOCKING|\bnvidia\.\w|\bNVIDIA driver\b"
 )
 _AMD = LazyPattern(r"rocm-smi|amd-smi|HIP_VISIBLE|/dev/kfd|VLLM_ROCM|HSA_OVERRIDE")
 _ON_CPU = LazyPattern(r"\bVLLM_CPU_")

@@ -45,6 +45,10 @@ _START = LazyPattern(
 _BY_REQUESTS = LazyPattern(r"\b(?:requests?|prompts?|messages|clients?)\b|max_tokens|top_p|logprobs|image_url")
 _BEFORE = LazyPattern(r"\bbefore|^Start|\bserver\b")
 _CONTAINER = LazyPattern(r"\bcontainers?\b")
+_BEFORE_AMPERE = LazyPattern(
+    r"\bTesla (?:T4|V100|P\d+)|\b(?:T4|V100)\b|\bsm_[67]\d\b|[Cc]ompute [Cc]apability:? (?:of )?[67]\.|\bRTX ?20\d0\b|\bGTX ?1\d{3}\b|\b(?:Volta|Turing)\b|Quadro RTX"
+)
+"""GPUs that compute no bfloat16."""
 _DOCKER = LazyPattern(r"docker run [^;]*$")
 _AT_HOME = LazyPattern(
     r"(?:/home/\w[\w.-]*|/Users/\w[\w.-]*|[A-Z]:\\+\w[^\n]*?)[/\\][^\n]*?(?:site-packages|envs|venv)"
@@ -60,7 +64,7 @@ def unfounded(fix: Advice, situation: Situation) -> str:
         fix: As its rule file has it.
         situation: Of the failed start.
     """
-    for check in (_vllms_own, _in_use, _left_out, _eager, _of_a_request, _in_container, _newer):
+    for check in (_vllms_own, _in_use, _left_out, _eager, _of_a_request, _in_container, _newer, _bfloat16):
         if reason := check(fix, situation):
             return reason
     return ""
@@ -178,3 +182,10 @@ def _newer(fix: Advice, situation: Situation) -> str:
 
     newest = options.releases()[-1]
     return f"{newest} is the newest release that is known" if situation.told.partition("+")[0] == newest else ""
+
+
+def _bfloat16(fix: Advice, situation: Situation) -> str:
+    if "--dtype bfloat16" not in fix.change:
+        return ""
+    named = f"{situation.facts.get('gpu_name') or ''} {situation.words}"
+    return "the GPU that the log names has no bfloat16" if _BEFORE_AMPERE.search(named) else ""

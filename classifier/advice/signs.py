@@ -27,7 +27,7 @@ _LINES = 60
 _PLATFORMS = (
     ("npu", ("vllm_ascend", "torch_npu", "NPU ", "NPUWorker", "ASCEND_", "cann", "ACLgraph"), LazyPattern(r"\bvllm_ascend\b|\btorch_npu\b|\bNPU (?:out of memory|error)|\bNPUWorker\b|\bASCEND_|\bcann\b|\bACLgraph\b")),
     ("neuron", ("neuron", "NEFF"), LazyPattern(r"\btorch_neuronx?\b|\bneuronx_distributed|\bvllm_neuron\b|\bmodels[./]neuron\b|\bneuron_(?:worker|model_runner)\b|\bNEFF\b")),
-    ("hpu", ("gaudi", "hpu", "habana_frameworks"), LazyPattern(r"\bvllm_gaudi\b|\+gaudi|\bvllm_hpu|\bhabana_frameworks\b|\bhpu_(?:worker|model_runner)\b")),
+    ("hpu", ("gaudi", "hpu", "habana_frameworks", "synStatus"), LazyPattern(r"\bsynStatus\b|\bvllm_gaudi\b|\+gaudi|\bvllm_hpu|\bhabana_frameworks\b|\bhpu_(?:worker|model_runner)\b")),
     ("tpu", ("tpu_", "libtpu"), LazyPattern(r"\btpu_inference\b|\btpu_(?:worker|model_runner)\b|\blibtpu\b")),
     ("xpu", ("xpu", "XPU out of memory", "intel_extension_for_pytorch", "level_zero"), LazyPattern(r"\d[.+]xpu\b|\bxpu_(?:worker|model_runner)\b|\bXPU out of memory|\bintel_extension_for_pytorch\b|\blevel_zero\b")),
     ("cpu", ("cpu_", "+cpu"), LazyPattern(r"\d\+cpu\b|\bcpu_(?:worker|executor|fused_moe|model_runner|communicator|attn|attn_reshape_and_cache)\b")),

@@ -28,7 +28,7 @@ _MODULES = {
         "meant_option", "meant_options", "gone_options", "early_options", "later_options", "misplaced_options", "stray_words", "option_name",
         "option_kind", "accepted_value",
     ),
-    "packages": ("distribution", "requirement", "part_of_vllm", "vllm_itself", "sdk_module", "own_module"),
+    "packages": ("distribution", "requirement", "part_of_vllm", "vllm_itself", "sdk_module", "own_module", "asking_package", "asking_module", "submodule"),
     "parallel": ("fit_tensor_parallel_size", "raise_tensor_parallel_size", "lower_tensor_parallel_size"),
     "machine": ("unified_memory",),
     "ports": ("free_port",),

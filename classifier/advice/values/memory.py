@@ -20,7 +20,8 @@ LOWEST = 0.05
 def default_utilization(facts: Mapping[str, object]) -> float:
     """Return vLLM's default of gpu_memory_utilization: 0.9, from 0.20 on 0.92 (vllm/config/cache.py)."""
     first = facts.get("engine") == "V0"  # removed in 0.11
-    return 0.9 if first or release_at_least(facts.get("vllm_version"), 0, 20) is False else 0.92
+    release = facts.get("vllm_version") or facts.get("assumed_release")
+    return 0.9 if first or release_at_least(release, 0, 20) is False else 0.92
 
 
 def fit_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:

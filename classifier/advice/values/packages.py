@@ -27,6 +27,8 @@ DISTRIBUTIONS = {
 NOT_ON_PYPI = frozenset({"amdsmi", "deep_gemm", "habana_frameworks", "transformers_modules"})
 """Modules that no ``pip install`` of their name brings: parts of drivers and SDKs, builds from source, a model's own code."""
 
+_NAMESPACES = frozenset({"google", "opentelemetry", "nvidia", "ruamel", "vllm", "torch"})
+"""Folders that several packages share: a part that is missing is a package that is missing."""
 _SPECIFIER = re.compile(r"(?:(?:[<>=!~]=?|===)[\w.*+!]{1,40},?){1,4}")
 
 
@@ -52,6 +54,32 @@ def distribution(facts: Mapping[str, object]) -> Worked:
         else ""
     )
     return Worked(name, said, {"package": module})
+
+
+def submodule(facts: Mapping[str, object]) -> Worked:
+    """Return the missing module where it is a part of a package: that is installed, in a release without it."""
+    module = _module(facts)
+    top, _, part = module.partition(".")
+    if not part or top in _NAMESPACES or distribution(facts).value in ("", "none"):
+        return Worked("", "what is missing is no part of a package")
+    return Worked(module, "", {"package": module})
+
+
+def asking_package(facts: Mapping[str, object]) -> Worked:
+    """Return the package in whose code an import failed, where it is a known neighbour of vLLM and not the one asked."""
+    owner = str(facts.get("owner") or "")
+    name = DISTRIBUTIONS.get(owner, owner)
+    if not owner or owner == _module(facts).partition(".")[0] or owner in ("vllm", "torch", "triton"):
+        return Worked("", "the import stands in vLLM's own code")
+    if owner not in DISTRIBUTIONS and normal(name) not in packages():
+        return Worked("", f"{owner} is no package that vLLM or its neighbours ask for")
+    return Worked(name, "", {"owner": owner})
+
+
+def asking_module(facts: Mapping[str, object]) -> Worked:
+    """Return the module of ``asking_package``."""
+    found = asking_package(facts)
+    return Worked(str(facts["owner"]), "") if found.value else found
 
 
 def requirement(facts: Mapping[str, object]) -> Worked:

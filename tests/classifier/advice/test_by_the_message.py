@@ -6,6 +6,12 @@ import pytest
 
 from vllm_triage.classifier import triage
 
+STACK = """Traceback (most recent call last):
+  File "/opt/venv/lib/python3.12/site-packages/vllm/entrypoints/cli/main.py", line 5, in <module>
+    import api
+  File "/opt/venv/lib/python3.12/site-packages/{}", line 5, in <module>
+    import what
+"""
 SAID = [
     ("ImportError: Please install vllm[audio] for audio support", "pip install 'vllm[audio]'"),
     ("DistributionNotFound: The 'tokenizers>=0.21' distribution was not found and is required", "pip install 'tokenizers>=0.21'"),
@@ -42,6 +48,24 @@ SAID = [
     ("OSError: /root/.cache/torch_extensions/py312_cu124/acme/acme.so: cannot open shared object file: No such file", "rm -rf ~/.cache/torch_ext"),
     ("httpx.ConnectError: [Errno -3] Temporary failure in name resolution\nopenai.APIConnectionError: Connection error.", "compose: the service's name"),
     ("vllm-1 exited with code 3", "docker logs CONTAINER"),
+    ("RuntimeError: flashinfer-jit-cache version (0.5.2) does not match flashinfer version (0.5.3).", "pip install flashinfer-jit-cache==0.5.3"),
+    ("RuntimeError: Version mismatch: The cluster was started with:\n    Ray: 2.9.3\n    Python: 3.10.12", "ray --version"),
+    ("TypeError: NPUPlatform.get_attn_backend_cls() got an unexpected keyword argument 'use_sparse'", "Install the plug-in's release"),
+    (STACK.format("openai/_base_client.py") + "ModuleNotFoundError: No module named 'distro'", "pip install openai"),
+    (STACK.format("fastapi/params.py") + "ImportError: cannot import name 'Undefined' from 'pydantic.fields' (/srv/x.py)", "pip install --upgrade fastapi pydantic"),
+    (STACK.format("vllm/utils.py") + "ImportError: cannot import name 'Undefined' from 'pydantic.fields' (/srv/x.py)", "uv pip install --force-reinstall vllm"),
+    ("OSError: It looks like the config file at '/models/x/config.json' is not a valid JSON file.", "python -m json.tool /models/x/config.json"),
+    ("RuntimeError: Data processing error: CAS service error : Reqwest Error: Connection timed out", "HF_HUB_ENABLE_HF_TRANSFER=0 HF_HUB_DISABLE_XET=1"),
+    ("requests.exceptions.HTTPError: 403 Client Error: Forbidden for url: https://huggingface.co/api/models/acme/llm", "url=https://huggingface.co/api/models/acme/llm"),
+    ("AttributeError: module 'triton.language' has no attribute 'bfloat16'", "nvidia-smi must list a GPU"),
+    ("RuntimeError: The detected CUDA version (11.8) mismatches the version that was used to compile PyTorch (12.4).", "export CUDA_HOME=/usr/local/cuda-12.4"),
+    ("ValueError: thinking_token_budget is set but reasoning_config is not configured. Please set --reasoning-config", "start the server with --reasoning-config"),
+    ("ModuleNotFoundError: No module named 'compressed_tensors.transform'", "pip install --upgrade compressed"),
+    ("ModuleNotFoundError: No module named 'compressed_tensors'", "pip install compressed"),
+    ("RuntimeError: synStatus=26 [Generic failure] Device acquire failed.", "hl-smi"),
+    ("openai.BadRequestError: Error code: 400 - {'error': {'message': 'Maximum file size exceeded (parameter=audio_filesize_mb, value=61.3)'}}",
+     "VLLM_MAX_AUDIO_CLIP_FILESIZE_MB=100"),
+    ("ValueError: `limit_mm_per_prompt` is only supported for multimodal models.", "leave out --limit-mm-per-prompt"),
     ("Back-off restarting failed container vllm in pod vllm-0", "docker logs CONTAINER"),
 ]  # fmt: skip
 

@@ -167,3 +167,19 @@ def test_a_script_that_is_not_vllm() -> None:
     ours = theirs.replace("/srv/train/fit.py", "/srv/site-packages/vllm/v1/worker/gpu_worker.py")
     assert not any("--" in (each.change or "") or "vllm serve" in (each.change or "") for each in triage(theirs).fixes)
     assert any("vllm serve" in (each.change or "") for each in triage(ours).fixes)
+
+
+@pytest.mark.parametrize(
+    ("words", "facts", "left_out"),
+    [
+        ("Tesla T4", {}, True),
+        ("vllm", {"gpu_name": "Tesla V100-SXM2-16GB"}, True),
+        ("compute capability 7.5", {}, True),
+        ("vllm", {"gpu_name": "NVIDIA A100"}, False),
+        ("vllm", {}, False),
+    ],
+)
+def test_bfloat16_on_gpus_that_have_none(words: str, facts: dict[str, Any], left_out: bool) -> None:
+    """It came with Ampere."""
+    assert bool(reason("--dtype bfloat16", words=words, **facts)) is left_out
+    assert reason("--dtype half", words=words, **facts) == ""

@@ -18,6 +18,8 @@ def test_names_that_fixes_may_use():
     """A name is not taken away without notice: rule files use them."""
     assert sorted(COMPUTED) == [
         "accepted_value",
+        "asking_module",
+        "asking_package",
         "cuda_library",
         "distribution",
         "early_options",
@@ -53,6 +55,7 @@ def test_names_that_fixes_may_use():
         "sdk_module",
         "smallest_change_that_fits",
         "stray_words",
+        "submodule",
         "system_package",
         "total_weights_gib",
         "unified_memory",
