@@ -44,7 +44,6 @@ _SPOKEN = frozenset(
         "there", "this", "to", "was", "were", "when", "which", "while", "will", "with", "you",
     }
 )  # fmt: skip
-)
 """Words that stand in sentences: where a line ends in one or the next begins with one, no word was cut."""
 _LONE = LazyPattern(r"\[rank\d{1,4}\]: ?$")
 

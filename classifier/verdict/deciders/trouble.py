@@ -58,6 +58,7 @@ def _of_neighbour(found: Findings, trace: Trace, vote: Vote) -> Diagnosis:
     """Return what the package stands for that raised the exception: its words are nobody's, and it does one thing alone."""
     cause = vote.cause if found.known.bucket(vote.bucket).cause(vote.cause) else GENERIC
     answer = answer_for(vote.bucket, cause, policy.PLACE, "rule", found.known, found.incident, None)
+    answer.way = "place"
     frame = vote.frame
     answer.evidence = [_trouble_evidence(trace, "cause")]
     if frame.line and frame.raw:
