@@ -109,6 +109,8 @@ class Diagnosis(Draft):
     """For ``unknown``: the most telling lines."""
     rule: str = ""
     """Full id of the rule that decided; empty where none did."""
+    way: str = ""
+    """How it was decided, more closely than ``decided_by``: a rule's strength, a finding, a kind of wrapper (docs/accuracy.md)."""
     strength: str = ""
     """That rule's strength; empty where none decided."""
     unread: list[Evidence] = field(default_factory=list)

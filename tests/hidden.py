@@ -81,6 +81,11 @@ class Hider:
                 hide(incidents, plain)
             yield Hidden(log.name, log.accepted, self._decided(incidents, tail, plain.rule), plain.cause)
 
+    def plain(self, log: Log) -> Diagnosis:
+        """Return the answer to a log with everything in sight, by the shipped model."""
+        incidents, tail = self._read(log.text)
+        return self._decided(incidents, tail, "")
+
     def _read(self, text: str) -> tuple[list[Incident], list[Line]]:
         session = self.triage.start()
         for block in read_blocks(text.encode("utf-8", "surrogateescape")):

@@ -40,6 +40,7 @@ def looks_damaged(data: bytes) -> bool:
     return (
         _SIGNS.any_in(data)
         or (b"^" in data and b"^M" in data)
+        or (b'File\n"' in data)
         or (b'File "' in data and _cut_frame(data))
         or (b"\xc2" in data and b"\xc2\xa0" in data)
         or _numbered(data[:4096])

@@ -128,7 +128,9 @@ def _first_sentence(meaning: str) -> str:
 def conclude(finding: str, confidence: float, decided_by: str, known: Known, incident: Incident) -> Diagnosis:
     """Return the answer with the cause that the corpus gives for a finding that no rule makes (``corpus.findings``)."""
     bucket, cause = known.corpus.concluded_from(finding)
-    return answer_for(bucket, cause, confidence, decided_by, known, incident, None)
+    answer = answer_for(bucket, cause, confidence, decided_by, known, incident, None)
+    answer.way = finding
+    return answer
 
 
 def _bound(incident: Incident) -> ReleaseRange:
@@ -234,13 +236,15 @@ def answer_of_guess(guess: Guess, known: Known, incident: Incident) -> Diagnosis
     from ..advice.cause_of_guess import likely_cause
 
     bucket, share = guess.bucket, guess.probability
+    way = "model_with_stack" if guess.frames else "model"
     if not (guess.own or known.alone) and share > 0.5:
-        share = 0.5 + policy.GUESS_TRUST * (share - 0.5)
+        share = 0.5 + policy.GUESS_TRUST[way] * (share - 0.5)
     titles = known.guesser.titles if known.guesser is not None else {}
     written = bucket in known.corpus.buckets()
     nearest = likely_cause(bucket, guess.terms, known.corpus) if written else ""
     cause = nearest or guess.cause
     answer = answer_for(bucket, cause or GENERIC, share, "model", known, incident, None)
+    answer.way = "own_model" if guess.own else way
     if not written:
         answer.title = titles.get(bucket, answer.title)
     answer.title = f"Probably: {answer.title}"

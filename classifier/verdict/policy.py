@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .measured import SURE, TRUST
+
 STRENGTH = {"certain": 3.0, "strong": 2.2, "weak": 1.0, "guess": 0.65}
 """Points of a rule by its strength: one step outweighs every signal below, so that strength decides first."""
 
@@ -59,16 +61,11 @@ THIN_BELOW, THIN_LESS = 1.0, 0.1
 CLOSE, CLOSE_LESS = 0.8, 0.12
 """Distance in points within which a rival of another bucket takes off confidence, and how much where they are equal."""
 
-WRAPPER = 0.87
-"""Confidence where a wrapper (a death, a failed start) is all that the log shows."""
+WRAPPER = {way: SURE[way] for way in ("wrapper", "process_died", "engine_dead")}
+"""Confidence where a wrapper is all that the log shows: one that names its cause, a process that died, or no more than that the
+engine is dead. The last two are often all that is left of a cause which nobody knows."""
 
-DEATH = 0.6
-"""The same where that wrapper only says that the engine is dead, or stands beside an exception that nobody knows.
-
-Of four first looks at the former one was right; with the deciding rules hidden, wrappers as sure as WRAPPER were in 13 of 22.
-"""
-
-SILENT_END = 0.66
+SILENT_END = SURE["silence"]
 """Confidence where a log simply stops in distributed start-up."""
 
 UNEXPLAINED = 0.5
@@ -86,8 +83,8 @@ With half of the rules hidden it gains 27 of 1,032 development answers from here
 GUESS_OVER_WEAK = 0.7
 """The same where a weak rule names another bucket: with half of the rules hidden it gains 13 answers and loses two."""
 
-GUESS_OVER_DEATH = 0.8
-"""The same where a wrapper says no more than that the engine is dead."""
+GUESS_OVER_DEATH = 0.6
+"""The same where a wrapper says no more than that the engine is dead: hidden messages gain three answers and lose none (docs/model.md)."""
 
 FRAMES_MUCH, FRAMES_SOME = 20.0, 3.0
 """How many times as likely a bucket is where the stack of an unknown exception ends in a part of the code that stands for it.
@@ -118,19 +115,17 @@ SILENT_WITHIN = 60
 OTHER_SOFTWARE = 0.6
 """Confidence that a failure in another program's log is none of vLLM's."""
 
-GUESS_TRUST = 0.75
-"""Share of a guess's probability above an even chance that is kept where the rules are silent: the model is calibrated on texts
-like those that it learnt from, and such logs are others. Of 14 first looks 9 were right, at a mean probability of 0.88; of 133
-answers to development logs whose deciding rules were hidden 116, at 0.84.
-"""
+GUESS_TRUST = TRUST
+"""Share of a guess's probability above an even chance that is kept where the rules are silent, without and with what the stack says:
+the model is calibrated on texts like those that it learnt from, and such logs are others."""
 
 NOTHING = 0.7
 """Confidence that a text in which nothing is recognised is none of the known failures."""
 
-MESSAGE = 0.9
-"""Confidence where the catalogue of messages names the bucket: 155 of 162 recorded failures that it names are right."""
+MESSAGE = SURE["message"]
+"""Confidence where the catalogue of messages names the bucket."""
 
-MESSAGE_OF_MODULE = 0.65
+MESSAGE_OF_MODULE = SURE["message_of_module"]
 """The same where nobody has read the message, and the module of the package around vLLM that says it names the bucket."""
 
 GUESS_OVER_BUG = 0.6
@@ -140,7 +135,7 @@ Of reports by people such a fault is often a fair answer; with the deciding rule
 and lose three of 142 excerpts with everything in sight.
 """
 
-BUG = 0.45
+BUG = SURE["strange_exception"]
 """Confidence that such an exception in vLLM's own code is a fault of that code and not of a setting."""
 
 PLACE = 0.55

@@ -24,11 +24,27 @@ MANY = 6
 """Lines without room for what follows, which are more than chance where few have had room."""
 WIDTHS = 3
 """Widths that are tried, of those to which lines may be filled."""
+FILLED, FILLED_SHARE = 2, 0.25
+"""Lines without room for the next one's first word from which on words were left whole, and their share of those that are full."""
 _FRAME_END = LazyPattern(r'File "[^"]{1,400}", ?line \d{1,9}, in (?:<[\w ]{1,40}>|[\w.<>]{1,200})$')
 _HALF_FRAME = LazyPattern(r'File(?: "[^"\n]*(?:",?(?: line(?: \d{1,9},?(?: in)?)?)?)?)?$')
 _CUT_FRAME = LazyPattern(r'File "[^"\n]{0,400}(?:",?(?: l?i?n?e?)?)?$')
+_FRAME_AHEAD = ("File", "File ")
+"""How a line ends that was broken before a long path."""
+_FRAME = LazyPattern(r'File "[^"\n]{1,400}", line \d{1,9}, in [\w.<>]{1,200}')
+FRAME_PIECES = 3
+"""Lines over which such a frame stands at most: its word, its path, its line."""
 _WHOLE_FRAME = LazyPattern(r'File "[^"\n]{1,400}", line \d{1,9}, in (?:<[\w ]{1,40}>|[\w.<>]{1,200})$')
 _INDENTED = LazyPattern(r"(?: {2,}|\t)\S|[\s|]*[\^~]{2,}|\s*$")
+_SPOKEN = frozenset(
+    {
+        "a", "after", "an", "and", "are", "as", "at", "be", "because", "been", "but", "by", "can", "cannot", "could",
+        "did", "does", "due", "during", "for", "from", "has", "have", "if", "in", "into", "is", "it", "its", "may",
+        "must", "no", "not", "of", "on", "or", "should", "so", "such", "than", "that", "the", "their", "then",
+        "there", "this", "to", "was", "were", "when", "which", "while", "will", "with", "you",
+    }
+)  # fmt: skip
+"""Words that stand in sentences: where a line ends in one or the next begins with one, no word was cut."""
 _LONE = LazyPattern(r"\[rank\d{1,4}\]: ?$")
 
 
@@ -44,6 +60,10 @@ def unwrap(lines: Lines) -> Lines | None:
     fresh = [known or (at > 0 and _ends_frame(texts[at - 1])) for at, known in enumerate(fresh)]
     if width := _filled_to(sizes, texts, fresh):
         return _joined(lines, sizes, fresh, width, hard=False)
+    if any(line.endswith(_FRAME_AHEAD) for line in texts) and (found := _after_lone_words(lines)):
+        # A path that had no room behind its word: the lines are a mail's, however few of them are full.
+        width = max((size for size, text in zip(sizes, texts, strict=True) if size in MAILS and " " in text), default=0)
+        return _joined(lines, sizes, fresh, width, hard=False) if width else found
     if any('File "' in line and _CUT_FRAME.search(line) for line in texts) and (found := _after_cut_frames(lines)):
         return found
     if any(line.startswith("[rank") and _LONE.match(line) for line in texts):
@@ -83,12 +103,30 @@ def _cut_at(sizes: list[int], texts: list[str], fresh: list[bool]) -> int:
             continue
         if count < 2 * _almost(on, coloured, width) or told[width] <= (near := _almost(told, coloured, width)):
             continue
+        if _words_whole(cut, sizes, texts, width):
+            continue
         if count >= 3 and told[width] >= (2 if width in USUAL and not near else 3):
             return width
         at = sizes.index(width)
         if width in USUAL and width == max(sizes) and count == full and _mid_word(texts[at], texts[at + 1]):
             return width
     return 0
+
+
+def _words_whole(cut: list[int], sizes: list[int], texts: list[str], width: int) -> bool:
+    """Tell whether lines are filled with whole words, and some to the very edge by chance: others end where the next had no room.
+
+    Args:
+        cut: The lines that go on in the next.
+        sizes: Columns of all.
+        texts: The lines.
+        width: Columns that many of them have.
+    """
+    full = [at for at in cut if sizes[at] == width]
+    filled = [at for at in cut if sizes[at] < width <= sizes[at] + _first_word(texts[at + 1])]
+    if any(texts[at][-1:].isspace() or texts[at + 1][:1].isspace() for at in full):
+        return False
+    return len(filled) >= max(FILLED, len(full) * FILLED_SHARE)
 
 
 def _almost(on: Counter[int], coloured: Counter[int], width: int) -> int:
@@ -103,7 +141,9 @@ def _almost(on: Counter[int], coloured: Counter[int], width: int) -> int:
 
 def _mid_word(text: str, after: str) -> bool:
     """Tell whether a line ends, and the next begins, as nothing but a word that was cut does."""
-    return text[-1:].isalnum() and after[:1].isalnum() and not after[:1].isupper()
+    if not (text[-1:].isalnum() and after[:1].isalnum()) or after[:1].isupper():
+        return False
+    return text.rpartition(" ")[2] not in _SPOKEN and after.partition(" ")[0] not in _SPOKEN
 
 
 def _filled_to(sizes: list[int], texts: list[str], fresh: list[bool]) -> int:
@@ -232,6 +272,24 @@ def _after_cut_frames(lines: Lines) -> Lines | None:
             found[-1] = (found[-1][0], whole)
         else:
             found.append((number, text))
+    return found if len(found) < len(lines) else None
+
+
+def _after_lone_words(lines: Lines) -> Lines | None:
+    """Join frames of a stack that were broken behind ``File``, as their paths had no room there, however wide the lines are."""
+    found: Lines = []
+    at = 0
+    while at < len(lines):
+        number, text = lines[at]
+        at += 1
+        if text.endswith(_FRAME_AHEAD) and at < len(lines) and lines[at][1].lstrip().startswith('"'):
+            whole = text.rstrip()
+            for after, (_, piece) in enumerate(lines[at : at + FRAME_PIECES - 1], at + 1):
+                whole = f"{whole} {piece.strip()}"
+                if _FRAME.search(whole):
+                    text, at = whole, after
+                    break
+        found.append((number, text))
     return found if len(found) < len(lines) else None
 
 

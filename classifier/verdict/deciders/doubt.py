@@ -25,5 +25,6 @@ def failing_words(found: Findings) -> Diagnosis | None:
     if guess is not None:
         return with_alternatives(answer_of_guess(guess, found.known, found.incident), found.candidates)
     answer = conclude("unrecognised_failure", policy.UNEXPLAINED, "none", found.known, found.incident)
+    answer.way = "unexplained"
     answer.evidence = answer.tail = [line_evidence(line) for line in found.failing[:3]]
     return answer

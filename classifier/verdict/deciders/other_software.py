@@ -17,6 +17,7 @@ def other_software(found: Findings) -> Diagnosis | None:
     if not (found.candidates or found.case.unexplained() or incident.errors):
         return None
     answer = conclude("unrecognised_failure", policy.OTHER_SOFTWARE, "none", found.known, incident)
+    answer.way = "other_software"
     answer.evidence = [evidence_of(item.hit, "telling") for item in found.candidates[:3]] or [
         line_evidence(line) for line in incident.errors[:3]
     ]

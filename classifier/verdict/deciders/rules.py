@@ -23,11 +23,13 @@ def lone_wrapper(found: Findings) -> Diagnosis | None:
     hit = found.wrapper
     if hit is None:
         return None
-    death = bool(found.known.corpus.traits(hit.rule.bucket).wrapper_rank)
-    if _better_known(found, hit, death):
+    traits = found.known.corpus.traits(hit.rule.bucket)
+    engine_dead = bool(traits.wrapper_rank)
+    if _better_known(found, hit, engine_dead):
         return None
-    confidence = policy.DEATH if death or found.raised else policy.WRAPPER
-    answer = answer_for(hit.rule.bucket, hit.rule.cause, confidence, "rule", found.known, found.incident, hit)
+    way = "engine_dead" if engine_dead else "process_died" if traits.yields and not traits.waits else "wrapper"
+    answer = answer_for(hit.rule.bucket, hit.rule.cause, policy.WRAPPER[way], "rule", found.known, found.incident, hit)
+    answer.way = way
     same = [other for other in found.wrappers if other is not hit and other.rule.bucket == hit.rule.bucket]
     others = {other.rule.id: other for other in same}  # of one rule the last: how long it went on
     answer.evidence = [evidence_of(item, "cause") for item in (hit, *[*others.values()][: WRAPPERS - 1])]
@@ -35,20 +37,20 @@ def lone_wrapper(found: Findings) -> Diagnosis | None:
     return with_alternatives(answer, found.candidates)
 
 
-def _better_known(found: Findings, hit: Hit, death: bool) -> bool:
+def _better_known(found: Findings, hit: Hit, engine_dead: bool) -> bool:
     """Tell whether an exception that no rule explains tells more than a wrapper does.
 
     Args:
         found: What the start shows.
         hit: The wrapper.
-        death: Whether it says no more than that the engine is dead.
+        engine_dead: Whether it says no more than that the engine is dead.
     """
     if found.message is not None:
         return True
     if not found.raised:
         return False
     guess = found.sure_guess(policy.GUESS)
-    return death or (guess is not None and guess.bucket != hit.rule.bucket)
+    return engine_dead or (guess is not None and guess.bucket != hit.rule.bucket)
 
 
 def of_candidate(best: Candidate, found: Findings) -> Diagnosis:
@@ -70,6 +72,7 @@ def of_candidate(best: Candidate, found: Findings) -> Diagnosis:
         gap = best.score - rivals[0].score
         confidence -= max(0.0, policy.CLOSE_LESS * (1 - gap / policy.CLOSE)) if gap < policy.CLOSE else 0.0
     answer = answer_for(best.bucket, best.cause, confidence, "rule", found.known, found.incident, best.hit)
+    answer.way = best.hit.rule.strength
     answer.evidence = evidence_for(best, found.incident)
     answer.chain = chain_of(best.hit)
     if sign := found.case.shown(best.hit.rule.confirmed_by, best.hit):

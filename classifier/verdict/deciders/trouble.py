@@ -20,6 +20,7 @@ def known_message(found: Findings) -> Diagnosis | None:
     read = row.ends
     confidence = policy.MESSAGE if read else policy.MESSAGE_OF_MODULE
     answer = answer_for(label.bucket, cause, confidence, "rule", found.known, found.incident, None)
+    answer.way = "message" if read else "message_of_module"
     answer.evidence = [_trouble_evidence(item, "cause")]
     answer.explanation.append(
         f"the catalogue of messages: {row.package} says '{row.template}', which is {label.bucket}"
@@ -33,7 +34,8 @@ def unexplained_trouble(found: Findings) -> Diagnosis | None:
     if not found.trouble:
         return None
     if found.raised and len(found.elsewhere) == len(found.unread) and not found.incident.stages:
-        answer = with_alternatives(_unknown(found, policy.UNEXPLAINED), found.candidates)
+        answer = with_alternatives(_unknown(found, policy.OTHER_SOFTWARE), found.candidates)
+        answer.way = "other_software"
         answer.notes.append("The stack does not lead through vLLM: the program that failed is another one.")
         return answer
     guess = found.sure_guess(policy.GUESS if found.bug is None else policy.GUESS_OVER_BUG)
@@ -46,18 +48,17 @@ def unexplained_trouble(found: Findings) -> Diagnosis | None:
     if found.bug is not None:
         return _bug(found, found.bug)
     came_up = found.case.came_up
-    confidence = policy.UNEXPLAINED_AFTER_READY if came_up else policy.UNEXPLAINED
-    return with_alternatives(
-        _unknown(found, confidence),
-        found.candidates,
-        *((found.known.corpus.concluded_from("strange_exception")[0],) if found.raised else ()),
-    )
+    answer = _unknown(found, policy.UNEXPLAINED_AFTER_READY if came_up else policy.UNEXPLAINED)
+    answer.way = "unexplained_after_ready" if came_up else "unexplained"
+    bug = (found.known.corpus.concluded_from("strange_exception")[0],) if found.raised else ()
+    return with_alternatives(answer, found.candidates, *bug)
 
 
 def _of_neighbour(found: Findings, trace: Trace, vote: Vote) -> Diagnosis:
     """Return what the package stands for that raised the exception: its words are nobody's, and it does one thing alone."""
     cause = vote.cause if found.known.bucket(vote.bucket).cause(vote.cause) else GENERIC
     answer = answer_for(vote.bucket, cause, policy.PLACE, "rule", found.known, found.incident, None)
+    answer.way = "place"
     frame = vote.frame
     answer.evidence = [_trouble_evidence(trace, "cause")]
     if frame.line and frame.raw:

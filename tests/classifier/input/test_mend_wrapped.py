@@ -144,3 +144,53 @@ def test_frames_that_were_cut_anywhere_are_whole_again(at: int) -> None:
     ]
 
     assert frame in texts("\n".join(lines))
+
+
+def test_a_line_that_is_full_by_chance_is_not_joined_within_a_word() -> None:
+    """The next begins with a word of sentences."""
+    first = "[E1102 10:00:28.5429 socket.cpp:1023] [c10d] The client socket has now timed out"
+    assert 80 == len(first)
+    whole = f"{first} after 600000ms while trying to connect to (10.0.0.3, 54485)."
+
+    assert texts("\n".join(textwrap.wrap(whole, 80))) == [whole]
+
+
+FULL = [
+    "CRITICAL 11-02 10:00:29 launcher.py:99] MQLLMEngine is already dead, terminating server process",
+    "DEBUG 11-02 10:00:29 client.py:138] Shutting down MQLLMEngineClient check health loop due to time-out",
+    "ERROR 11-02 10:00:29 client.py:244] TimeoutError('No heartbeat was received from MQLLMEngine')",
+    "ERROR 11-02 10:00:29 client.py:244] TimeoutError('No answer received from MQLLMEngine')",
+    "ERROR 11-02 10:00:30 client.py:245] TimeoutError('Nothing at all was received from MQLLMEngine')",
+]
+
+
+def test_lines_of_whole_words_are_not_taken_for_cut_ones() -> None:
+    """Though three of them fill the width to its last column."""
+    wrapped = [piece for line in FULL for piece in textwrap.wrap(line, 80)]
+    assert 3 == [len(piece) for piece in wrapped].count(80)
+
+    assert texts("\n".join(wrapped)) == FULL
+
+
+def test_a_frame_broken_before_its_long_path_tells_that_words_were_left_whole() -> None:
+    """Its path is longer than the line above it had room for; another line, of which nothing else tells, goes on as well."""
+    owner = "(Worker pid=2552998) (Worker_TP0 pid=2552998)"
+    path = "/home/user/vllm/.venv/lib/python3.12/site-packages/flashinfer/comm/workspace_base.py"
+    lines = [
+        f"{owner} Exception ignored in:",
+        f'{owner} File "{path}", line 72, in __del__',
+        f"{owner} ImportError: sys.meta_path is None, Python is likely shutting down",
+    ]
+    pieces = [
+        piece for line in lines for piece in textwrap.wrap(line, 80, break_long_words=False, break_on_hyphens=False)
+    ]
+    assert f"{owner} File" in pieces
+
+    assert texts("\n".join(pieces)) == lines
+
+
+def test_a_sentence_that_ends_with_file_is_left_alone() -> None:
+    """What follows in quotation marks is no path of a frame."""
+    lines = ["INFO 11-02 10:00:00 [a.py:1] No such File", '"a quotation", said somebody', "and went on with the work."]
+
+    assert texts("\n".join(lines)) == lines

@@ -132,12 +132,13 @@ def test_an_unread_message_of_a_neighbour_is_named_by_its_module_and_less_sure()
     assert answer.confidence == policy.MESSAGE_OF_MODULE < policy.MESSAGE
 
 
-def test_a_death_beside_an_exception_that_nobody_knows_is_less_sure() -> None:
-    """What killed the worker may stand there in words that nobody has read."""
+def test_a_death_is_less_sure_than_a_wrapper_that_names_its_cause() -> None:
+    """What killed the worker may stand there in words that nobody has read, or not at all."""
     died = "ERROR 11-02 10:05:03 [multiproc_executor.py:146] Worker proc VllmWorker-1 died unexpectedly, shutting down executor.\n"
     alone, beside = TRIAGE.report(START + died), TRIAGE.report(START + STRANGE + died)
+
     assert "worker_died" == alone.bucket == beside.bucket
-    assert (policy.WRAPPER, policy.DEATH) == (alone.confidence, beside.confidence)
+    assert policy.WRAPPER["process_died"] == alone.confidence == beside.confidence < policy.WRAPPER["wrapper"]
 
 
 def test_where_a_rule_and_the_model_agree_the_rule_names_the_cause() -> None:

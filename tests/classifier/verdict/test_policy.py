@@ -87,8 +87,10 @@ HELD: dict[str, list[tuple[Any, str]]] = {
     "THIN_LESS": [(0.4, example("client_connection/unauthorized-client"))],
     "CLOSE": [(90.0, START + CACHE + PORT)],
     "CLOSE_LESS": [(0.0, example("compile_failure/compile-innermost"))],
-    "WRAPPER": [(0.3, example("worker_died/v1-worker-died"))],
-    "DEATH": [(0.3, START + READY + DEAD)],
+    "WRAPPER": [
+        (dict.fromkeys(policy.WRAPPER, 0.3), log)
+        for log in (example("worker_died/v1-worker-died"), START + READY + DEAD, example("nccl_hang/shm-no-block"))
+    ],
     "SILENT_END": [(0.3, SILENT)],
     "UNEXPLAINED": [(0.9, START + STRANGE)],
     "UNEXPLAINED_AFTER_READY": [(0.9, SERVED + STRANGE)],
@@ -134,7 +136,7 @@ def test_a_number_moves_an_answer(name: str, value: object, log: str, monkeypatc
 
 
 def test_every_number_is_held() -> None:
-    numbers = {name for name in vars(policy) if name.isupper()}
+    numbers = {name for name in vars(policy) if name.isupper()} - {"SURE", "TRUST"}
     assert numbers == set(HELD) | set(AT_WORK) | BY_MODEL | WATCHED_LIVE
 
 
@@ -209,7 +211,7 @@ def test_a_guess_beside_silent_rules_is_less_sure_than_the_model_says() -> None:
     own.own = True
     found.__dict__["guess"] = own
 
-    assert [0.5, round(0.5 + policy.GUESS_TRUST * 0.4, 3)] == told
+    assert [0.5, round(0.5 + policy.GUESS_TRUST["model"] * 0.4, 3)] == told
     assert 0.9 == unexplained_trouble(found).confidence  # type: ignore[union-attr]
 
 
