@@ -49,6 +49,8 @@ def main() -> None:
     parser.add_argument("--watchers", type=int, default=16)
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=15)
+    parser.add_argument("--turns", type=int, default=5, help="of `watchers`: pairs of turns")
+    parser.add_argument("--turn", type=float, default=6, help="seconds of each")
     options = parser.parse_args()
     for name in options.names:
         before = os.getloadavg()[0]
@@ -273,8 +275,9 @@ def watchers(options: Any) -> Figures:
     with tempfile.TemporaryDirectory() as folder, server(f"sqlite:///{folder}/history.sqlite") as served:
         logs = samples()
         asyncio.run(closed_loop(served.port, logs, 3.0, 8))
-        for _ in range(3):
-            alone.append(_p99(asyncio.run(closed_loop(served.port, logs, options.seconds, options.clients))))
+        # Short turns, in pairs: what else the machine does changes within minutes.
+        for _ in range(options.turns):
+            alone.append(_p99(asyncio.run(closed_loop(served.port, logs, options.turn, options.clients))))
             beside.append(_p99(asyncio.run(_with_watchers(served, logs, options))))
         return {
             "p99_ms": {"alone": [round(1000 * one) for one in alone], "beside": [round(1000 * one) for one in beside]},
@@ -304,7 +307,7 @@ async def _with_watchers(served: Server, logs: list[bytes], options: Any) -> lis
 
     watching = [asyncio.create_task(watch(number)) for number in range(options.watchers)]
     await asyncio.sleep(2)
-    times = await closed_loop(served.port, logs, options.seconds, options.clients)
+    times = await closed_loop(served.port, logs, options.turn, options.clients)
     done.set()
     answered = await asyncio.gather(*watching)
     assert all(answered), f"{answered.count(False)} watchers had no report"

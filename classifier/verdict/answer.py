@@ -32,6 +32,10 @@ QUOTED = 30
 """Characters of an exception's message from which on a later line that holds it quotes it."""
 ABOVE = 2
 """Lines above the deciding one among which the head is that it continues."""
+BELOW = 4
+"""Lines below it among which pydantic says what was wrong, after it has counted."""
+_COUNTED = LazyPattern(r"\b\d+ validation errors? for ")
+_REASON = LazyPattern(r"\b(?:Value error|Assertion failed), |\bInput should |\bExtra inputs are |\bField required\b")
 _HEAD = LazyPattern(r"\s*(?:CMake Error at \S|ERROR: |error: |Error: |fatal error: )")
 """How tools begin an error whose telling words stand on the next line."""
 TRACES = 12
@@ -169,7 +173,7 @@ def evidence_for(best: Candidate, incident: Incident) -> list[Evidence]:
 
 
 def _first_said(hit: Hit, incident: Incident) -> list[Evidence]:
-    """Return where the deciding words come from: the exception that they quote, and the line that they continue."""
+    """Return what belongs to the deciding words: the exception that they quote, the head of their error, what it counts."""
     text, number = hit.line.text, hit.line.number
     found = [
         Evidence(trace.number, trace.raw or trace.text, trace.process, "cause", trace.count)
@@ -179,6 +183,9 @@ def _first_said(hit: Hit, incident: Incident) -> list[Evidence]:
     if not found and hit.trace is None:
         above = [item for item in incident.contexts.lines(number) if number - ABOVE <= item[0] < number]
         found = [Evidence(*item, "cause") for item in above if _HEAD.match(item[1])][-1:]
+    if _COUNTED.search(text):
+        below = [item for item in incident.contexts.lines(number) if number < item[0] <= number + BELOW]
+        found += [Evidence(*item, "cause") for item in below if _REASON.search(item[1])][:1]
     return found
 
 

@@ -83,6 +83,10 @@ class Case:
             return False
         return not (rule.unless and any(name in self.fired for name in rule.unless))
 
+    def _met(self, hit: Hit) -> bool:
+        """Tell whether the log holds what a rule requires: else it explains nothing."""
+        return not hit.rule.requires or any(name in self.fired for name in hit.rule.requires)
+
     def shown(self, signs: tuple[str, ...], hit: Hit) -> str:
         """Return the first of the signs of a hit's cause that the log shows, in words; "" where it shows none.
 
@@ -138,7 +142,7 @@ class Case:
         speaking = [
             hit
             for hit in self.incident.hits
-            if hit.rule.role not in ("fact", "advice") and not (places and hit.rule.place_alone)
+            if hit.rule.role not in ("fact", "advice") and not (places and hit.rule.place_alone) and self._met(hit)
         ]
         traces = {id(hit.trace) for hit in speaking if hit.trace is not None}
         lines = {hit.line.number for hit in speaking}
@@ -155,7 +159,7 @@ class Case:
 
     def unexplained_errors(self) -> list[Line]:
         """Return the lines logged at ERROR or above that no rule matched."""
-        lines = {hit.line.number for hit in self.incident.hits}
+        lines = {hit.line.number for hit in self.incident.hits if self._met(hit)}
         return [line for line in self.incident.errors if line.number not in lines]
 
     def _note_harmless(self) -> None:

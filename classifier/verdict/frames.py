@@ -64,6 +64,14 @@ def votes(trace: Trace) -> list[Vote]:
     return list(found.values())
 
 
+def neighbour(trace: Trace) -> Vote | None:
+    """Return what the package around vLLM stands for that raised an exception, where it does one thing alone; else None."""
+    if not trace.frames or "vllm" in trace.frames[-1].path:
+        return None
+    first = next(iter(votes(trace)), None)
+    return first if first is not None and first.sure and first.weight >= 1 else None
+
+
 def reweighed(ranked: Sequence[tuple[str, float]], cast: Sequence[Vote]) -> list[tuple[str, float]]:
     """Return the probabilities of the buckets with what the stack says, likeliest first; they add up to 1.
 

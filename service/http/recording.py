@@ -22,6 +22,8 @@ SENTENCE = "While the history cannot be written, logs are answered all the same,
 """What docs and alert rules say of it, too."""
 WAIT = 10.0
 """Seconds that an answer waits for being recorded."""
+PROBE = 2.0
+"""Seconds that whoever asks how the history is waits for it: probes of Kubernetes take longer for a failure."""
 REST = 2.0
 """Seconds for which nobody waits for a history that has failed; then one answer tries."""
 LATE = "the history did not answer in time"
@@ -75,6 +77,8 @@ class Recording:
     """The history of one application, as answers are kept in it."""
 
     trouble: Trouble = field(default_factory=Trouble)
+    looking: asyncio.Task[tuple[None, str]] | None = None
+    """An attempt to see how the history is; one at a time, as each may hold a thread for long."""
 
     async def keep(self, state: State, report: Report, service: str, name: str, tenant: str = "") -> Kept:
         """Keep a report; nothing is kept without history, and where there is no failure, or none that counts."""
@@ -94,10 +98,18 @@ class Recording:
         return Kept(not_recorded=reason)
 
     async def look(self, state: State) -> str:
-        """Return why the history cannot be written to now; empty where it can."""
+        """Return why the history cannot be written to now; empty where it can. It is told within moments.
+
+        A history that takes longer than that is not taken for one that has failed: answers go on to wait for it.
+        """
         if state.history is None:
             return ""
-        _, reason = await self._try(state, state.history.ping)
+        if self.looking is None or self.looking.done():
+            self.looking = asyncio.create_task(self._try(state, state.history.ping))
+        try:
+            _, reason = await asyncio.wait_for(asyncio.shield(self.looking), PROBE)
+        except TimeoutError:
+            return self.trouble.reason or LATE
         return reason
 
     async def _try(self, state: State, call: Callable[[], Found]) -> tuple[Found | None, str]:

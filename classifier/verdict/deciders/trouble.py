@@ -7,6 +7,7 @@ from ...lines.types import Line, Trace
 from .. import policy
 from ..answer import GENERIC, answer_for, answer_of_guess, conclude, line_evidence, with_alternatives
 from ..findings import Findings
+from ..frames import Vote, neighbour
 
 
 def known_message(found: Findings) -> Diagnosis | None:
@@ -38,6 +39,10 @@ def unexplained_trouble(found: Findings) -> Diagnosis | None:
     guess = found.sure_guess(policy.GUESS if found.bug is None else policy.GUESS_OVER_BUG)
     if guess is not None:
         return with_alternatives(answer_of_guess(guess, found.known, found.incident), found.candidates)
+    for trace in found.raised[:1]:
+        vote = neighbour(trace)
+        if vote is not None:
+            return _of_neighbour(found, trace, vote)
     if found.bug is not None:
         return _bug(found, found.bug)
     came_up = found.case.came_up
@@ -47,6 +52,18 @@ def unexplained_trouble(found: Findings) -> Diagnosis | None:
         found.candidates,
         *((found.known.corpus.concluded_from("strange_exception")[0],) if found.raised else ()),
     )
+
+
+def _of_neighbour(found: Findings, trace: Trace, vote: Vote) -> Diagnosis:
+    """Return what the package stands for that raised the exception: its words are nobody's, and it does one thing alone."""
+    cause = vote.cause if found.known.bucket(vote.bucket).cause(vote.cause) else GENERIC
+    answer = answer_for(vote.bucket, cause, policy.PLACE, "rule", found.known, found.incident, None)
+    frame = vote.frame
+    answer.evidence = [_trouble_evidence(trace, "cause")]
+    if frame.line and frame.raw:
+        answer.evidence.append(Evidence(frame.line, frame.raw, trace.process, "place"))
+    answer.explanation.append(f"no rule knows the words; {vote.part} raised them ({frame.path}:{frame.function})")
+    return with_alternatives(answer, found.candidates)
 
 
 def _bug(found: Findings, trace: Trace) -> Diagnosis:

@@ -116,6 +116,10 @@ def _batch(options: argparse.Namespace) -> int:
             lambda so_far: show(so_far.done, _told(so_far)),
             max(_jobs(options), REQUESTS) if "://" in place else _jobs(options),
         )
+    if not tally.done:
+        return complain(
+            f"{', '.join(options.sources)}: no logs there (what is hidden, or no log by its name, is left out)"
+        )
     return _end(tally, options.out)
 
 

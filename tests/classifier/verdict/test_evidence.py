@@ -39,6 +39,14 @@ def test_the_head_of_an_error_that_goes_on_in_the_next_line_is_shown_too() -> No
     assert "CMake Error at cmake/cpu_extension.cmake:155 (message):" in shown(CMAKE)
 
 
+def test_what_pydantic_counts_is_shown_with_its_reason() -> None:
+    log = """pydantic_core._pydantic_core.ValidationError: 1 validation error for VllmConfig
+kv_cache_memory_bytes
+  Value error, invalid literal for int() with base 10: '4GiB' [type=value_error, input_value='4GiB', input_type=str]
+"""
+    assert any("invalid literal for int()" in text for text in shown(log))
+
+
 def test_of_a_death_all_that_say_so_are_shown() -> None:
     told = shown(RAY)
     assert any("A worker died or was killed" in text for text in told)

@@ -9,7 +9,7 @@ from vllm_triage.classifier.lines.types import Frame, Trace
 from vllm_triage.classifier.text_model.guess import Guess
 from vllm_triage.classifier.verdict import policy
 from vllm_triage.classifier.verdict.deciders.trouble import unexplained_trouble
-from vllm_triage.classifier.verdict.frames import reweighed, votes, with_frames
+from vllm_triage.classifier.verdict.frames import neighbour, reweighed, votes, with_frames
 
 
 def raised(*frames: tuple[str, str]) -> Trace:
@@ -49,6 +49,23 @@ def test_the_part_that_raised_votes_for_its_bucket(frame: tuple[str, str], bucke
     (vote,) = votes(raised(RUNNER, frame))
 
     assert (bucket, 1.0, frame) == (vote.bucket, vote.weight, (vote.frame.path, vote.frame.function))
+
+
+@pytest.mark.parametrize(
+    ("frames", "bucket"),
+    [
+        ([RUNNER, ("tilelang/cogs/layout.py", "turn")], "compile_failure"),
+        ([("peft/tuners/cogs.py", "turn")], "lora"),
+        ([("peft/tuners/cogs.py", "turn"), RUNNER], ""),  # a callback of vLLM's
+        ([RUNNER, ("cupy/cogs.py", "turn")], ""),  # does more than one thing
+        ([RUNNER, ("vllm/lora/layers/base.py", "apply")], ""),
+        ([], ""),
+    ],
+)
+def test_a_neighbour_that_does_one_thing_alone_stands_for_it(frames: list[tuple[str, str]], bucket: str) -> None:
+    vote = neighbour(raised(*frames))
+
+    assert bucket == (vote.bucket if vote is not None else "")
 
 
 def test_what_everything_runs_through_is_passed_over() -> None:

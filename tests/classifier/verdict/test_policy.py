@@ -54,6 +54,11 @@ BROKEN = """(Worker_TP0 pid=78) ERROR 11-02 10:05:01 [multiproc_executor.py:596]
 (Worker_TP0 pid=78) ERROR 11-02 10:05:01 [multiproc_executor.py:596] IndexError: list index out of range
 """
 TIMED_OUT = "(Worker_TP1 pid=79) [rank1]:[E1102 10:15:41.201 ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=882, OpType=ALLREDUCE, NumelIn=8192, NumelOut=8192, Timeout(ms)=600000) ran for 600081 milliseconds before timing out.\n"
+KERNEL = """(EngineCore_DP0 pid=77) ERROR 11-02 10:05:01 [core.py:710] Traceback (most recent call last):
+(EngineCore_DP0 pid=77) ERROR 11-02 10:05:01 [core.py:710]   File "/usr/lib/python3.12/site-packages/vllm/model_executor/layers/mhc.py", line 161, in mhc_pre
+(EngineCore_DP0 pid=77) ERROR 11-02 10:05:01 [core.py:710]   File "/usr/lib/python3.12/site-packages/tilelang/cogs/layout.py", line 15, in turn
+(EngineCore_DP0 pid=77) ERROR 11-02 10:05:01 [core.py:710] ValueError: the seventh cog is gone
+"""
 STOP = "INFO:     Shutting down\nINFO:     Application shutdown complete.\n"
 LOGGED = "INFO 11-02 10:00:00 [importing.py:17] Triton is here, and nothing starts\n"
 ODD = "ERROR 11-02 10:00:25 [cogs.py:7] a cog that nobody knows turned late\n"
@@ -88,6 +93,7 @@ HELD: dict[str, list[tuple[Any, str]]] = {
     "UNEXPLAINED": [(0.9, START + STRANGE)],
     "UNEXPLAINED_AFTER_READY": [(0.9, SERVED + STRANGE)],
     "BUG": [(0.2, START + BUG)],
+    "PLACE": [(0.2, START + KERNEL)],
     "STOPPED": [(0.3, SERVED + STOP)],
     "CAME_UP": [(0.3, SERVED)],
     "STARTING": [(0.3, START)],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from sqlalchemy import event
 from tests.service.history.conftest import server_of_its_own  # noqa: F401 - a fixture
 from tests.service.http.conftest import LOG, eventually
 from vllm_triage.service.http.keys import make_key
-from vllm_triage.service.http.recording import SENTENCE
+from vllm_triage.service.http.recording import LATE, SENTENCE
 
 pytest.importorskip("sqlalchemy")
 HEALTHY = b'INFO:     Application startup complete.\nINFO:     10.0.0.1:5 - "POST /v1/completions HTTP/1.1" 200 OK\n'
@@ -293,6 +294,28 @@ def test_a_database_that_is_away_costs_no_answer_and_nothing_that_was_acknowledg
     assert all(answer.json()["not_recorded"] == answer.headers["x-not-recorded"] for answer in answers)
     assert (200, "degraded") == (ready.status_code, ready.json()["status"])
     assert ("ok", before | {again["id"]}) == (recovered, listed)
+
+
+def test_readiness_is_told_in_time_while_the_history_hangs(kept, monkeypatch):
+    """A probe that takes longer than it may counts as a failure: all logs would be kept from a service that answers them."""
+    monkeypatch.setattr("vllm_triage.service.http.recording.PROBE", 0.01)
+    state, release, tries = kept.app.state.service, threading.Event(), []
+
+    def hangs() -> None:
+        tries.append(1)
+        assert release.wait(60)
+
+    monkeypatch.setattr(state.history, "ping", hangs)
+    answers = [kept.get("/readyz") for _ in range(3)]
+    recorded, tried = post(kept)["incident"], len(tries)
+    release.set()
+    eventually(lambda: kept.get("/readyz").json()["status"] == "ok")
+
+    assert {(200, "degraded", f"not written: {LATE}")} == {
+        (answer.status_code, answer.json()["status"], answer.json()["checks"]["history"]) for answer in answers
+    }
+    # One attempt for all who ask, and no reason to keep answers from being recorded.
+    assert (True, 1) == (recorded is not None, tried)
 
 
 def test_one_sentence_says_what_happens_without_a_history():

@@ -37,6 +37,39 @@ def test_a_log_that_cannot_be_read_is_told(tmp_path: Path, capsys: pytest.Captur
     assert f"not read: {logs}/empty.log: the log is empty" in printed.err
 
 
+def test_a_folder_without_logs_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody waits for the report of nothing."""
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "notes.md").write_text("no log")
+    assert batch(tmp_path / "logs", "--out", tmp_path / "out") == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert f"{tmp_path}/logs: no logs there" in printed.err
+
+
+def test_a_disk_that_fills_up_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever file is the last that fits, the next run goes on there."""
+    from vllm_triage.service.batch.store.folder import Local
+
+    logs, write, left = fleet(tmp_path / "logs", 6), Local.write, [0]
+
+    def full(folder: Local, name: str, data: bytes) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(28, "No space left on device")
+        write(folder, name, data)
+
+    assert batch(logs, "--out", tmp_path / "whole") == 0
+    monkeypatch.setattr(Local, "write", full)
+    for fits in range(20):
+        left[0] = fits
+        if batch(logs, "--out", tmp_path / "out") == 0:
+            break
+    assert fits > 2
+    wanted = sorted(row["id"] for row in read_rows(str(tmp_path / "whole")))
+    assert sorted(row["id"] for row in read_rows(str(tmp_path / "out"))) == wanted
+
+
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A file where the folder should be, a full disk."""
     (tmp_path / "out").write_text("")
