@@ -44,3 +44,22 @@ def say_nothing(bodies: list[bytes], level: str) -> bool:
     if not text.isascii() or _SIGNS.any_in(text):
         return False
     return level not in _RAISED or not any(map(_NAMED.match, bodies))
+
+
+def run_of(data: bytes, start: int, prefix: bytes, most: int) -> list[bytes]:
+    """Return the lines from ``start`` on that begin with a prefix, without it, as long as they stand next to one another.
+
+    Args:
+        data: A block of lines.
+        start: Where a line begins.
+        prefix: Not empty.
+        most: Bytes of the block that are looked at; a line that goes on beyond them is left out.
+    """
+    text = data[start : data.rfind(b"\n", start, start + most) + 1]
+    if not text.startswith(prefix):
+        return []
+    lines = text[len(prefix) : -1].split(b"\n" + prefix)
+    other = next((place for place, line in enumerate(lines) if b"\n" in line), None)
+    if other is not None:
+        lines[other:] = [lines[other].partition(b"\n")[0]]
+    return lines

@@ -15,7 +15,7 @@ from ..lines.traceback_state import Skipped, Step, Stream
 from ..lines.tracebacks import TraceReader
 from ..lines.types import Line, Trace
 from .builder import BEGIN, ERRORS, SITES
-from .plain_lines import LOGGED, say_nothing, says_nothing
+from .plain_lines import LOGGED, run_of, say_nothing, says_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -223,13 +223,9 @@ class Repeated:
         data, prefix, source, found = run
         if source.level in LOGGED and len(reading.incident.errors) < ERRORS:
             return start, number, index
-        text = data[start : data.rfind(b"\n", start, start + LEAP_BYTES) + 1]
-        if not text.startswith(prefix):
+        lines = run_of(data, start, prefix, LEAP_BYTES)
+        if not lines:
             return start, number, index
-        lines = text[len(prefix) : -1].split(b"\n" + prefix)
-        other = next((place for place, line in enumerate(lines) if b"\n" in line), None)
-        if other is not None:
-            lines[other:] = [lines[other].partition(b"\n")[0]]
         end = start + sum(map(len, lines)) + len(lines) * (len(prefix) + 1)
         ahead = bisect_left(found, end - 1, index, key=itemgetter(1))
         short = max(map(len, lines)) < LONGEST - PREFIX

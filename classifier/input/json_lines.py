@@ -39,13 +39,13 @@ _LEVELS = {
     "CRITICAL": "CRITICAL", "FATAL": "CRITICAL", "ERROR": "ERROR", "ERR": "ERROR", "WARNING": "WARNING",
     "WARN": "WARNING", "INFO": "INFO", "NOTICE": "INFO", "DEBUG": "DEBUG", "TRACE": "DEBUG",
 }  # fmt: skip
-_ERROR = LazyPattern(rb"(?:Error|Exception|error|failed|text): *$")
-"""What stands before an object that an error's words quote: all of it is the error, not its ``message`` alone."""
 # Docker's own records, whose message escapes nothing but quotation marks; most of them.
 _DOCKER = LazyPattern(
     rb'\{"log":"((?:[ !#-\[\]-~]++|\\")*+)(?:\\[rn])*","stream":"std(?:out|err)","time":"[ !#-\[\]-~]*"\}'
 )
 _DOCKER_START = b'{"log":"'
+_ERROR = LazyPattern(rb"(?:Error|Exception|error|failed|text): *$")
+"""What stands before an object that an error's words quote: all of it is the error, not its ``message`` alone."""
 _ASCTIME = LazyPattern(r"(\d\d-\d\d)[ T](\d\d:\d\d:\d\d)")
 _LIMIT = 20_000
 """Messages taken from one JSON value."""
