@@ -56,8 +56,17 @@ def test_every_option_of_a_fix_exists_in_every_release_it_is_shown_for(fix: dict
     """All fixes × all releases of their range: flags and variables, of vLLM or of a named other owner."""
     versions = covered(fix)
     assert [
-        (name, version) for name in sorted(names_in(fix)) for version in versions if not options.exists(name, version)
+        (name, version)
+        for name in sorted(names_in(fix))
+        for version in versions
+        if not options.exists(name, version) and not abbreviated(fix, name, version)
     ] == []
+
+
+def abbreviated(fix: dict[str, Any], name: str, version: str) -> bool:
+    """Tell whether a fix takes out what argparse reads as the beginning of another of its options in that release."""
+    others = FLAG.findall(fix["change"]) if fix["change"].startswith("leave out ") else ()
+    return any(other != name and other.startswith(name) and options.exists(other, version) for other in others)
 
 
 @pytest.mark.parametrize("fix", [fix for fix in fixes() if fix.values[0]["kind"] in ("flag", "env")])
