@@ -41,6 +41,8 @@ _PROGRESS = LazyPattern(
     r'(?<!\w)"(?!GET )[A-Z]+ [^"]*" 200|generation throughput: (?!0\.0 )\d[\d.]* tokens/s|Running: 0 reqs'
 )
 """An answer of the engine, tokens, or nothing left to do: pages, probes and metrics are answered without it."""
+_REFUSED = LazyPattern(r'HTTP/\d(?:\.\d)?" [45]\d\d\b')
+"""An answer that refuses a request."""
 _IDLE = LazyPattern(r"throughput: |No available |Waiting |waiting |still |heartbeat")
 """What a server that makes no progress goes on printing."""
 _FAILING = LazyPattern(
@@ -213,6 +215,12 @@ class Findings:
             trace for trace in traces if trace.level in LOUD and not self._overcome(trace.number, bool(trace.frames))
         ]
 
+    @cached_property
+    def _refusals(self) -> str:
+        """The stage of a server at work, where the last line that shows it refuses a request: that is no next step."""
+        at = self.case.stages.get("serving", 0)
+        return "serving" if any(line.number == at and _REFUSED.search(line.text) for line in self.tail) else ""
+
     def _overcome(self, number: int, fatal: bool = False) -> bool:
         """Tell whether what stands on a line was followed by a stop from outside, or by the next step of the start.
 
@@ -227,7 +235,7 @@ class Findings:
         if case.ready:
             return number < case.ready
         # A launch is the first step of a start: nothing before it is overcome by it.
-        marks = [line for stage, line in case.stages.items() if stage not in ("launch", "shutdown")]
+        marks = [line for stage, line in case.stages.items() if stage not in ("launch", "shutdown", self._refusals)]
         return not fatal and number < max(marks, default=0)
 
 

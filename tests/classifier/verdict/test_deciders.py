@@ -235,3 +235,12 @@ def test_a_guess_from_a_place_gives_way_to_an_exception_that_no_rule_knows() -> 
 
     assert "engine_bug" == TRIAGE.report(START + guessed).bucket
     assert any("CogError" in line.text for line in answer.evidence)
+
+
+def test_an_exception_before_a_refused_request_is_not_overcome() -> None:
+    """The server goes on answering; that it refuses one shows no next step."""
+    raised = "acme.errors.CogError: the seventh cog is gone\n"
+    refused = 'INFO:     10.0.0.7:51234 - "POST /v1/chat/completions HTTP/1.1" 400 Bad Request\n'
+
+    assert "no_failure" != TRIAGE.report(raised + refused).bucket
+    assert "no_failure" == TRIAGE.report(raised + ANSWERED).bucket
