@@ -11,7 +11,9 @@ from ...classifier.report.model import Report
 SURE = 0.95
 """Confidence of a rule from which on its cause is told at once: a strong rule that nothing competes with."""
 LIKELY = 0.85
-"""Confidence from which on it is told when the log has settled: a weak rule, a death, the text model's guess."""
+"""Confidence from which on it is told when the log has settled: a weak rule, the text model's guess."""
+DIED = 0.65
+"""The same of a rule that is sure of its words, though they may not be the whole story: a process died, and nothing says why."""
 STANDSTILL = 0.9
 """Confidence from which on a standstill is told that the server's own statistics show."""
 SETTLE = 2.0
@@ -86,7 +88,8 @@ def sure(report: Report) -> bool:
 
 def likely(report: Report) -> bool:
     """Tell whether an answer is to be told once nothing more comes."""
-    return report.failed and report.decided_by in ("rule", "model") and report.confidence >= LIKELY
+    least = DIED if report.strength in ("certain", "strong") else LIKELY
+    return report.failed and report.decided_by in ("rule", "model") and report.confidence >= least
 
 
 def _other(report: Report, told: Report) -> bool:
