@@ -144,7 +144,12 @@ class Case:
             for hit in self.incident.hits
             if hit.rule.role not in ("fact", "advice") and not (places and hit.rule.place_alone) and self._met(hit)
         ]
-        traces = {id(hit.trace) for hit in speaking if hit.trace is not None}
+        # What a scheduler prints below an exception when it cancels the job stands in its message and does not explain it.
+        traces = {
+            id(hit.trace)
+            for hit in speaking
+            if hit.trace is not None and not (hit.rule.role == "teardown" and hit.line.number > hit.trace.number)
+        }
         lines = {hit.line.number for hit in speaking}
         found = [
             trace
