@@ -24,6 +24,8 @@ BESIDE = 1.5
 """How many times weights and KV cache the budget may be, where the total is not told: what activations and others take."""
 WORTH = 1.25
 """How much longer the context must become for a fix to be worth its price."""
+FAR = 1.5
+"""How many times the cache one request needs where a somewhat larger share of the memory hardly makes up for it."""
 SOME = 0.01
 """GiB of KV cache below which vLLM says that there is none."""
 _SHARE = ("--gpu-memory-utilization", "--device-memory-utilization")
@@ -43,7 +45,7 @@ def balanced(fix: Advice, part: Part, facts: Mapping[str, object]) -> tuple[Advi
     digits = 1 if unit == "GiB" else 0
     after = _after(part.name, part.values[0].value, facts, cache, needed)
     if after is None:
-        return fix, ""
+        return _with_context(fix, part, facts, cache, needed), ""
     there, then, most = after
     if there >= then:
         return fix, ""
@@ -61,6 +63,19 @@ def balanced(fix: Advice, part: Part, facts: Mapping[str, object]) -> tuple[Advi
         change=f"{part.words[0].value.partition('=')[0]} {part.values[0].value} --max-model-len {context}",
         why=f"{fix.why} Alone it is not enough: {said}.".strip(),
     ), ""
+
+
+def _with_context(fix: Advice, part: Part, facts: Mapping[str, object], cache: float, needed: float) -> Advice:
+    """Join a share of a GPU whose size nobody told with the context that fits now, where far more is missing."""
+    fits = int(fit_max_model_len(facts).value or 0)
+    if part.name not in _SHARE or fix.moves == "down" or not fits or not 0 < cache * FAR < needed:
+        return fix
+    return replace(
+        fix,
+        title=f"{fix.title}, and cap the context",
+        change=f"{part.words[0].value.partition('=')[0]} {part.values[0].value} --max-model-len {fits}",
+        why=f"{fix.why} Alone it is hardly enough: one request needs {needed / cache:.1f} times the cache.".strip(),
+    )
 
 
 def beyond_free(parts: list[Part], facts: Mapping[str, object]) -> str:

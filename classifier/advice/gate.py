@@ -14,6 +14,7 @@ from ...corpus.records import replace
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
 from .check import add_checks
+from .pins import pinned_by
 from .presumed import unfounded, without_idle_parts
 from .situation import Situation
 
@@ -32,6 +33,7 @@ _SERVED = ("api_ready", "serving", "shutdown")
 """Stages after which an error is about a request, not about how the server was started."""
 _INSTALLS = LazyPattern(r"\b(?:uv )?pip3? install\b[^;&|#\n]*?(?:^|[\s'\"])vllm(?:[=<>~!\[ '\"]|$)")
 _PLAIN_UPGRADE = LazyPattern(r"\bpip3? install (?:-U|--upgrade) '?vllm'?(?:\s|$)")
+_UPGRADES = LazyPattern(r"^(?:Upgrade|Update) vLLM(?: to (?:the|a) (?:newest|latest|newer) release)?$")
 _UNSET = LazyPattern(r"unset (?P<names>\w+(?: \w+)*)")
 _MEMBER = LazyPattern(r"[A-Z]\w+\.([A-Z][A-Z_]*)")
 _NVIDIA = LazyPattern(
@@ -164,7 +166,10 @@ def _asked_for(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
 
 
 def _installed_from(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
-    """Keep the registry's vLLM away from builds that it would replace by another program."""
+    """Keep the registry's vLLM away from builds that it would replace by another program, and from who pins it."""
+    if (name := pinned_by(situation)) and (_PLAIN_UPGRADE.search(fix.change) or _UPGRADES.search(fix.title)):
+        step = f"Upgrade {name}, and vLLM to the release that it is made for"
+        return _instead(fix, step, f"{name} calls vLLM's own code, and goes with few releases of it."), ""
     if not _INSTALLS.search(fix.change):
         return fix, ""
     from ...corpus import options

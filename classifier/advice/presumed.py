@@ -54,6 +54,11 @@ _AT_HOME = LazyPattern(
     r"(?:/home/\w[\w.-]*|/Users/\w[\w.-]*|[A-Z]:\\+\w[^\n]*?)[/\\][^\n]*?(?:site-packages|envs|venv)"
 )
 _CONTAINED = LazyPattern(r"docker|container|kube|compose|podman|apptainer|singularity|\bpod\b", re.IGNORECASE)
+_ALREADY = (
+    (LazyPattern(r"^VLLM_LOGGING_LEVEL=DEBUG(?: vllm serve [^;&]*)?$"), LazyPattern(r"\bDEBUG \d\d-\d\d \d\d:\d\d:\d\d"), "the log has vLLM's DEBUG lines already"),
+    (LazyPattern(r"^(?:export )?NCCL_DEBUG=INFO(?: vllm serve [^;&]*)?$"), LazyPattern(r"\bNCCL INFO\b"), "the log has NCCL's INFO lines already"),
+)  # fmt: skip
+"""Switches that make a log say more, and the lines that only come with them."""
 _UPGRADE = LazyPattern(r"^(?:Upgrade|Update)(?: vLLM)?(?: to the (?:newest|latest) release)?$")
 
 
@@ -64,7 +69,7 @@ def unfounded(fix: Advice, situation: Situation) -> str:
         fix: As its rule file has it.
         situation: Of the failed start.
     """
-    for check in (_vllms_own, _in_use, _left_out, _eager, _of_a_request, _in_container, _newer, _bfloat16):
+    for check in (_vllms_own, _in_use, _left_out, _eager, _of_a_request, _in_container, _newer, _bfloat16, _loud):
         if reason := check(fix, situation):
             return reason
     return ""
@@ -189,3 +194,9 @@ def _bfloat16(fix: Advice, situation: Situation) -> str:
         return ""
     named = f"{situation.facts.get('gpu_name') or ''} {situation.words}"
     return "the GPU that the log names has no bfloat16" if _BEFORE_AMPERE.search(named) else ""
+
+
+def _loud(fix: Advice, situation: Situation) -> str:
+    """Tell that a log says already what a switch would make it say."""
+    change = fix.change.partition(" 2>&1")[0].partition("  #")[0].strip()
+    return next((why for switch, lines, why in _ALREADY if switch.search(change) and lines.search(situation.words)), "")

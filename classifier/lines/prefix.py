@@ -85,7 +85,7 @@ _CLOCKED = LazyPattern(
     r"\d\d:\d\d:\d\d(?:[.,]\d+)? {1,2}(?=\[|\(|INFO|WARN|ERROR|DEBUG|CRIT|Traceback|[\w.-]{1,60}\s{1,40}\| )"
 )
 _EPOCH = LazyPattern(r"\d{10}\.\d{3,9} |\d{13,19}\t")
-_TASK = LazyPattern(r"(?P<rank>\d{1,4}): ?")
+_TASK = LazyPattern(r"(?!\d\d:\d\d:\d\d)(?P<rank>\d{1,4}): ?")
 _NUMBERED = LazyPattern(r"[ ]{0,8}\d{1,7}(?:\t|:(?=[(\[]|INFO |ERROR |WARNING |DEBUG |Traceback))")
 _PADDED = LazyPattern(r" {1,6}(?:\d{1,7}\.\d{1,2}s[ \t]+\d{1,7}(?:[ \t]|$)|\d{1,7}\t)")
 _QUOTE = LazyPattern(r"(?:> ?){1,4}")

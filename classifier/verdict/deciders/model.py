@@ -49,7 +49,9 @@ def surer_model(found: Findings) -> Diagnosis | None:
         wrapper = found.wrapper
         if wrapper is None or not found.known.corpus.traits(wrapper.rule.bucket).wrapper_rank:
             return None
-        least, bucket = policy.GUESS_OVER_DEATH, wrapper.rule.bucket
+        # An exit code alone has no words to judge by.
+        least = policy.GUESS_OVER_WEAK if wrapper.rule.strength == "weak" else policy.GUESS_OVER_DEATH
+        bucket = wrapper.rule.bucket
     if least > 1:
         return None
     guess = found.sure_guess(least)

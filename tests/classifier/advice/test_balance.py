@@ -37,7 +37,7 @@ MUCH_MISSING = {**MISSING, "kv_cache_available_gib": 2.0}
         ("--tensor-parallel-size 2", {"kv_cache_available_gib": -6.0, "weights_gib": 27.6}, "--tensor-parallel-size 2"),
         ("--kv-cache-dtype fp8", {"max_len_that_fits": 7344, "max_model_len": 32768}, "--kv-cache-dtype fp8 --max-model-len 14688"),
         ("--gpu-memory-utilization 0.93", {"max_len_that_fits": 7344, "max_model_len": 32768, "gpu_memory_utilization": 0.9},
-         "--gpu-memory-utilization 0.93"),
+         "--gpu-memory-utilization 0.93 --max-model-len 7344"),
         ("--gpu-memory-utilization 0.5", {"gpu_memory_free_gib": 1.54, "gpu_memory_total_gib": 22.05}, ""),
         ("--kv-cache-memory-bytes 1 --gpu-memory-utilization 0.5", {"gpu_memory_free_gib": 1.54, "gpu_memory_total_gib": 22.05}, ""),
         ("--gpu-memory-utilization 0.5", {"gpu_memory_free_gib": 21.0, "gpu_memory_total_gib": 22.05}, "--gpu-memory-utilization 0.5"),

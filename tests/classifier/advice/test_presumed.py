@@ -183,3 +183,52 @@ def test_bfloat16_on_gpus_that_have_none(words: str, facts: dict[str, Any], left
     """It came with Ampere."""
     assert bool(reason("--dtype bfloat16", words=words, **facts)) is left_out
     assert reason("--dtype half", words=words, **facts) == ""
+
+
+ASCEND = """\
+(EngineCore_DP0 pid=66) ERROR 10-30 11:08:19 [core.py:708] Traceback (most recent call last):
+(EngineCore_DP0 pid=66) ERROR 10-30 11:08:19 [core.py:708]   File "/usr/lib/python3.11/site-packages/{frame}", line 12, in prepare
+(EngineCore_DP0 pid=66) ERROR 10-30 11:08:19 [core.py:708]     x = y[3]
+(EngineCore_DP0 pid=66) ERROR 10-30 11:08:19 [core.py:708]   File "/usr/lib/python3.11/site-packages/{inner}", line 21, in _prepare_inputs
+(EngineCore_DP0 pid=66) ERROR 10-30 11:08:19 [core.py:708]     x = y[3]
+(EngineCore_DP0 pid=66) ERROR 10-30 11:08:19 [core.py:708] IndexError: index 3 is out of bounds for axis 0 with size 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("frame", "inner", "name"),
+    [
+        ("vllm/v1/engine/core.py", "vllm_ascend/worker/model_runner_v1.py", "vllm-ascend"),
+        ("verl/workers/rollout.py", "vllm/v1/worker/gpu_model_runner.py", "verl"),
+        ("vllm/v1/engine/core.py", "vllm/v1/worker/gpu_model_runner.py", ""),
+    ],
+)
+def test_who_pins_vllm_is_upgraded_with_it(frame: str, inner: str, name: str) -> None:
+    report = triage(ASCEND.format(frame=frame, inner=inner))
+    upgrades = [fix.change for fix in report.fixes if "pgrade" in fix.change or "install" in fix.change]
+    assert upgrades
+    assert all(change.startswith(f"Upgrade {name}, and vLLM") for change in upgrades) is bool(name)
+
+
+def test_a_log_of_debug_lines_is_not_asked_for_debug_lines() -> None:
+    wrapper = "(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}\n"
+    debug = "(APIServer pid=1) DEBUG 10-30 11:08:19 [utils.py:708] Waiting for 1 local, 0 remote core engine proc(s) to connect.\n"
+    asked = [
+        any("VLLM_LOGGING_LEVEL=DEBUG" in fix.change for fix in triage(text).fixes)
+        for text in (wrapper, debug + wrapper)
+    ]
+    assert asked == [True, False]
+
+
+def test_a_share_of_a_gpu_of_unknown_size_goes_with_the_context_that_fits() -> None:
+    line = (
+        "ValueError: The model's max seq len (32768) is larger than the maximum number of tokens that can be stored in "
+        "KV cache ({}). Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.\n"
+    )
+    shares = [
+        [fix.change for fix in triage(line.format(fits)).fixes if "--gpu-memory-utilization" in fix.change]
+        for fits in (8192, 30000)
+    ]
+    assert all("--max-model-len 8192" in change for change in shares[0])
+    assert shares[0]
+    assert not any("--max-model-len" in change for change in shares[1])

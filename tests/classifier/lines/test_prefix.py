@@ -147,6 +147,7 @@ OTHERS = [
     ("[default1]:[rank1]: ValueError: x", "rank1", "", "ValueError: x"),
     ("[1,3]<stderr>:ValueError: x", "rank3", "", "ValueError: x"),
     ('3:   File "/a.py", line 1, in f', "rank3", "", '  File "/a.py", line 1, in f'),
+    ("21:08:33 - x: y", "", "", "21:08:33 - x: y"),  # a time of day, no rank
     (
         "(RayWorkerWrapper pid=9) ValueError: x [repeated 3x across cluster] (Ray deduplicates logs by default.)",
         "RayWorkerWrapper pid=9",
