@@ -14,7 +14,7 @@ from ...corpus.records import replace
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
 from .check import add_checks
-from .pins import pinned_by
+from .pins import UPGRADE, pinned_by
 from .presumed import unfounded, without_idle_parts
 from .situation import Situation
 
@@ -33,7 +33,6 @@ _SERVED = ("api_ready", "serving", "shutdown")
 """Stages after which an error is about a request, not about how the server was started."""
 _INSTALLS = LazyPattern(r"\b(?:uv )?pip3? install\b[^;&|#\n]*?(?:^|[\s'\"])vllm(?:[=<>~!\[ '\"]|$)")
 _PLAIN_UPGRADE = LazyPattern(r"\bpip3? install (?:-U|--upgrade) '?vllm'?(?:\s|$)")
-_UPGRADES = LazyPattern(r"^(?:Upgrade|Update) vLLM(?: to (?:the|a) (?:newest|latest|newer) release)?$")
 _UNSET = LazyPattern(r"unset (?P<names>\w+(?: \w+)*)")
 _MEMBER = LazyPattern(r"[A-Z]\w+\.([A-Z][A-Z_]*)")
 _NVIDIA = LazyPattern(
@@ -167,7 +166,7 @@ def _asked_for(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
 
 def _installed_from(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     """Keep the registry's vLLM away from builds that it would replace by another program, and from who pins it."""
-    if (name := pinned_by(situation)) and (_PLAIN_UPGRADE.search(fix.change) or _UPGRADES.search(fix.title)):
+    if (_PLAIN_UPGRADE.search(fix.change) or UPGRADE.search(fix.title)) and (name := pinned_by(situation)):
         step = f"Upgrade {name}, and vLLM to the release that it is made for"
         return _instead(fix, step, f"{name} calls vLLM's own code, and goes with few releases of it."), ""
     if not _INSTALLS.search(fix.change):
@@ -334,8 +333,8 @@ def _moved(fix: Advice, part: Part, situation: Situation) -> tuple[Advice | None
     )
     if change == fix.change:
         return None, f"{part.name} is {now:g} already"
-    said = f"Now it is {now:g}."
-    return replace(fix, change=change, value=other if fix.value else "", why=f"{fix.why} {said}".strip()), ""
+    why = f"{fix.why} Now it is {now:g}.".strip()
+    return replace(fix, change=change, value=other if fix.value else "", why=why), ""
 
 
 def _further(name: str, now: float, way: str) -> str:

@@ -8,6 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .situation import Situation
 
+UPGRADE = LazyPattern(r"^(?:Upgrade|Update)(?: vLLM)?(?: to (?:the|a) (?:newest|latest|newer) release)?$")
+"""How a fix says that a newer vLLM is wanted, and no more."""
 _PLUGIN = LazyPattern(r"(?:^|[/\s\"'])(?P<name>vllm_(?:ascend|gaudi|neuron|spyre|metal|rbln|omni)|tpu_inference)[/.]")
 _FRAMEWORK = LazyPattern(
     r"(?:^|[/\s\"'])(?P<name>verl|openrlhf|trl|llamafactory|xinference|fastchat|swift|skyrl_\w+|areal|nemo_rl|unsloth\w*)/[\w/]{1,120}\.py"

@@ -11,6 +11,7 @@ import re
 from ...corpus.records import replace
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
+from .pins import UPGRADE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +60,6 @@ _ALREADY = (
     (LazyPattern(r"^(?:export )?NCCL_DEBUG=INFO(?: vllm serve [^;&]*)?$"), LazyPattern(r"\bNCCL INFO\b"), "the log has NCCL's INFO lines already"),
 )  # fmt: skip
 """Switches that make a log say more, and the lines that only come with them."""
-_UPGRADE = LazyPattern(r"^(?:Upgrade|Update)(?: vLLM)?(?: to the (?:newest|latest) release)?$")
 
 
 def unfounded(fix: Advice, situation: Situation) -> str:
@@ -181,7 +181,7 @@ def _in_container(fix: Advice, situation: Situation) -> str:
 
 
 def _newer(fix: Advice, situation: Situation) -> str:
-    if fix.kind != "step" or not (_UPGRADE.search(fix.title) or _UPGRADE.search(fix.change)):
+    if fix.kind != "step" or not (UPGRADE.search(fix.title) or UPGRADE.search(fix.change)):
         return ""
     from ...corpus import options
 
