@@ -27,15 +27,23 @@ if TYPE_CHECKING:
         again: bool
         """Whether the log prints what it has printed before, so that it is worth following."""
 
-        def follow(self, data: bytes, start: int, number: int, found: Found, index: int) -> Followed:
+        @property
+        def lazy(self) -> bool:
+            """Whether it is worth looking for literals bit by bit."""
+
+        def find(self, data: bytes, start: int, end: int, number: int) -> Found:
+            """Return the literals in a part of a block, of which line ``number`` is the first."""
+
+        def follow(self, data: bytes, start: int, number: int, found: Found, index: int, reach: int) -> Followed:
             """Pass over the lines from ``start`` on, line ``number``, that say what the log has said before.
 
             Args:
                 data: The block.
                 start: Where the next line begins.
                 number: Its number.
-                found: The literals that count.
+                found: The literals that count, up to ``reach``.
                 index: Of the first that is not before the line.
+                reach: Where the part of the block ends in which they were looked for.
             """
 
 
@@ -43,10 +51,14 @@ SWEEP = 16
 """Lines after which tracebacks that nobody continues are looked for."""
 IDLE = 32
 """Lines visited in vain after which it is asked again which literals are still worth a visit."""
+FIRST, LEAST, WIDER = 1 << 17, 1 << 12, 8
+"""Bytes in which literals are looked for first where that is done bit by bit, and after lines that were passed over without;
+and by what factor that grows where none are."""
 WINDOW_BEFORE, WINDOW_AFTER, WINDOWS = 1024, 3072, 8
 """Bytes read around a literal in the rest of a line that is too long to be read whole, and how many such windows."""
 
 _START = itemgetter(1)
+_NONE: Found = []
 
 Literals: TypeAlias = dict[int, str]
 """Line rules to be tried on a line, each with its literal that the line holds."""
@@ -60,29 +72,35 @@ Followed: TypeAlias = tuple[int, int, int]
 """Where the next line begins, its number, and the index of the first literal that is not before it."""
 
 
-def candidates(data: bytes, number: int, found: Found, scanner: Scanner, reading: Reading) -> Iterator[Candidate]:
+def candidates(data: bytes, number: int, scanner: Scanner, reading: Reading) -> Iterator[Candidate]:
     """Yield the lines of a block that are worth reading, in order.
 
     Args:
         data: The block; its lines end with a newline or a bare carriage return.
         number: Of its first line; a carriage return does not count.
-        found: The literals in it.
-        scanner: Knows what they are.
-        reading: Asked before each line.
+        scanner: Knows the literals.
+        reading: Asked before each line, and for the literals in the block.
     """
     size, returns = len(data), b"\r" in data
-    position = counted = index = idle = 0
+    position = counted = index = idle = reach = known = 0
     swept = number // SWEEP
     done, open_traces = reading.done, reading.traces.open
-    known = len(done)
-    waited_for, everything = _waited_for(found, scanner, done), None
+    window = (FIRST if reading.lazy and not returns else size) // WIDER + 1
+    found, waited_for, everything = _NONE, _NONE, None
     while position < size:
+        if position >= reach:
+            window = LEAST if position > reach else window * WIDER
+            number, counted = number + data.count(b"\n", counted, position), position
+            reach = data.find(b"\n", min(position + window, size) - 1) + 1 or size
+            found, everything = reading.find(data, position, reach, number), None
+            waited_for, index, known, idle = _waited_for(found, scanner, done), 0, len(done), 0
         if open_traces:
             start = position
         elif index < len(waited_for):
             start = _line_start(data, position, waited_for[index][1], returns)
         else:
-            return
+            position = reach
+            continue
         end = data.find(b"\n", start)
         end = size if end < 0 else end
         position = end + 1
@@ -107,11 +125,11 @@ def candidates(data: bytes, number: int, found: Found, scanner: Scanner, reading
             waited_for, index = _waited_for(waited_for[index:], scanner, done), 0
             known, idle = len(done), 0
         if reading.again and not returns:
-            position, after, index = reading.follow(data, position, number + 1, waited_for, index)
+            position, after, index = reading.follow(data, position, number + 1, waited_for, index, reach)
             counted, number = position, after
         if open_traces and number // SWEEP > swept:
             swept = number // SWEEP
-            reading.traces.sweep(number)
+            reading.traces.sweep(swept * SWEEP if reading.again else number)
             open_traces = reading.traces.open
 
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from ..input.rare_words import RareWords
 from ..patterns.lazy import LazyPattern
 
+LONGEST = 1024
+"""Bytes of a line that is remembered."""
+PREFIX = 120
+"""Bytes in which vLLM's prefix ends, with whatever a container put in front of it."""
 LOGGED = ("ERROR", "CRITICAL")
 _RAISED = ("", *LOGGED)
 _MARKS = (b"---", b"Fatal", b"terminate")
@@ -43,7 +47,17 @@ def say_nothing(bodies: list[bytes], level: str) -> bool:
     text = b"\n" + b"\n".join(bodies)
     if not text.isascii() or _SIGNS.any_in(text):
         return False
-    return level not in _RAISED or not any(map(_NAMED.match, bodies))
+    return level not in _RAISED or _begin_plainly(bodies) or not any(map(_NAMED.match, bodies))
+
+
+def _begin_plainly(bodies: list[bytes]) -> bool:
+    """Tell whether lines begin with the same word and a blank, so that none of them begins like an exception's own."""
+    first = min(bodies)
+    word = first[: first.find(b" ") + 1]
+    if not word or b":" in word or word.lstrip(b"[").startswith((b"rank", b"pid")):
+        return False
+    # What lies between two lines in their order begins with all that both begin with.
+    return max(bodies).startswith(word)
 
 
 def run_of(data: bytes, start: int, prefix: bytes, most: int) -> list[bytes]:

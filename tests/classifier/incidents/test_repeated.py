@@ -77,6 +77,10 @@ class Nothing(Repeated):
         """Take nothing."""
         return False
 
+    def follow(self, _block: object, start: int, number: int, index: int, _reading: object) -> tuple[int, int, int]:
+        """Pass over nothing."""
+        return start, number, index
+
 
 @pytest.fixture
 def lines_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -215,7 +219,7 @@ def test_what_waits_and_what_is_kept_of_errors_does_not_grow_with_the_log() -> N
         lines = [*stack[3:], *stack * 20, *stack[:3]] if number else [*errors, *stack * 3, *stack[:3]]
         reader.read(("\n".join(lines) + "\n").encode(), 1 + number * 1000, b"")
 
-    assert len(reader._repeated._waiting) == 1
+    assert len(reader._repeated.waiting) == 1
     assert len(reader._repeated._begins) <= ERRORS
 
 
