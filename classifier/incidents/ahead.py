@@ -7,6 +7,7 @@ the lines of several processes may stand between each other; lines outside of st
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Set
 
 from ..lines.traceback_limits import GIVE_UP
 from ..lines.traceback_state import Step, Stream
@@ -27,6 +28,7 @@ LANES = 5_000
 LEAP_BYTES = 1 << 15
 """Bytes of lines outside of stacks that are looked at together."""
 _NOWHERE = Step()
+_NO_RULES: frozenset[int] = frozenset()
 
 
 class Lane:
@@ -41,8 +43,8 @@ class Lane:
         self.begin = self.step = _NOWHERE
         self.numbers: list[int] = []
 
-    def enter(self, turn: int, number: int, reading: Reading) -> None:
-        """Begin a turn on line ``number``, where the stream stands now."""
+    def enter(self, turn: int, number: int, reading: Reading) -> Step:
+        """Begin a turn on line ``number``, where the stream stands now; return the step that this is."""
         self.turn = turn
         self.numbers = []
         self.begin = self.step = _NOWHERE
@@ -57,23 +59,25 @@ class Lane:
         ):
             self.stream = stream
             self.begin = self.step = stream.step
+        return self.step
 
     def leave(self, lines: list[bytes], first: int) -> bool:
-        """Tell the stream which lines were passed over; return whether there are any."""
+        """Tell the stream which lines were passed over in this turn, which is over; return whether there are any."""
+        step, self.step = self.step, _NOWHERE
         if not self.numbers:
             return False
         stream = self.stream
         if not stream.skipped:
             stream.resume = self.begin
         stream.skipped.append((lines, first, self.numbers, self.prefixed))
-        stream.step, stream.seen = self.step, self.numbers[-1]
+        stream.step, stream.seen = step, self.numbers[-1]
         return True
 
 
 class Run:
     """How a stack goes on: its next lines without what stands before them, and their steps."""
 
-    __slots__ = ("bodies", "size", "steps")
+    __slots__ = ("bodies", "silent", "size", "steps")
 
     def __init__(self, step: Step) -> None:
         self.bodies: list[bytes] = []
@@ -83,6 +87,8 @@ class Run:
             self.bodies.append(body)
             self.steps.append(step)
         self.size = sum(map(len, self.bodies))
+        self.silent = False
+        """Whether it is known that no rule waits for anything in them."""
 
     def stands_at(self, data: bytes, start: int, prefix: bytes) -> bool:
         """Tell whether the lines from ``start`` on are these, with ``prefix`` before each."""
@@ -104,8 +110,8 @@ class Ahead:
     def __init__(self, scanner: Scanner, repeated: Repeated) -> None:
         self.passed: Counter[int] = Counter()
         """Literals in the lines of a block that were passed over without having been looked for."""
-        self.unseen = 0
-        """Number of the first line of the block in which literals have not been looked for."""
+        self._seen: tuple[bytes, int, int, int] = b"", 0, 0, 0
+        """The part of the block in which literals were looked for last: its start, its end, the number of its first line."""
         self._scanner, self._repeated = scanner, repeated
         self._turn = 0
         self._data, self._lines, self._first = b"", [b""], 0
@@ -119,9 +125,14 @@ class Ahead:
         for known in (self._heads, self._wholes, self._lanes):
             known.clear()
 
+    def saw(self, data: bytes, start: int, end: int, number: int) -> None:
+        """Note that literals have been looked for in a part of a block, of which line ``number`` is the first."""
+        self._seen = data, start, end, number
+
     def leave_block(self) -> None:
         """Forget the block."""
         self._data, self._lines = b"", [b""]
+        self._seen = b"", 0, 0, 0
         self.passed.clear()
 
     def steps(self, data: bytes, start: int, number: int, reading: Reading) -> tuple[int, int]:
@@ -133,47 +144,41 @@ class Ahead:
         if self._data is not data:
             self._data, self._lines = data, data.split(b"\n")
             self._first = number - data.count(b"\n", 0, start)
-        lines, first, heads, wholes = self._lines, self._first, self._heads, self._wholes
+        lines, first, heads = self._lines, self._first, self._heads
         turn = self._turn = self._turn + 1
         touched: list[Lane] = []
-        began = index = number - first
+        began, line = number - first, number
         # The last of them is what stands behind the last line end. No stream is silent for too long within one turn.
-        for index in range(began, min(len(lines) - 1, began + GIVE_UP)):
-            raw = lines[index]
-            body, mark, rest = raw.partition(MARK)
-            lane = heads.get(body) if mark else None
-            if lane is not None:
-                body = rest
-            else:
-                body = raw
-                lane = wholes.get(raw)
+        for raw in lines[began : min(len(lines) - 1, began + GIVE_UP)]:
+            name, mark, body = raw.partition(MARK)
+            lane = heads.get(name) if mark else None
+            if lane is None:
+                lane = self._wholes.get(raw) or self._lane(raw)
                 if lane is None:
-                    lane = self._lane(raw)
-                    if lane is None:
-                        break
-                    body = rest if lane.prefixed else raw
-            if lane.turn != turn:
-                lane.enter(turn, number, reading)
-                touched.append(lane)
+                    break
+                body = body if lane.prefixed else raw
             step = lane.step.then.get(body)
-            if step is None or not (step.silent or self._may_pass(step, body, lane, number, reading)):
+            if step is None and lane.turn != turn:
+                touched.append(lane)
+                step = lane.enter(turn, line, reading).then.get(body)
+            if step is None or not (step.silent or self._may_pass(step, body, lane, line, reading)):
                 break
             lane.step = step
-            lane.numbers.append(number)
-            number += 1
-            if step.count == 1 and (run := self._run(step)) is not None:
-                at = start + sum(map(len, lines[began : index + 1])) + index + 1 - began
+            lane.numbers.append(line)
+            line += 1
+            if step.count == 1 and lane.begin.count == 0 and (run := self._run(step)) is not None:
+                at = start + sum(map(len, lines[began : line - first])) + line - number
                 prefix = raw[: len(raw) - len(body)]
-                if run.stands_at(data, at, prefix) and self._all_pass(run, lane, number, reading):
+                if run.stands_at(data, at, prefix) and self._all_pass(run, lane, line, reading):
                     lane.step = run.steps[-1]
-                    lane.numbers.extend(range(number, number + len(run.steps)))
-                    number += len(run.steps)
+                    lane.numbers.extend(range(line, line + len(run.steps)))
+                    line += len(run.steps)
                     break
         for lane in touched:
             if lane.leave(lines, first):
                 self._repeated.waiting.add(lane.stream)
-        count = number - first - began
-        return (start + sum(map(len, lines[began : began + count])) + count if count else start), number
+        passed = lines[began : line - first]
+        return start + sum(map(len, passed)) + len(passed), line
 
     def _lane(self, raw: bytes) -> Lane | None:
         """Return that of the stream to which a line belongs, if this is known."""
@@ -205,20 +210,23 @@ class Ahead:
         rules = self._scanner.rules
         return tuple(word for word, _, _ in self._scanner.find_part(text) if rules[word])
 
-    def _missed(self, step: Step, body: bytes, lane: Lane, reading: Reading) -> set[int] | None:
+    def _missed(self, step: Step, body: bytes, lane: Lane, reading: Reading) -> Set[int] | None:
         """Return the rules that wait for something in a line and do not match it; None where one of them may."""
         if step.words is None:
             step.words = self._words(MARK + body if lane.prefixed else body)
             step.silent = not step.words
+        if step.silent:
+            return _NO_RULES
         rules, done = self._scanner.rules, reading.done
         waiting = {rule for word in step.words for rule in rules[word] if rule not in done}
         return waiting if step.missed.issuperset(waiting) else None
 
-    def _count(self, step: Step, missed: set[int], number: int, reading: Reading) -> None:
+    def _count(self, step: Step, missed: Set[int], number: int, reading: Reading) -> None:
         """Count rules as tried on line ``number``."""
         for rule in missed:
             reading.effort.missed(rule)
-        if number >= self.unseen:
+        data, start, end, first = self._seen
+        if number - first >= data.count(b"\n", start, end):
             self.passed.update(step.words or ())
 
     def _may_pass(self, step: Step, body: bytes, lane: Lane, number: int, reading: Reading) -> bool:
@@ -241,13 +249,17 @@ class Ahead:
 
     def _all_pass(self, run: Run, lane: Lane, number: int, reading: Reading) -> bool:
         """Tell whether the lines of a run, the first of them line ``number``, may be passed over."""
-        waiting: list[tuple[Step, set[int], int]] = []
+        if run.silent:
+            return True
+        waiting: list[tuple[Step, Set[int], int]] = []
         for at, (step, body) in enumerate(zip(run.steps, run.bodies, strict=True), number):
             if not step.silent:
                 missed = self._missed(step, body, lane, reading)
                 if missed is None:
                     return False
-                waiting.append((step, missed, at))
+                if not step.silent:
+                    waiting.append((step, missed, at))
+        run.silent = all(step.silent for step in run.steps)
         for step, missed, at in waiting:
             self._count(step, missed, at, reading)
         return True

@@ -51,7 +51,7 @@ SWEEP = 16
 """Lines after which tracebacks that nobody continues are looked for."""
 IDLE = 32
 """Lines visited in vain after which it is asked again which literals are still worth a visit."""
-FIRST, LEAST, WIDER = 1 << 17, 1 << 12, 8
+FIRST, LEAST, WIDER = 1 << 17, 1 << 10, 8
 """Bytes in which literals are looked for first where that is done bit by bit, and after lines that were passed over without;
 and by what factor that grows where none are."""
 WINDOW_BEFORE, WINDOW_AFTER, WINDOWS = 1024, 3072, 8
@@ -85,10 +85,14 @@ def candidates(data: bytes, number: int, scanner: Scanner, reading: Reading) -> 
     position = counted = index = idle = reach = known = 0
     swept = number // SWEEP
     done, open_traces = reading.done, reading.traces.open
-    window = (FIRST if reading.lazy and not returns else size) // WIDER + 1
+    lazy = reading.lazy and not returns
+    window = (FIRST if lazy else size) // WIDER + 1
     found, waited_for, everything = _NONE, _NONE, None
     while position < size:
         if position >= reach:
+            if lazy and reach == 0 and reading.again:
+                position, number, _ = reading.follow(data, position, number, found, 0, 0)
+                counted = position
             window = LEAST if position > reach else window * WIDER
             number, counted = number + data.count(b"\n", counted, position), position
             reach = data.find(b"\n", min(position + window, size) - 1) + 1 or size

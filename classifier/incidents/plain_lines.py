@@ -73,7 +73,7 @@ def run_of(data: bytes, start: int, prefix: bytes, most: int) -> list[bytes]:
     if not text.startswith(prefix):
         return []
     lines = text[len(prefix) : -1].split(b"\n" + prefix)
-    other = next((place for place, line in enumerate(lines) if b"\n" in line), None)
-    if other is not None:
+    if text.count(b"\n") > len(lines):
+        other = next(place for place, line in enumerate(lines) if b"\n" in line)
         lines[other:] = [lines[other].partition(b"\n")[0]]
     return lines

@@ -117,7 +117,7 @@ class IncidentReader:
             found = self._engine.scanner.find(data[start:end], len(data))
             if start:
                 found = [(word, first + start, last + start) for word, first, last in found]
-        self._repeated.saw(number + data.count(b"\n", start, end) if self.again or self.lazy else number)
+        self._repeated.saw(data, start, end, number)
         self._found += found
         return found
 

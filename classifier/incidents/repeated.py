@@ -136,9 +136,9 @@ class Repeated:
         stream.step, stream.seen = step, number
         return True
 
-    def saw(self, unseen: int) -> None:
-        """Note that literals have been looked for in all lines of the block before line ``unseen``."""
-        self._ahead.unseen = unseen
+    def saw(self, data: bytes, start: int, end: int, number: int) -> None:
+        """Note that literals have been looked for in a part of a block, of which line ``number`` is the first."""
+        self._ahead.saw(data, start, end, number)
 
     @property
     def passed(self) -> Counter[int]:
