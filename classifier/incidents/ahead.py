@@ -7,7 +7,7 @@ the lines of several processes may stand between each other; lines outside of st
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Set as AbstractSet
 
 from ..lines.traceback_limits import GIVE_UP
 from ..lines.traceback_state import Step, Stream
@@ -34,7 +34,7 @@ _NO_RULES: frozenset[int] = frozenset()
 class Lane:
     """How far the lines of one stream are followed, within one turn."""
 
-    __slots__ = ("begin", "key", "logged", "numbers", "prefixed", "step", "stream", "turn")
+    __slots__ = ("begin", "key", "lines", "logged", "numbers", "prefixed", "step", "stream", "turn")
 
     def __init__(self, key: tuple[str, str], logged: bool, prefixed: bool) -> None:
         self.key, self.logged, self.prefixed = key, logged, prefixed
@@ -42,11 +42,12 @@ class Lane:
         self.stream = Stream()
         self.begin = self.step = _NOWHERE
         self.numbers: list[int] = []
+        self.lines: list[bytes] = []
 
     def enter(self, turn: int, number: int, reading: Reading) -> Step:
         """Begin a turn on line ``number``, where the stream stands now; return the step that this is."""
         self.turn = turn
-        self.numbers = []
+        self.numbers, self.lines = [], []
         self.begin = self.step = _NOWHERE
         stream = reading.traces.streams.get(self.key)
         if (
@@ -61,7 +62,7 @@ class Lane:
             self.begin = self.step = stream.step
         return self.step
 
-    def leave(self, lines: list[bytes], first: int) -> bool:
+    def leave(self) -> bool:
         """Tell the stream which lines were passed over in this turn, which is over; return whether there are any."""
         step, self.step = self.step, _NOWHERE
         if not self.numbers:
@@ -69,7 +70,7 @@ class Lane:
         stream = self.stream
         if not stream.skipped:
             stream.resume = self.begin
-        stream.skipped.append((lines, first, self.numbers, self.prefixed))
+        stream.skipped.append((self.lines, self.numbers, self.prefixed))
         stream.step, stream.seen = step, self.numbers[-1]
         return True
 
@@ -112,6 +113,8 @@ class Ahead:
         """Literals in the lines of a block that were passed over without having been looked for."""
         self._seen: tuple[bytes, int, int, int] = b"", 0, 0, 0
         """The part of the block in which literals were looked for last: its start, its end, the number of its first line."""
+        self._unseen = 0
+        """Number of the first line behind that part; 0 where nobody has asked yet."""
         self._scanner, self._repeated = scanner, repeated
         self._turn = 0
         self._data, self._lines, self._first = b"", [b""], 0
@@ -127,12 +130,12 @@ class Ahead:
 
     def saw(self, data: bytes, start: int, end: int, number: int) -> None:
         """Note that literals have been looked for in a part of a block, of which line ``number`` is the first."""
-        self._seen = data, start, end, number
+        self._seen, self._unseen = (data, start, end, number), 0
 
     def leave_block(self) -> None:
         """Forget the block."""
         self._data, self._lines = b"", [b""]
-        self._seen = b"", 0, 0, 0
+        self._seen, self._unseen = (b"", 0, 0, 0), 0
         self.passed.clear()
 
     def steps(self, data: bytes, start: int, number: int, reading: Reading) -> tuple[int, int]:
@@ -141,6 +144,8 @@ class Ahead:
         Returns:
             Where the first line begins that is left, and its number.
         """
+        if not self._begins_known(data, start, reading):
+            return start, number
         if self._data is not data:
             self._data, self._lines = data, data.split(b"\n")
             self._first = number - data.count(b"\n", 0, start)
@@ -165,6 +170,7 @@ class Ahead:
                 break
             lane.step = step
             lane.numbers.append(line)
+            lane.lines.append(raw)
             line += 1
             if step.count == 1 and lane.begin.count == 0 and (run := self._run(step)) is not None:
                 at = start + sum(map(len, lines[began : line - first])) + line - number
@@ -172,13 +178,27 @@ class Ahead:
                 if run.stands_at(data, at, prefix) and self._all_pass(run, lane, line, reading):
                     lane.step = run.steps[-1]
                     lane.numbers.extend(range(line, line + len(run.steps)))
+                    lane.lines.extend(lines[line - first : line - first + len(run.steps)])
                     line += len(run.steps)
                     break
         for lane in touched:
-            if lane.leave(lines, first):
+            if lane.leave():
                 self._repeated.waiting.add(lane.stream)
         passed = lines[began : line - first]
         return start + sum(map(len, passed)) + len(passed), line
+
+    def _begins_known(self, data: bytes, start: int, reading: Reading) -> bool:
+        """Tell whether the first line at ``start`` goes on with a stack."""
+        raw = data[start : max(start, data.find(b"\n", start, start + LONGEST))]
+        name, mark, body = raw.partition(MARK)
+        lane = self._heads.get(name) if mark else None
+        if lane is None:
+            lane = self._wholes.get(raw) or self._lane(raw)
+            if lane is None:
+                return False
+            body = body if lane.prefixed else raw
+        stream = reading.traces.streams.get(lane.key)
+        return stream is not None and stream.step is not None and body in stream.step.then
 
     def _lane(self, raw: bytes) -> Lane | None:
         """Return that of the stream to which a line belongs, if this is known."""
@@ -210,7 +230,7 @@ class Ahead:
         rules = self._scanner.rules
         return tuple(word for word, _, _ in self._scanner.find_part(text) if rules[word])
 
-    def _missed(self, step: Step, body: bytes, lane: Lane, reading: Reading) -> Set[int] | None:
+    def _missed(self, step: Step, body: bytes, lane: Lane, reading: Reading) -> AbstractSet[int] | None:
         """Return the rules that wait for something in a line and do not match it; None where one of them may."""
         if step.words is None:
             step.words = self._words(MARK + body if lane.prefixed else body)
@@ -221,21 +241,22 @@ class Ahead:
         waiting = {rule for word in step.words for rule in rules[word] if rule not in done}
         return waiting if step.missed.issuperset(waiting) else None
 
-    def _count(self, step: Step, missed: Set[int], number: int, reading: Reading) -> None:
+    def _count(self, step: Step, missed: AbstractSet[int], number: int, reading: Reading) -> None:
         """Count rules as tried on line ``number``."""
         for rule in missed:
             reading.effort.missed(rule)
-        data, start, end, first = self._seen
-        if number - first >= data.count(b"\n", start, end):
+        if self._unseen == 0:
+            data, start, end, first = self._seen
+            self._unseen = first + data.count(b"\n", start, end)
+        if number >= self._unseen:
             self.passed.update(step.words or ())
 
     def _may_pass(self, step: Step, body: bytes, lane: Lane, number: int, reading: Reading) -> bool:
         """Tell whether none of the rules that wait for something in a line matches it; they count as tried then."""
         missed = self._missed(step, body, lane, reading)
-        if missed is None:
-            return False
-        self._count(step, missed, number, reading)
-        return True
+        if missed is not None and not step.silent:
+            self._count(step, missed, number, reading)
+        return missed is not None
 
     def _run(self, step: Step) -> Run | None:
         """Return how stacks that came by a step have gone on, the first of them, if that is long enough."""
@@ -251,7 +272,7 @@ class Ahead:
         """Tell whether the lines of a run, the first of them line ``number``, may be passed over."""
         if run.silent:
             return True
-        waiting: list[tuple[Step, Set[int], int]] = []
+        waiting: list[tuple[Step, AbstractSet[int], int]] = []
         for at, (step, body) in enumerate(zip(run.steps, run.bodies, strict=True), number):
             if not step.silent:
                 missed = self._missed(step, body, lane, reading)

@@ -51,14 +51,13 @@ SWEEP = 16
 """Lines after which tracebacks that nobody continues are looked for."""
 IDLE = 32
 """Lines visited in vain after which it is asked again which literals are still worth a visit."""
-FIRST, LEAST, WIDER = 1 << 17, 1 << 10, 8
+FIRST, LEAST, WIDER = 1 << 16, 1 << 10, 8
 """Bytes in which literals are looked for first where that is done bit by bit, and after lines that were passed over without;
 and by what factor that grows where none are."""
 WINDOW_BEFORE, WINDOW_AFTER, WINDOWS = 1024, 3072, 8
 """Bytes read around a literal in the rest of a line that is too long to be read whole, and how many such windows."""
 
 _START = itemgetter(1)
-_NONE: Found = []
 
 Literals: TypeAlias = dict[int, str]
 """Line rules to be tried on a line, each with its literal that the line holds."""
@@ -81,21 +80,21 @@ def candidates(data: bytes, number: int, scanner: Scanner, reading: Reading) -> 
         scanner: Knows the literals.
         reading: Asked before each line, and for the literals in the block.
     """
-    size, returns = len(data), b"\r" in data
-    position = counted = index = idle = reach = known = 0
-    swept = number // SWEEP
-    done, open_traces = reading.done, reading.traces.open
+    size, returns, swept = len(data), b"\r" in data, number // SWEEP
+    index = idle = reach = known = 0
     lazy = reading.lazy and not returns
     window = (FIRST if lazy else size) // WIDER + 1
-    found, waited_for, everything = _NONE, _NONE, None
+    found: Found = []
+    waited_for: Found = []
+    everything: Found | None = None
+    position, number, _ = reading.follow(data, 0, number, found, 0, 0) if lazy and reading.again else (0, number, 0)
+    counted = position
+    done, open_traces = reading.done, reading.traces.open
     while position < size:
         if position >= reach:
-            if lazy and reach == 0 and reading.again:
-                position, number, _ = reading.follow(data, position, number, found, 0, 0)
-                counted = position
             window = LEAST if position > reach else window * WIDER
             number, counted = number + data.count(b"\n", counted, position), position
-            reach = data.find(b"\n", min(position + window, size) - 1) + 1 or size
+            reach = _line_end(data, min(position + window, size) - 1, False)[1]
             found, everything = reading.find(data, position, reach, number), None
             waited_for, index, known, idle = _waited_for(found, scanner, done), 0, len(done), 0
         if open_traces:
@@ -105,11 +104,7 @@ def candidates(data: bytes, number: int, scanner: Scanner, reading: Reading) -> 
         else:
             position = reach
             continue
-        end = data.find(b"\n", start)
-        end = size if end < 0 else end
-        position = end + 1
-        if returns:
-            end, position = _at_return(data, start, end)
+        end, position = _line_end(data, start, returns)
         number += data.count(b"\n", counted, start)
         counted = start
         literals: Literals = {}
@@ -152,9 +147,11 @@ def _line_start(data: bytes, position: int, at: int, returns: bool) -> int:
     return start + 1 or position
 
 
-def _at_return(data: bytes, start: int, end: int) -> tuple[int, int]:
-    """Return where a line ends, and where the next one begins, if a carriage return stands before ``end``."""
-    split = data.find(b"\r", start, end)
+def _line_end(data: bytes, start: int, returns: bool) -> tuple[int, int]:
+    """Return where a line ends, and where the next one begins."""
+    end = data.find(b"\n", start)
+    end = len(data) if end < 0 else end
+    split = data.find(b"\r", start, end) if returns else -1
     if split < 0:
         return end, end + 1
     # CRLF is one line end, a bare CR another.

@@ -132,7 +132,7 @@ class Repeated:
         if not stream.skipped:
             self.waiting.add(stream)
             stream.resume = stream.step
-        stream.skipped.append(([raw], number, (number,), len(body) < len(raw)))
+        stream.skipped.append(((raw,), (number,), len(body) < len(raw)))
         stream.step, stream.seen = step, number
         return True
 
@@ -256,13 +256,7 @@ class Repeated:
         return source, raw[at:]
 
     def leave_block(self) -> None:
-        """Keep of the block that was read no more than the lines that were passed over and may have to be read."""
-        for stream in self.waiting:
-            stream.skipped = [
-                ([lines[number - first]], number, (number,), prefixed)
-                for lines, first, numbers, prefixed in stream.skipped
-                for number in numbers
-            ]
+        """Forget the block; the lines that were passed over and may have to be read stay."""
         self.waiting = {stream for stream in self.waiting if stream.skipped}
         self._ahead.leave_block()
 

@@ -335,6 +335,7 @@ def _blocks(chunks: Iterator[bytes]) -> Iterator[Block]:
     gathered: list[bytes] = []
     size = raw = seen = 0
     least = MINIMUM
+    sound = False
     for chunk in chunks:
         raw += len(chunk)
         text = cleaner.decode(chunk)
@@ -345,15 +346,20 @@ def _blocks(chunks: Iterator[bytes]) -> Iterator[Block]:
         rest += b"".join(gathered)
         gathered, size = [], 0
         if not seen:
-            if chunk and least < BLOCK and looks_damaged(rest):
-                # What is damaged is mended as a whole, if it is no larger than a block.
-                gathered, size, rest, least = [rest], len(rest), b"", BLOCK
-                if size < least:
-                    continue
+            if chunk and least < BLOCK:
+                sound = not looks_damaged(rest)
+                if not sound:
+                    # What is damaged is mended as a whole, if it is no larger than a block.
+                    gathered, size, rest, least = [rest], len(rest), b"", BLOCK
+                    if size < least:
+                        continue
             cleaner.look(rest)
         while end := _end_of_block(rest):
             data, rest = rest[:end], rest[end:]
-            block = _block(data, cleaner, number, raw, seen)
+            # Whole lines of what has no sign of damage have none either, unless little of it is left.
+            sound = sound and 2 * end >= MINIMUM and b"\n" in data[:-1]
+            block = _block(data, cleaner, number, raw, BLOCK if sound else seen)
+            sound = False
             yield block
             # Cleaning keeps the newlines, and there is less left to count.
             number += block.data.count(b"\n")

@@ -145,9 +145,8 @@ class Stacks:
     def _read_skipped(self, stream: Stream) -> None:
         """Read the lines of a stack that were skipped, now that they may be the begin of another one than was thought."""
         step, frames = stream.resume, stream.trace.frames
-        for lines, first, numbers, prefixed in stream.skipped:
-            for number in numbers:
-                raw = lines[number - first]
+        for lines, numbers, prefixed in stream.skipped:
+            for raw, number in zip(lines, numbers, strict=True):
                 step = step.then[raw.partition(b"] ")[2] if prefixed else raw] if step is not None else None
                 if step is not None:
                     step.add_to(frames, number, raw)

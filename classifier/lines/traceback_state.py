@@ -19,9 +19,9 @@ NOTHING = Trace(0, 0, "")
 """Stands for the exception being read where there is none."""
 
 
-Skipped: TypeAlias = "tuple[list[bytes], int, Sequence[int], bool]"
-"""Lines of a stack that were passed over: lines of the log, the number of the first of these, the numbers of those that were
-passed over, and whether vLLM's prefix stands on them, which ends with the first ``] ``."""
+Skipped: TypeAlias = "tuple[Sequence[bytes], Sequence[int], bool]"
+"""Lines of a stack that were passed over, their numbers, and whether vLLM's prefix stands on them, which ends with the first
+``] ``."""
 
 
 class Step:

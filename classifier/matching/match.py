@@ -129,6 +129,8 @@ class TraceRules:
         self._words: list[str] = []
         self._automaton: AhoCorasick | None = None
         self._fitting: dict[str, list[OnTrace]] = {}
+        self._latest: tuple[str, set[str]] = "", set()
+        """The stack asked about last, which the next exception often has as well, and its words."""
 
     def hits(self, trace: Trace, slow: dict[str, int]) -> list[Hit]:
         """Return a hit for every rule that fits the exception.
@@ -158,14 +160,18 @@ class TraceRules:
 
     def _words_of(self, stack: str) -> set[str]:
         """Return the words of all rules that stand in a stack."""
-        if not stack:
-            return set()
+        latest = self._latest  # read once: threads share the rules
+        if stack == latest[0]:
+            return latest[1]
         if self._automaton is None:
             from ahocorasick_rs import AhoCorasick
 
             words = sorted({word for *_, frames, innermost in self._on_traces for word in frames | innermost})
             self._words, self._automaton = words, AhoCorasick(words)
-        return {self._words[word] for word, _, _ in self._automaton.find_matches_as_indexes(stack, overlapping=True)}
+        found = self._automaton.find_matches_as_indexes(stack, overlapping=True)
+        present = {self._words[word] for word, _, _ in found}
+        self._latest = stack, present
+        return present
 
     def _of_kind(self, kind: str) -> list[OnTrace]:
         found = self._fitting.get(kind)
