@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
@@ -76,6 +79,7 @@ class BuildWithCorpus(build_py):
             parent = importable()
             compile_into(built / "corpus" / "compiled", parent)
             write_rows(built, parent)
+            write_bundle(built)
 
 
 def importable() -> str:
@@ -105,6 +109,39 @@ def write_rows(built: Path, package: str) -> None:
     negatives = import_module(f"{package}.training.user_model.negatives")
     folder = built / "training" / "user_model"
     import_module(f"{package}.training.examples.row").write_rows(folder / negatives.SHIPPED.name, rows)
+
+
+def write_bundle(built: Path) -> None:
+    """Write the modules of an ordinary start and of an ordinary answer into one file, as a run of what was built shows them."""
+    code = (
+        "import sys, vllm_triage.service.__main__; from vllm_triage.service.cli.main import main; main(sys.argv[1:]);"
+        "print('\\n'.join(name for name in sys.modules if name.startswith('vllm_triage.')), file=sys.stderr)"
+    )
+    known: dict[str, None] = {}
+    groups = []
+    for words in (["--version"], ["--help"], ["--format", "json", str(ROOT / "corpus" / "logs" / LOGS[0])]):
+        # The bundle's own Python: code is for one release of it.
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(built.parent), *filter(None, sys.path)))}
+        done = subprocess.run(  # noqa: S603 - ourselves
+            [sys.executable, "-c", code, *words],
+            env=environment,
+            cwd=built,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            # A build without run-time dependencies: modules are imported one by one then.
+            return
+        # Those that the front itself needs are there before the bundle.
+        found = [name for name in done.stderr.split() if name.startswith(f"{FRONT}.") and name not in known]
+        found = [name for name in found if name != f"{FRONT}.bundle"]
+        known.update(dict.fromkeys(found))
+        groups.append(found)
+    module = spec_from_file_location("bundle", ROOT / FRONT / "bundle.py")
+    bundle = module_from_spec(module)
+    module.loader.exec_module(bundle)
+    bundle.write(str(built), groups)
 
 
 def expressions(package: str) -> list[tuple[str | bytes, int]]:
