@@ -95,6 +95,8 @@ def compile_into(target: Path, package: str) -> None:
     """Compile the corpus into ``target``."""
     import_module(f"{package}.corpus.compiler").compile_corpus(ROOT / "corpus", target)
     import_module(f"{package}.classifier.patterns.precompiled").write(target / "patterns.marshal", expressions(package))
+    # All of the classifier is imported now, and with it the classes whose methods are compiled.
+    import_module(f"{package}.corpus.records").write_inits(str(target / "inits.marshal"))
     store = import_module(f"{package}.corpus.store")
     store.HERE = str(target.parent)
     sample = b"".join(path.read_bytes() for path in sorted((ROOT / "corpus" / "logs" / "written").glob("*.log")))
@@ -117,15 +119,16 @@ def write_bundle(built: Path) -> None:
         "import sys, vllm_triage.service.__main__; from vllm_triage.service.cli.main import main; main(sys.argv[1:]);"
         "print('\\n'.join(name for name in sys.modules if name.startswith('vllm_triage.')), file=sys.stderr)"
     )
+    built = built.resolve()
     known: dict[str, None] = {}
     groups = []
     for words in (["--version"], ["--help"], ["--format", "json", str(ROOT / "corpus" / "logs" / LOGS[0])]):
-        # The bundle's own Python: code is for one release of it.
+        # What was built goes before whatever is installed. The build's own Python, since code is for one release of it.
         environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(built.parent), *filter(None, sys.path)))}
         done = subprocess.run(  # noqa: S603 - ourselves
             [sys.executable, "-c", code, *words],
             env=environment,
-            cwd=built,
+            cwd=built.parent,
             capture_output=True,
             text=True,
             check=False,

@@ -45,7 +45,7 @@ class Bundle:
 
     def __init__(self, folder: str, table: Table, groups: list[tuple[int, int]], made: float) -> None:
         self._folder = folder
-        self._table = table
+        self.table = table
         self._groups = groups
         self._made = made
         self._codes: dict[str, CodeType] = {}
@@ -57,7 +57,7 @@ class Bundle:
         target: ModuleType | None = None,  # noqa: ARG002
     ) -> ModuleSpec | None:
         """Return where a module is, as Python asks; None where it is not in the bundle, or not as it was."""
-        told = self._table.get(name)
+        told = self.table.get(name)
         # A module that is there already is being loaded anew: for that, somebody changed it.
         if told is None or name in sys.modules:
             return None
