@@ -30,9 +30,11 @@ STRUCTURE = (
 FILE = "plan.marshal"
 """Its name in the folder of the compiled corpus."""
 
-OnTrace: TypeAlias = "tuple[int, bool, bool, tuple[str, ...] | None, tuple[str, ...], frozenset[str], frozenset[str]]"
+OnTrace: TypeAlias = (
+    "tuple[int, bool, bool, tuple[str, ...] | None, tuple[str, ...], frozenset[str], frozenset[str], frozenset[str]]"
+)
 """A rule on exceptions: its position; whether it asks for a class, and for a place; the classes, where it lists them; the
-strings of which the class must hold one; the words of which the stack, and its innermost frame, must hold one."""
+strings of which the class must hold one; the words of which the stack, its innermost frame, and the message must hold one."""
 
 
 class Plan:
@@ -108,6 +110,7 @@ def _on_trace(position: int, rule: Rule) -> OnTrace:
         tuple(rule.needs.get("exception", ())),
         frozenset(rule.needs.get("frames", ())),
         frozenset(rule.needs.get("innermost", ())),
+        frozenset(rule.needs.get("message", ())),
     )
 
 
