@@ -29,7 +29,9 @@ _MODULES = {
         "option_kind", "accepted_value",
     ),
     "packages": ("distribution", "requirement", "part_of_vllm", "vllm_itself", "sdk_module", "own_module", "asking_package", "asking_module", "submodule"),
-    "parallel": ("fit_tensor_parallel_size", "raise_tensor_parallel_size", "lower_tensor_parallel_size"),
+    "parallel": (
+        "fit_tensor_parallel_size", "raise_tensor_parallel_size", "lower_tensor_parallel_size", "aligned_tensor_parallel_size", "alignment_factor",
+    ),
     "machine": ("unified_memory",),
     "ports": ("free_port",),
     "sizes": ("total_weights_gib", "no_flag_fixes", "smallest_change_that_fits"),

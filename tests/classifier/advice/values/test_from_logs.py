@@ -18,6 +18,8 @@ def test_names_that_fixes_may_use():
     """A name is not taken away without notice: rule files use them."""
     assert sorted(COMPUTED) == [
         "accepted_value",
+        "aligned_tensor_parallel_size",
+        "alignment_factor",
         "asking_module",
         "asking_package",
         "cuda_library",
