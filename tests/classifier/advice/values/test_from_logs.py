@@ -31,6 +31,7 @@ def test_names_that_fixes_may_use():
         "fit_max_lora_rank",
         "fit_max_model_len",
         "fit_max_num_seqs",
+        "fit_output_tokens",
         "fit_tensor_parallel_size",
         "free_port",
         "gone_options",
