@@ -81,6 +81,31 @@ def lower_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
     return Worked(str(size), f"the largest size below {asked}{where}{_reason(facts)} → {size}", inputs)
 
 
+def alignment_factor(facts: Mapping[str, object]) -> Worked:
+    """Return by what to divide the ranks so that a slice of ``size`` becomes a multiple of ``multiple``; 2 where a number is missing.
+
+    Nothing where no power of two up to 8 makes it one: fewer ranks do not help then.
+    """
+    size, multiple = whole(facts, "size"), whole(facts, "multiple")
+    if not size or not multiple:
+        return Worked("2", "")
+    inputs = {"size": size, "multiple": multiple}
+    factor = next((factor for factor in (2, 4, 8) if size * factor % multiple == 0), 0)
+    if not factor:
+        return Worked("", f"{size} × 2, 4 and 8 are no multiples of {multiple}", inputs)
+    return Worked(str(factor), f"{size} × {factor} = {size * factor} is a multiple of {multiple}", inputs)
+
+
+def aligned_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
+    """Return the largest number of ranks whose slices are a multiple of what a quantised format needs; "" where none is."""
+    asked, factor = _asked(facts), alignment_factor(facts)
+    if not factor or not factor.inputs:
+        return lower_tensor_parallel_size(facts) if factor else factor
+    if asked % int(factor.value):
+        return Worked("", f"{asked} ranks cannot be made {factor.value} times fewer", factor.inputs)
+    return Worked(str(asked // int(factor.value)), f"{factor.formula}: {asked} ranks / {factor.value}", factor.inputs)
+
+
 def _given(facts: Mapping[str, object]) -> int | None:
     return whole(facts, "tensor_parallel_size", "world_size")
 

@@ -605,3 +605,17 @@ def test_a_value_says_what_it_is() -> None:
     assert repr(value) == "Worked('3', '1 + 2', {'a': 1}, ('b',))"
     assert value.as_dict() == {"value": "3", "formula": "1 + 2", "inputs": {"a": 1}, "missing": ["b"]}
     assert (bool(value), bool(Worked("", "x")), Worked("", "").as_dict()) == (True, False, {})
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"max_model_len": 16384, "prompt_tokens": "9127"}, "7257"),
+        ({"max_model_len": 4096, "prompt_tokens": 4096}, ""),
+        ({"max_model_len": 4096}, ""),
+        ({"prompt_tokens": 7}, ""),
+    ],
+)
+def test_what_a_prompt_leaves_for_the_answer(facts: dict[str, object], expected: str) -> None:
+    """Both share the context; a prompt that fills it leaves nothing."""
+    assert WORKED["fit_output_tokens"](facts).value == expected

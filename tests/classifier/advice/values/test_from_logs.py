@@ -18,6 +18,8 @@ def test_names_that_fixes_may_use():
     """A name is not taken away without notice: rule files use them."""
     assert sorted(COMPUTED) == [
         "accepted_value",
+        "aligned_tensor_parallel_size",
+        "alignment_factor",
         "asking_module",
         "asking_package",
         "cuda_library",
@@ -29,6 +31,7 @@ def test_names_that_fixes_may_use():
         "fit_max_lora_rank",
         "fit_max_model_len",
         "fit_max_num_seqs",
+        "fit_output_tokens",
         "fit_tensor_parallel_size",
         "free_port",
         "gone_options",
