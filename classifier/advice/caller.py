@@ -24,7 +24,9 @@ _SERVER = LazyPattern(
     r"\bAPIServer|\bvllm[/.]entrypoints[/.](?:openai|cli|launcher|launchers|grpc|anthropic|serve)\b|\bvllm (?:serve|bench)\b|vllm-openai|"
     r"\bUvicorn running|\"(?:GET|POST) /|\bMQLLMEngine|[/\\]bin[/\\]vllm\b|\bapi_server\b"
 )
-_SCRIPT = LazyPattern(r"\bvllm/entrypoints/(?:offline_)?llm\.py:|\bLLM\((?:\s*\w+ ?=|\s*['\"]|\*\*)|\bin LLM\.\w+\(")
+_SCRIPT = LazyPattern(
+    r"\bvllm/entrypoints/(?:(?:offline_)?llm|\w+/offline)\.py:|\bllm\.(?:generate|chat|score|embed|encode|classify|beam_search)\(|\bLLM\((?:\s*\w+ ?=|\s*['\"]|\*\*)|\bin LLM\.\w+\("
+)
 _OF_FRAMEWORK = LazyPattern(r"(?:^|[/\s\"'])ray/(?:serve|llm)/|\bServeReplica:|\bReplicaActor\b")
 _OUT = LazyPattern(r"^leave out (?P<options>--[a-z][\w-]*(?: (?:and )?--[a-z][\w-]*)*)$")
 _COMMAND = LazyPattern(

@@ -107,6 +107,8 @@ def tried(
 
 def _same(fix: Advice, correction: Advice) -> bool:
     """Tell whether a fix says less well what a correction says, or the same."""
+    if fix.change.startswith("leave out ") and correction.change.startswith(f"{fix.change} "):
+        return True  # the correction names the value as well
     if not correction.source.startswith("the error's"):
         return fix.change == correction.change and fix.kind == correction.kind
     blank = not fix.exact and (

@@ -132,7 +132,10 @@ def ranks_of(processes: set[str]) -> int:
 def _words(hit: Hit | None, incident: Incident, said: str) -> str:
     parts: list[str] = []
     if hit is not None:
-        parts += [hit.line.text, *(text for _, text, _ in incident.contexts.lines(hit.line.number)[-_LINES:])]
+        parts.append(hit.line.text)
+        # What a person says of the machine often stands behind the last conspicuous line.
+        for number in dict.fromkeys((hit.line.number, *(other.line.number for other in incident.hits[-1:]))):
+            parts += [text for _, text, _ in incident.contexts.lines(number)[-_LINES:]]
     traces = [trace for trace in incident.traces[:_TRACES] if not trace.logging_error]
     for trace in dict.fromkeys([*([hit.trace] if hit is not None and hit.trace is not None else []), *traces]):
         # The paths as they were printed tell a checkout from an installation.

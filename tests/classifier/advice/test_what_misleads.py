@@ -12,8 +12,8 @@ HEAD = "Traceback (most recent call last):\n"
 CAPTURE = FRAME.format("torch/cuda/graphs.py", "capture_end", "super().capture_end()")
 CASES = [
     # (log, how the first fix begins, what none of the fixes holds)
-    ("RuntimeError: Ninja build failed. Ninja output:\nninja: Entering directory `/root/.cache/flashinfer/120/cached_ops'\nFAILED: sampling/sampling.cuda.o\n"
-     "nvcc fatal   : Unsupported gpu architecture 'compute_120a'\nninja: build stopped: subcommand failed.", "export CUDA_HOME=", ["FLASH_ATTN", "rm -rf"]),
+    (("RuntimeError: Ninja build failed. Ninja output:\nninja: Entering directory `/root/.cache/flashinfer/120/cached_ops'\nFAILED: sampling/sampling.cuda.o\n"
+     "nvcc fatal   : Unsupported gpu architecture 'compute_120a'\nninja: build stopped: subcommand failed."), "export CUDA_HOME=", ["FLASH_ATTN", "rm -rf"]),
     ("[aiter] failed jit build [module_fmha]\n/opt/torch/HIPContextLight.h:12:10: fatal error: 'hipsparse/hipsparse.h' file not found", "VLLM_ROCM_USE_AITER=0", ["libstdc++"]),
     ("/usr/bin/ld: cannot find -lcuda: No such file or directory\nsubprocess.CalledProcessError: Command '['/usr/bin/gcc', '/tmp/x/main.c', '-lcuda']' returned non-zero exit status 1.",
      "ln -s", ["build-essential"]),
@@ -24,13 +24,13 @@ CASES = [
     ("(EngineCore_DP0 pid=9) Capturing CUDA graphs (mixed prefill-decode, PIECEWISE):  24%|##  | 16/67\n" + HEAD
      + FRAME.format("vllm/attention/layer.py", "forward", "x()") + CAPTURE + "RuntimeError: CUDA error: operation not permitted when stream is capturing",
      "--compilation-config", ['"PIECEWISE"']),
-    ("ValueError: No valid attention backend found for cuda with AttentionSelectorConfig(head_size=576, use_mla=True, use_sparse=True). "
-     "Reasons: {FLASHMLA_SPARSE: [compute capability not supported]}.", "The message gives a reason", ["unset VLLM", "TRITON_ATTN"]),
+    (("ValueError: No valid attention backend found for cuda with AttentionSelectorConfig(head_size=576, use_mla=True, use_sparse=True). "
+     "Reasons: {FLASHMLA_SPARSE: [compute capability not supported]}."), "The message gives a reason", ["unset VLLM", "TRITON_ATTN"]),
     ("AssertionError: FlashAttention 3 is only supported on Hopper\nRuntimeError: FA3 is only supported on Hopper GPUs", "--attention-config", ["--dtype half"]),
     ("RuntimeError: CUDA error: no kernel image is available for execution on the device", "python -c 'import torch", []),
     ("NVIDIA V100 with CUDA capability sm_70 is not compatible with the current PyTorch installation.", "pick the last release", ["install -U"]),
-    ("ValueError: Weight input_size_per_partition = 7392 is not divisible by min_thread_k = 128. Consider reducing tensor_parallel_size or running with --quantization gptq.\n"
-     "(VllmWorker_TP3 pid=7) rank 3", "Divide --tensor-parallel-size by 4", ["8 to 4"]),
+    (("ValueError: Weight input_size_per_partition = 7392 is not divisible by min_thread_k = 128. Consider reducing tensor_parallel_size or running with --quantization gptq.\n"
+     "(VllmWorker_TP3 pid=7) rank 3"), "Divide --tensor-parallel-size by 4", ["8 to 4"]),
     (HEAD + FRAME.format("vllm/model_executor/models/adapters.py", "__init__", "self.score = RowParallelLinear(hidden, num_labels)")
      + "ValueError: The output size is not aligned with the quantized weight shape. This can be caused by too large tensor parallel size.",
      "Take the 16-bit checkpoint of the classifier", ["--tensor-parallel-size"]),
