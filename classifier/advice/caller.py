@@ -33,8 +33,10 @@ _COMMAND = LazyPattern(
     r"\bvllm serve (?!-)(?P<model>…|[^\s|;#&]+)(?: …)?(?P<flags>(?: --[a-z][\w-]*(?:[ =][^\s|;#&-][^\s|;#&]*)?)*)"
 )
 _REMARK = LazyPattern(r"\s{2,}[#(].*$")
-_PAIR = LazyPattern(r"(?P<name>--[a-z][\w-]*) (?P<value><[^<>]{1,40}>|[\w.]{1,40})")
-_OPEN = LazyPattern(r"--[a-z][\w-]* (?:<[^<>]{1,40}>|[\w.]{1,40})(?: --[a-z][\w-]* (?:<[^<>]{1,40}>|[\w.]{1,40}))*")
+_PAIR = LazyPattern(r"(?P<name>--[a-z][\w-]*) (?P<value><[^<>]{1,40}>|(?!-)[\w./-]{1,60})")
+_OPEN = LazyPattern(
+    r"--[a-z][\w-]* (?:<[^<>]{1,40}>|(?!-)[\w./-]{1,60})(?: --[a-z][\w-]* (?:<[^<>]{1,40}>|(?!-)[\w./-]{1,60}))*"
+)
 _SERVE = LazyPattern(r"\bvllm serve (?!-)")
 _ADDRESS = LazyPattern(
     r"\bcurl\b[^\n]*(?:localhost|127\.0\.0\.1|SERVER)|/health\b|^--(?:host|port)\b|\bvllm/vllm-openai\b"

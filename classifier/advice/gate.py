@@ -15,6 +15,7 @@ from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
 from .caller import as_called, as_released, caller
 from .check import add_checks
+from .named_options import as_named
 from .pins import UPGRADE, pinned_by, plugin_of
 from .platforms import on_platform
 from .presumed import unfounded, without_idle_parts
@@ -127,7 +128,7 @@ def _for_caller(fixes: list[Advice], who: str) -> tuple[list[Advice], Withheld]:
 
 def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     """Return the fix as it holds here, or None with the reason."""
-    for check in (on_platform, _asked_for, _from_whom, _installed_from):
+    for check in (on_platform, as_named, _asked_for, _from_whom, _installed_from):
         fitting, reason = check(fix, situation)
         if fitting is None:
             return None, reason
