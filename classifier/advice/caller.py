@@ -6,6 +6,8 @@ framework's configuration hands on, and there is no address of a server that cou
 
 from __future__ import annotations
 
+import re
+
 from ...corpus.records import replace
 from ..diagnosis import Advice
 from ..facts.versions import in_range
@@ -28,12 +30,18 @@ _SCRIPT = LazyPattern(
 _OF_FRAMEWORK = LazyPattern(r"(?:^|[/\s\"'])ray/(?:serve|llm)/|\bServeReplica:|\bReplicaActor\b")
 _OUT = LazyPattern(r"^leave out (?P<options>--[a-z][\w-]*(?: (?:and )?--[a-z][\w-]*)*)$")
 _COMMAND = LazyPattern(
-    r"\bvllm serve (?:…|MODEL|[^\s|;#&]+)(?P<flags>(?: --[a-z][\w-]*(?:[ =][^\s|;#&-][^\s|;#&]*)?)*)"
+    r"\bvllm serve (?!-)(?P<model>…|[^\s|;#&]+)(?: …)?(?P<flags>(?: --[a-z][\w-]*(?:[ =][^\s|;#&-][^\s|;#&]*)?)*)"
 )
-_PAIR = LazyPattern(r"(?P<name>--[a-z][\w-]*) (?P<value><[^<>]{1,40}>|[\w.]{1,40})")
-_OPEN = LazyPattern(r"--[a-z][\w-]* (?:<[^<>]{1,40}>|[\w.]{1,40})(?: --[a-z][\w-]* (?:<[^<>]{1,40}>|[\w.]{1,40}))*")
+_REMARK = LazyPattern(r"\s{2,}[#(].*$")
+_PAIR = LazyPattern(r"(?P<name>--[a-z][\w-]*) (?P<value><[^<>]{1,40}>|(?!-)[\w./-]{1,60})")
+_OPEN = LazyPattern(
+    r"--[a-z][\w-]* (?:<[^<>]{1,40}>|(?!-)[\w./-]{1,60})(?: --[a-z][\w-]* (?:<[^<>]{1,40}>|(?!-)[\w./-]{1,60}))*"
+)
 _SERVE = LazyPattern(r"\bvllm serve (?!-)")
-_ADDRESS = LazyPattern(r"\bcurl\b[^\n]*(?:localhost|127\.0\.0\.1|SERVER)|/health\b|^--(?:host|port)\b")
+_ADDRESS = LazyPattern(
+    r"\bcurl\b[^\n]*(?:localhost|127\.0\.0\.1|SERVER)|/health\b|^--(?:host|port)\b|\bvllm/vllm-openai\b"
+)
+_ENDPOINT = LazyPattern(r"\bPOST /|/v1/\w")
 
 
 def caller(situation: Situation) -> str:
@@ -45,7 +53,7 @@ def caller(situation: Situation) -> str:
     words = situation.words
     if not words:
         return ""
-    if name := framework_of(situation):
+    if not situation.asked and (name := framework_of(situation)):
         return name
     if _OF_FRAMEWORK.search(words):
         return "Ray Serve"
@@ -60,12 +68,13 @@ def as_called(fix: Advice, who: str) -> tuple[Advice | None, str]:
         who: What :func:`caller` found; not "".
     """
     place = "a script" if who == SCRIPT else who
-    if _ADDRESS.search(fix.change):
+    if _ADDRESS.search(fix.change) or (who == SCRIPT and _ENDPOINT.search(fix.change) and "LLM" not in fix.change):
         return None, f"the engine is {place}'s: there is no server of vLLM that could be asked, or listens"
     if fix.kind == "flag" and (change := _argument(fix.change, who)):
         return replace(fix, change=change, exact=False), ""
     if _COMMAND.search(fix.change):
-        return replace(fix, change=_COMMAND.made.sub(lambda found: _start(found["flags"], who), fix.change)), ""
+        named = fix.kind == "step"
+        return replace(fix, change=_COMMAND.made.sub(lambda found: _start(found, who, named), fix.change)), ""
     return fix, ""
 
 
@@ -79,11 +88,16 @@ def as_released(fix: Advice, release: str) -> Advice:
 
 def _argument(change: str, who: str) -> str:
     """Return engine arguments for options of the command line; "" where these are none, or the server's."""
+    from .start_command.known import flag
+
     if out := _OUT.match(change):
-        names = [option[2:].replace("-", "_") for option in out["options"].split() if option.startswith("--")]
+        options = [option for option in out["options"].split() if option.startswith("--")]
+        if not all(flag(option).engine for option in options):
+            return ""
+        names = [option[2:].replace("-", "_") for option in options]
         what = " and ".join(names)
         return f"leave {what} out of {'LLM(…)' if who == SCRIPT else f'the engine arguments that {who} sets'}"
-    made = _called(change.partition("  #")[0].strip())
+    made = _called(_REMARK.sub("", change).strip())
     if not made:
         return ""
     return f"LLM(…, {made})" if who == SCRIPT else f"{made}   # an engine argument: set it where {who} makes the engine"
@@ -107,8 +121,11 @@ def _called(options: str) -> str:
     return ", ".join(f"{name[2:].replace('-', '_')}={value}" for name, value in pairs)
 
 
-def _start(flags: str, who: str) -> str:
-    """Return what starts the program, in the place of ``vllm serve …`` with options."""
-    made = _argument(flags.strip(), who) if flags.strip() else ""
+def _start(found: re.Match[str], who: str, named: bool) -> str:
+    """Return what starts the program, in the place of ``vllm serve …`` with options; steps also name a model."""
+    flags, model = found["flags"].strip(), found["model"]
+    made = _argument(flags, who).partition("   #")[0] if flags else ""
+    if named and model not in ("…", "MODEL"):
+        made = f"model {model}{' and ' if made else ''}{made}"
     start = "python SCRIPT.py" if who == SCRIPT else f"<the command that starts {who}>"
-    return f"{start}   # with {made.partition('   #')[0]}" if made else start
+    return f"{start}   # with {made}" if made else start

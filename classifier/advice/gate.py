@@ -15,7 +15,9 @@ from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
 from .caller import as_called, as_released, caller
 from .check import add_checks
+from .named_options import as_named
 from .pins import UPGRADE, pinned_by, plugin_of
+from .platforms import on_platform
 from .presumed import unfounded, without_idle_parts
 from .situation import Situation
 
@@ -37,16 +39,6 @@ _PLAIN_UPGRADE = LazyPattern(r"\bpip3? install (?:-U|--upgrade) '?vllm'?(?:\s|$)
 _TRACKER = "search https://github.com/vllm-project/vllm/issues for:"
 _UNSET = LazyPattern(r"unset (?P<names>\w+(?: \w+)*)")
 _MEMBER = LazyPattern(r"[A-Z]\w+\.([A-Z][A-Z_]*)")
-_NVIDIA = LazyPattern(
-    r"nvidia-smi|nvidia-ctk|--gpus all|CUDA_VISIBLE_DEVICES|\bnvcc\b|libcuda\b|fabricmanager|--torch-backend|TORCH_CUDA_ARCH|"
-    r"\bNVML\b|nvidia-ml-py|cuda-compat|/usr/local/nvidia|compute-sanitizer|CUDA_LAUNCH_BLOCKING|\bnvidia\.\w|\bNVIDIA driver\b"
-)
-_AMD = LazyPattern(r"rocm-smi|amd-smi|HIP_VISIBLE|/dev/kfd|VLLM_ROCM|HSA_OVERRIDE")
-_ON_CPU = LazyPattern(r"\bVLLM_CPU_")
-_ON_GPU = LazyPattern(r"TRITON_ATTN|--moe-backend triton|FLASHINFER|FLASH_ATTN|XFORMERS|FLEX_ATTENTION")
-"""Kernels that need a GPU."""
-_NOT_ON_AMD = LazyPattern(r"FLASHINFER|DEEP_GEMM|CUTLASS|FLASHMLA")
-"""Kernels that only NVIDIA's GPUs have."""
 _OF_MEMORY = (
     "--gpu-memory-utilization", "--device-memory-utilization", "--kv-cache-dtype", "--tensor-parallel-size", "--max-model-len",
 )  # fmt: skip
@@ -136,7 +128,7 @@ def _for_caller(fixes: list[Advice], who: str) -> tuple[list[Advice], Withheld]:
 
 def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     """Return the fix as it holds here, or None with the reason."""
-    for check in (_on_platform, _asked_for, _from_whom, _installed_from):
+    for check in (on_platform, as_named, _asked_for, _from_whom, _installed_from):
         fitting, reason = check(fix, situation)
         if fitting is None:
             return None, reason
@@ -149,25 +141,6 @@ def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     fix = busy
     if fix.kind in ("flag", "env") or _UNSET.match(fix.change):
         return _set(fix, situation)
-    return fix, ""
-
-
-def _on_platform(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
-    platform, text = situation.platform, f"{fix.title} {fix.change}"
-    if not platform:
-        return fix, ""
-    setting = fix.kind in ("flag", "env")
-    excluded = {
-        "for NVIDIA GPUs": (platform != "cuda" and _NVIDIA.search(text) and not _AMD.search(text))
-        or (platform == "rocm" and setting and _NOT_ON_AMD.search(fix.change)),
-        "the backend needs a GPU": platform not in ("cuda", "rocm") and setting and _ON_GPU.search(fix.change),
-        "for AMD GPUs": platform != "rocm" and _AMD.search(text) and not _NVIDIA.search(text),
-    }  # fmt: skip
-    reason = next((reason for reason, holds in excluded.items() if holds), "")
-    if reason:
-        return None, f"{reason}; this server runs on {platform}"
-    if platform != "cpu" and _ON_CPU.search(fix.change):
-        return None, f"for servers on CPUs; this one runs on {platform}"
     return fix, ""
 
 

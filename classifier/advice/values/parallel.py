@@ -32,12 +32,13 @@ def divides(size: int, heads: int | None = None, kv_heads: int | None = None, vo
 def sizes_that_divide(most: int, facts: Mapping[str, object]) -> list[int]:
     """Return the sizes up to ``most`` that divide the model, ascending.
 
-    Without the number of heads these are powers of two, which divide the heads of nearly every model.
+    Where the number of heads or of KV heads is not known these are powers of two, which divide both of nearly every model:
+    7 ranks divide 28 heads, and not the 4 KV heads beside them.
     """
     heads = whole(facts, "num_attention_heads", "num_heads")
     kv_heads, vocab = whole(facts, "num_key_value_heads"), whole(facts, "vocab_size")
     found = [size for size in range(1, min(most, MOST) + 1) if divides(size, heads, kv_heads, vocab)]
-    return found if heads else [size for size in found if size & (size - 1) == 0]
+    return found if heads and kv_heads else [size for size in found if size & (size - 1) == 0]
 
 
 def fit_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
@@ -137,7 +138,8 @@ def _reason(facts: Mapping[str, object]) -> str:
         "num_key_value_heads": "KV heads",
         "vocab_size": "tokens of vocabulary",
     }
-    return " that divides " + ", ".join(f"{value} {words[name]}" for name, value in model.items())
+    told = " that divides " + ", ".join(f"{value} {words[name]}" for name, value in model.items())
+    return told if "num_key_value_heads" in model else f"{told} (KV heads not known: a power of two)"
 
 
 def _count(gpus: int) -> str:

@@ -28,6 +28,7 @@ ValueError: Total number of attention heads (14) must be divisible by tensor par
         ("vllm/entrypoints/llm.py:__init__: x\nvllm/entrypoints/openai/api_server.py:main: y", ""),
         ("llm = LLM(model=m)  (APIServer pid=1)", ""),
         ("vllm/v1/engine/core.py:step: x", ""),
+        ("    scores = llm.score(q, docs)\nvllm/entrypoints/pooling/offline.py:score: x", SCRIPT),
         ("File /root/verl/verl/trainer/main_ppo.py\nvllm/entrypoints/llm.py:generate: x", "verl"),
         ("actor_rollout_ref.rollout.n=8 vllm", "verl"),
         ("ray/llm/_internal/serve/server.py:start: x\nvllm/v1/engine/async_llm.py:__init__: y", "Ray Serve"),
@@ -50,6 +51,11 @@ def test_who_makes_the_engine_is_told_by_the_words_of_a_failure(words: str, who:
         ("--tool-call-parser NAME", "flag", "--tool-call-parser NAME", "--tool-call-parser NAME"),
         ("CUDA_LAUNCH_BLOCKING=1 vllm serve … --enforce-eager", "command", "CUDA_LAUNCH_BLOCKING=1 python SCRIPT.py   # with LLM(…, enforce_eager=True)", "CUDA_LAUNCH_BLOCKING=1 <the command that starts trl>   # with enforce_eager=True"),
         ("VLLM_USE_V1=0", "env", "VLLM_USE_V1=0", "VLLM_USE_V1=0"),
+        ("--max-model-len N   (N up to the model's limit)", "flag", "LLM(…, max_model_len=N)", "max_model_len=N   # an engine"),
+        ("leave out --port", "flag", "leave out --port", "leave out --port"),
+        ("vllm serve --help=all | less", "command", "vllm serve --help=all | less", "vllm serve --help=all | less"),
+        ("A=1 vllm serve m … --disable-custom-all-reduce", "command", "A=1 python SCRIPT.py   # with LLM(…, disable_custom_all_reduce=True)", "A=1 <the command that starts trl>   # with disable"),
+        ("vllm serve ORG/NAME", "step", "python SCRIPT.py   # with model ORG/NAME", "<the command that starts trl>   # with model ORG/NAME"),
     ],
 )  # fmt: skip
 def test_options_become_arguments_of_the_engine(change: str, kind: str, script: str, framework: str) -> None:
@@ -66,6 +72,8 @@ def test_options_become_arguments_of_the_engine(change: str, kind: str, script: 
         "curl -X POST http://localhost:8000/wake_up",
         "--host 0.0.0.0",
         "until curl -sf http://x/health; do sleep 5; done",
+        "POST /v1/embeddings",
+        "docker run vllm/vllm-openai:v0.10.0",
     ],
 )
 def test_nothing_is_asked_of_a_server_that_is_not_there(change: str) -> None:
@@ -112,3 +120,11 @@ def test_a_plug_ins_error_is_looked_for_at_the_plug_ins_own_tracker() -> None:
     vllms = trace("KeyError", "vllm_ascend/worker/worker.py:step", "vllm/v1/worker/gpu_model_runner.py:step")
     (kept,), _ = tried([made], situation("vllm_ascend", vllms))
     assert kept.change == made.change
+
+
+def test_who_calls_a_server_does_not_make_its_engine() -> None:
+    """A trainer's client fails at a server that has a command line of its own."""
+    made = situation("File /root/verl/verl/trainer/main_ppo.py")
+    assert caller(made) == "verl"
+    made.asked = True
+    assert caller(made) == ""
