@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from ...classifier.report.shown import shown
 from ...classifier.version import version
 from ..knowledge import UnknownIdError, look_up
+from ..refusals import in_one_line
 from .desk import Desk
 from .interface import CannotError, Progress, load, names
 from .tools.explain import text_of
@@ -111,10 +112,7 @@ async def _call(
         answer = await tool.call(tool.Asked.model_validate(arguments), desk, progress)
     except ValidationError as error:
         # Not the values: they may be a log.
-        wrong = [
-            f"{'.'.join(map(str, item['loc'])) or name}: {item['msg']}" for item in error.errors(include_input=False)
-        ]
-        return _failed("; ".join(wrong[:5]))
+        return _failed("; ".join(in_one_line(error.errors(include_input=False)[:5], name)))
     except CannotError as error:
         return _failed(str(error))
     except Exception:  # noqa: BLE001 - an agent is told that it is not its mistake

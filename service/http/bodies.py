@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from ...classifier.errors import InputError
 from ...classifier.input.unpack import gunzip, unzstd
 from ..reading import BodyError, Within, pieces
+from ..refusals import refusals
 from ..wire import ValueProblem
 from .problems import Problem, impossible
 from .settings import Settings
@@ -161,7 +162,7 @@ def parse(model: type[Model], body: bytes) -> Model:
         if any(item["type"] == "json_invalid" for item in found):
             raise Problem("bad-request", "The body is no JSON.") from None
         raise impossible(
-            [ValueProblem(place=("body", *map(str, item["loc"])), message=item["msg"]) for item in found]
+            [ValueProblem(place=("body", *place), message=words) for place, words in refusals(found)]
         ) from None
 
 

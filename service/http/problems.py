@@ -14,6 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from ..refusals import refusals
 from ..wire import ProblemDetails, ValueProblem, dumps
 
 MEDIA_TYPE = "application/problem+json"
@@ -162,7 +163,7 @@ async def _problem(request: Request, error: Exception) -> Response:
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101
     # Neither the value nor its context: they may be a log.
-    errors = [ValueProblem(place=tuple(map(str, item["loc"])), message=item["msg"]) for item in error.errors()[:20]]
+    errors = [ValueProblem(place=place, message=words) for place, words in refusals(error.errors()[:20])]
     if any(item["type"] == "json_invalid" for item in error.errors()):
         return _answer(request, Problem("bad-request", "The body is no JSON."))
     return _answer(request, impossible(errors) if errors else Problem("invalid", "A value is not possible."))

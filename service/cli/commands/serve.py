@@ -33,13 +33,14 @@ def run(words: Sequence[str]) -> int:
         from pydantic import ValidationError
 
         from ...http.settings import Settings
+        from ...refusals import in_one_line
     except ImportError as error:
         return complain(f"{error.name} is not installed: pip install 'vllm-triage[service]'")
     try:
         settings = Settings()
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False, include_input=False)
-        return complain("; ".join(f"{'.'.join(map(str, item['loc'])) or 'settings'}: {item['msg']}" for item in found))
+        return complain("; ".join(in_one_line(found, "settings")))
     except ValueError as error:
         return complain(str(error))
     return _serve_by_link() if settings.require_key == "link" else _serve(settings)
