@@ -6,7 +6,7 @@ A cause says by ``concluded_from`` which of them it answers; each has one cause 
 from __future__ import annotations
 
 FINDINGS: tuple[str, ...] = (
-    "silence", "stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down", "stood_still",
+    "silence", "stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down", "crawling", "stood_still",
     "strange_exception", "unrecognised_failure", "nothing_recognised", "broken_off", "below_threshold",
     "came_up", "stopped", "starting", "no_sign",
 )  # fmt: skip

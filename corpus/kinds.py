@@ -18,7 +18,7 @@ Stage = Literal[
 ]  # fmt: skip
 """``stages.STAGES``."""
 Finding = Literal[
-    "silence", "stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down", "stood_still",
+    "silence", "stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down", "crawling", "stood_still",
     "strange_exception", "unrecognised_failure", "nothing_recognised", "broken_off", "below_threshold",
     "came_up", "stopped", "starting", "no_sign",
 ]  # fmt: skip

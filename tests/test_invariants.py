@@ -84,6 +84,47 @@ def failures(seed: random.Random) -> Iterator[tuple[str, str]]:
         'INFO:     10.0.0.9:41000 - "POST /v1/completions HTTP/1.1" 500 Internal Server Error\n',
     )
     yield "an exit code", f"vllm exited with code {seed.choice((1, 2, 3, 7, 42))}\n"
+    yield "a service's end", f"Nov 21 12:00:01 {name} systemd[1]: vllm.service: Failed with result 'exit-code'.\n"
+    yield "a kill", seed.choice(("Killed\n", "vllm-1 exited with code 137\n", "Segmentation fault (core dumped)\n"))
+    yield "a client's exception", client(seed)
+    yield "what a client was told", seed.choice(BODIES)
+    yield "a crawl", crawl(seed)
+
+
+BODIES = (
+    '{"object":"error","message":"the seventh cog is gone","type":"InternalServerError","param":null,"code":500}\n',
+    "Error code: 500 - {'error': {'message': 'no marble left', 'type': 'InternalServerError', 'code': 500}}\n",
+    '{"error":"the seventh cog is asleep"}\n',
+    "requests.exceptions.HTTPError: 500 Server Error: Internal Server Error for url: http://10.0.0.3:8000/v1/models\n",
+)
+
+
+def client(seed: random.Random) -> str:
+    """Return the stack of a program that could not talk to the server."""
+    package, words = seed.choice(
+        (
+            ("openai/_base_client.py", "openai.APIConnectionError: Connection error."),
+            ("httpx/_transports/default.py", "httpx.ConnectError: All connection attempts failed"),
+            (
+                "requests/adapters.py",
+                "requests.exceptions.ConnectionError: HTTPConnectionPool(host='h', port=80): Max retries exceeded with url: /health",
+            ),
+        )
+    )
+    return (
+        f'Traceback (most recent call last):\n  File "/srv/bot/ask.py", line {seed.randrange(1, 99)}, in <module>\n'
+        f'    ask()\n  File "/srv/venv/lib/python3.12/site-packages/{package}", line 99, in send\n    raise\n{words}\n'
+    )
+
+
+def crawl(seed: random.Random) -> str:
+    """Return the lines of a server that gives each request less than a token a second for minutes."""
+    return "".join(
+        f"INFO 11-21 12:{10 + at // 6}:{at % 6}1 [loggers.py:127] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg "
+        f"generation throughput: {seed.uniform(0.2, 0.9):.1f} tokens/s, Running: 1 reqs, Waiting: 0 reqs, "
+        f"GPU KV cache usage: {1 + at / 10:.1f}%, Prefix cache hit rate: 0.0%\n"
+        for at in range(15)
+    )
 
 
 SHUTDOWN = "INFO:     Shutting down\nINFO:     Application shutdown complete.\nINFO:     Finished server process [1]\n"
@@ -107,6 +148,46 @@ def test_a_failure_that_nobody_knows_is_noticed_in_a_healthy_log(file: str) -> N
     ]
     silent = [(name, more) for name, more in logs if TRIAGE.report(text + more).bucket == "no_failure"]
     assert [] == silent
+
+
+@pytest.mark.parametrize("file", healthy())
+def test_a_clients_words_above_a_start_are_not_overcome_by_it(file: str) -> None:
+    """Who pastes them above the server's log has them from elsewhere: a server that comes up below is no answer to them."""
+    seed, text = random.Random(file), life(file)
+    if len(read_incidents(text)) > 1:
+        return  # then they are told of the first start, and the answer is about the last
+    for words in (client(seed), *BODIES):
+        answer = TRIAGE.report(f"{words}\nand the server:\n{text}")
+        assert answer.bucket in ("client_connection", "unknown"), words
+
+
+NOISE = (
+    # Who waits for a server is refused until it is up.
+    ("above", "curl: (7) Failed to connect to localhost port 8000 after 0 ms: Connection refused\n" * 4),
+    ("above", "/opt/lib/acme/wheels.py:12: DeprecationWarning: turn() is deprecated, use spin()\n  turn()\n" * 8),
+    (
+        "above",
+        "acme 2.1.0 requires numpy<2, but you have numpy 2.2.1 which is incompatible.\nSuccessfully installed vllm\n",
+    ),
+    ("below", 'INFO:     10.0.0.1:3311 - "GET /favicon.ico HTTP/1.1" 404 Not Found\n'),
+    ("below", 'WARNING:  Invalid HTTP request received.\nINFO:     10.0.0.1:1 - "GET /.env HTTP/1.1" 404 Not Found\n'),
+    ("below", "vllm-1 exited with code 0\n"),
+    ("below", "Nov 21 12:00:03 node-1 systemd[1]: vllm.service: Deactivated successfully.\n"),
+    (
+        "below",
+        "============ Serving Benchmark Result ============\nSuccessful requests:      1000\nFailed requests:          0\n",
+    ),
+)
+"""What people paste around the log of a server that works, and what stands in it; no failure of the server."""
+
+
+@pytest.mark.parametrize("file", healthy())
+def test_what_is_pasted_around_a_healthy_log_raises_no_alarm(file: str) -> None:
+    text = life(file)
+    if not Case(read_incidents(text)[-1]).ready:
+        return  # what was cut off may be the end of an exception
+    logs = [words + text if where == "above" else text + words for where, words in NOISE]
+    assert ["no_failure"] * len(logs) == [TRIAGE.report(log).bucket for log in logs]
 
 
 @pytest.mark.parametrize("file", healthy())

@@ -127,10 +127,19 @@ def _message(line: bytes, strict: bool) -> str | None:
         record: object = json.loads(line[start:])
     except (ValueError, RecursionError):
         return None
-    if strict and not (isinstance(record, dict) and any(key in record for key in _STAMPS)):
+    if _is_refusal(record) or (strict and not (isinstance(record, dict) and any(key in record for key in _STAMPS))):
         return None
     messages = [text for _, text in zip(range(_LIMIT), _texts(record, DEPTH), strict=False)]
     return "\n".join(messages) if messages else None
+
+
+def _is_refusal(record: object) -> bool:
+    """Tell whether a value is what a server answers to a request that failed: all of it tells, not its message alone."""
+    if not isinstance(record, dict):
+        return False
+    return record.get("object") == "error" or (
+        "message" in record and "type" in record and "code" in record and not any(key in record for key in _STAMPS)
+    )
 
 
 def _texts(value: object, depth: int) -> Iterator[str]:

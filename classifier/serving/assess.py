@@ -53,6 +53,7 @@ LOOKS: tuple[Callable[[View], list[State]], ...] = (
     states.full,
     states.queued,
     states.slowed_down,
+    states.crawling,
 )
 """What is looked for in the lines of each engine."""
 

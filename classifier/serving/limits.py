@@ -66,6 +66,9 @@ SLOWER = 0.33
 Over 22,761 minutes of real servers the lowest share was 0.73 under a like load, and 0.40 with far longer contexts.
 """
 
+CRAWLING, CRAWLING_LINES = 1.0, 3
+"""Tokens a second below which a request crawls whatever the model and the hardware, and lines of it that are no chance."""
+
 NORMAL = 12
 """Lines of like load that tell what is normal in a log."""
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from . import limits
 from .marks import UNTOLD
 from .middle import median, upper_quartile
-from .types import FULL, PREEMPTED, QUEUED, REJECTED, SLOW, STALLED, Draft, End, Sample, State
+from .types import CRAWLING, FULL, PREEMPTED, QUEUED, REJECTED, SLOW, STALLED, Draft, End, Sample, State
 
 LATELY = 48
 """Last lines by which it is told how often they are printed."""
@@ -283,6 +283,24 @@ def slowed_down(view: View) -> list[State]:
         first -= 1
     numbers = {"speed": median(_speed(sample) for sample in row), "before": normal}
     return [_state(SLOW, view, first, len(samples) - 1, numbers, lapse=0)]
+
+
+def crawling(view: View) -> list[State]:
+    """Each request gets less than a token a second, and no prompt is read that could explain it.
+
+    What is normal does not matter: a server that came up badly set up was never faster.
+    """
+    found = []
+    for first, last in runs([_crawls(sample) for sample in view.samples]):
+        row = view.samples[first : last + 1]
+        if len(row) >= limits.CRAWLING_LINES and view.lasting(row[0], row[-1], len(row)):
+            numbers = {"speed": median(_speed(sample) for sample in row)}
+            found.append(_state(CRAWLING, view, first, last, numbers, lapse=0))
+    return found
+
+
+def _crawls(sample: Sample) -> bool:
+    return bool(sample.running and sample.generation) and not sample.prompt and _speed(sample) < limits.CRAWLING
 
 
 def _last_minute(view: View, steady: list[int]) -> list[int]:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from ...corpus.records import Busy, Record, field, record
 from .marks import UNTOLD
 
-STALLED, PREEMPTED, REJECTED, FULL, QUEUED, SLOW = KINDS = (
-    "stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down",
+STALLED, PREEMPTED, REJECTED, FULL, QUEUED, SLOW, CRAWLING = KINDS = (
+    "stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down", "crawling",
 )  # fmt: skip
 """What can be wrong with a server at work, from what matters most: an engine that stands still answers nobody, a slow one answers late."""
 

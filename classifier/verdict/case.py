@@ -16,6 +16,10 @@ READY = STAGE_ORDER["api_ready"]
 QUIET = ("DEBUG", "INFO", "WARNING")
 """Levels at which a process says what it can live with."""
 LOUD = ("", "ERROR", "CRITICAL")
+WAITED = 3
+"""Times that a client was refused from which on it waited for the server to come up."""
+OF_THE_LAUNCH = ("launch", "serving", "shutdown")
+"""Stages that are no step on the way up."""
 CHAIN = 8
 """Exceptions of a chain that are followed."""
 
@@ -41,6 +45,8 @@ class Case:
         """Line on which the server came up; 0 where it did not."""
         self.stop = stop_line(incident)
         """Line on which a stop from outside shows; 0 where none does."""
+        self.began = min((line for stage, line in self.stages.items() if stage not in OF_THE_LAUNCH), default=0)
+        """Line of the first step of the start, the command that somebody typed not counted; 0 where none shows."""
         wrappers = [
             hit.line.number
             for hit in incident.hits
@@ -109,6 +115,22 @@ class Case:
     def stands(self, hit: Hit) -> bool:
         """Tell whether a hit counts at all: nothing harmless explains it, its stack fits, its conditions hold."""
         return not self.cancelled(hit) and self.holds(hit) and match_frames(hit.rule, hit.trace)
+
+    def of_a_client(self, hit: Hit) -> bool:
+        """Tell whether a client's words stand above the start: who puts them there has them from elsewhere.
+
+        That the server came up below overcomes nothing, unless the words come again and again, as those of a program do
+        that waits for the server, or requests were answered then and no stack shows that the client gave up.
+        """
+        line, traits = hit.line, self.traits(hit.rule.bucket)
+        if line.level or line.process or not line.number < self.began:
+            return False
+        if traits.side != "client" and hit.rule.scope != "request":
+            return False
+        if hit.count >= WAITED:
+            return False
+        gave_up = hit.trace is not None and bool(hit.trace.frames)
+        return gave_up or not traits.waits or "serving" not in self.stages
 
     def stage_at(self, number: int) -> str:
         """Return the stage that start-up had got to at a line."""

@@ -17,7 +17,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ...corpus.kinds import Finding
 
-AT_WORK: tuple[Finding, ...] = ("stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down")
+AT_WORK: tuple[Finding, ...] = (
+    "stalled",
+    "preempted",
+    "drafts_rejected",
+    "cache_full",
+    "queued",
+    "slowed_down",
+    "crawling",
+)
 """What is found of a server by its periodic lines."""
 
 

@@ -37,6 +37,11 @@ _OURS = LazyPattern(
 """Frames of vLLM, of what it runs in, and of those who talk to a server: they pass on what vLLM said."""
 _PASSED_ON = LazyPattern(r"Worker failed with error ['\"](?P<inner>.+?)['\"], please check the stack trace", re.DOTALL)
 """How an executor passes on what a worker said."""
+_BODY = LazyPattern(
+    r"(?P<q>\\?['\"])(?:message|detail|error)(?P=q): ?(?P<o>\\?['\"])(?P<inner>.+?)(?P=o)(?:, ?(?P=q)|\s*\}|$)",
+    re.DOTALL,
+)
+"""The message within the body with which a server refuses a request."""
 _PROGRESS = LazyPattern(
     r'(?<!\w)"(?!GET )[A-Z]+ [^"]*" 200|generation throughput: (?!0\.0 )\d[\d.]* tokens/s|Running: 0 reqs'
 )
@@ -96,13 +101,14 @@ class Findings:
     @cached_property
     def wrapper(self) -> Hit | None:
         """The wrapper that says most: a death before 'the engine is dead', and that before other software's words."""
-        stop = self.case.stop
-        named = [
-            hit
-            for hit in self.wrappers
-            if hit.rule.cause and not _recovered(hit, self) and not (stop and hit.line.number >= stop)
-        ]
+        named = [hit for hit in self._standing_wrappers if hit.rule.cause]
         return max(named, key=self._says, default=None)
+
+    @cached_property
+    def _standing_wrappers(self) -> list[Hit]:
+        """Those that were not overcome, nor said after a stop from outside."""
+        stop = self.case.stop
+        return [hit for hit in self.wrappers if not _recovered(hit, self) and not (stop and hit.line.number >= stop)]
 
     def _says(self, hit: Hit) -> tuple[int, float, int]:
         rank = self.known.corpus.traits(hit.rule.bucket).wrapper_rank
@@ -185,7 +191,11 @@ class Findings:
         troubles: list[tuple[str, Trace | Line]] = [(f"{trace.kind}: {trace.message}", trace) for trace in self.unread]
         troubles += [(line.text, line) for line in (*self.errors, *self.failing)]
         # What an executor passes on is its worker's own message, although a rule knows the words around it.
-        passed_on = ((_PASSED_ON.search(hit.line.text), hit.line) for hit in self.wrappers)
+        passed_on = (
+            (pattern.search(hit.line.text), hit.line)
+            for hit in self._standing_wrappers
+            for pattern in (_PASSED_ON, _BODY)
+        )
         troubles += [(found["inner"], line) for found, line in passed_on if found]
         if not troubles:
             return None
@@ -249,7 +259,7 @@ def _recovered(hit: Hit, found: Findings) -> bool:
     """Tell whether a wrapper or a wait was overtaken: the server came up, or answered requests, after it."""
     ready = found.case.ready
     last = max(hit.last, hit.line.number)
-    if ready and last < ready:
+    if ready and last < ready and not found.case.of_a_client(hit):
         return True
     traits = found.known.corpus.traits(hit.rule.bucket)
     if ready and traits.strangers_below and (found.case.stages.get("serving") or hit.count < traits.strangers_below):
@@ -272,7 +282,7 @@ def _health_of(case: Case) -> ServingHealth | None:
     if incident.serving is None:
         return None
     stopped = next((span.time for span in incident.stages if span.line == case.stop), "")
-    started = any(span.stage != "serving" for span in incident.stages)
+    started = any(span.stage not in ("launch", "serving") for span in incident.stages)
     excerpt = not started and incident.last - incident.first < _EXCERPT
     from ..serving.assess import assess
 

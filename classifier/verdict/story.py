@@ -31,6 +31,7 @@ LATENT = {
     "cache_full": "the KV cache was full for a while",
     "queued": "requests waited in a queue for a while",
     "slowed_down": "requests became much slower than they had been",
+    "crawling": "each request got less than a token a second",
 }
 """What a state that was over before the end says of what may come again, by its kind (``classifier/serving/states.py``)."""
 

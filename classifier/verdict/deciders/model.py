@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...diagnosis import Diagnosis
+from ...matching.types import Hit
 from .. import policy
 from ..answer import answer_of_guess, conclude, with_alternatives
 from ..findings import Findings
@@ -47,7 +48,11 @@ def surer_model(found: Findings) -> Diagnosis | None:
         bucket = best.bucket
     else:
         wrapper = found.wrapper
-        if wrapper is None or not found.known.corpus.traits(wrapper.rule.bucket).wrapper_rank:
+        if (
+            wrapper is None
+            or not found.known.corpus.traits(wrapper.rule.bucket).wrapper_rank
+            or _wordless(wrapper, found)
+        ):
             return None
         # An exit code alone has no words to judge by.
         least = policy.GUESS_OVER_WEAK if wrapper.rule.strength == "weak" else policy.GUESS_OVER_DEATH
@@ -62,3 +67,8 @@ def surer_model(found: Findings) -> Diagnosis | None:
         # Rule and model agree: the rule knows the cause as well.
         return of_candidate(same, found)
     return with_alternatives(answer_of_guess(guess, found.known, found.incident), found.candidates)
+
+
+def _wordless(wrapper: Hit, found: Findings) -> bool:
+    """Tell whether a wrapper says no more than that a request failed, and nothing else that is unknown stands in the log."""
+    return wrapper.rule.scope == "request" and not found.trouble

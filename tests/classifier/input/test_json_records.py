@@ -174,6 +174,21 @@ def test_an_object_that_an_error_quotes_is_no_record() -> None:
     assert unwrap_json(b'web-1: {"log": "one"}') == b"one"
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"object": "error", "message": "no cog"},
+        {"message": "no cog", "type": "BadRequestError", "param": None, "code": 400},
+    ],
+)
+def test_the_answer_to_a_request_that_failed_is_no_record(keys: dict[str, Any]) -> None:
+    """Its type and code say as much as its message."""
+    line = json.dumps(keys).encode()
+    assert not looks_like_json(line)
+    assert unwrap_json(line) == line
+    assert unwrap_json(json.dumps({**keys, "object": "log", "time": "10:00"}).encode()) == b"no cog"
+
+
 def test_only_the_first_twenty_lines_tell() -> None:
     """What follows may be anything."""
     assert looks_like_json(b"\n".join([b'{"log": "one"}'] * 20 + [b"plain"] * 100))

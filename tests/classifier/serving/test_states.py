@@ -234,6 +234,30 @@ def test_slowness_is_told_from_where_it_began():
     assert (21, 2.5, 25.0) == (found.since.line, found.numbers["speed"], found.numbers["before"])
 
 
+@pytest.mark.parametrize(
+    ("count", "said", "excerpt", "expected"),
+    [
+        (7, {"generation": 0.4, "running": 1}, False, True),
+        (7, {"generation": 3.9, "running": 4}, False, True),
+        (7, {"generation": 1.0, "running": 1}, False, False),
+        (7, {"generation": 0.4, "running": 1, "prompt": 0.5}, False, False),  # short requests come and go
+        (7, {"generation": 0.4, "running": 0}, False, False),
+        (5, {"generation": 0.4, "running": 1}, False, False),
+        (3, {"generation": 0.4, "running": 1}, True, True),
+        (2, {"generation": 0.4, "running": 1}, True, False),
+    ],
+)
+def test_less_than_a_token_a_second_is_a_crawl(count, said, excerpt, expected):
+    assert expected == ("crawling" in states(rows(count, **{"prompt": 0.0, **said}), excerpt=excerpt))
+
+
+def test_a_crawl_tells_its_speed_and_one_that_ended_is_history():
+    slow = rows(7, generation=0.8, running=2, prompt=0.0)
+
+    assert 0.4 == states(slow)["crawling"].numbers["speed"]
+    assert "crawling" not in states([*slow, *rows(2, 7)])
+
+
 @pytest.mark.parametrize("kind", ["cache_full", "queued", "preempted"])
 def test_of_an_excerpt_few_lines_are_enough(kind):
     """Whoever pasted them chose them."""
