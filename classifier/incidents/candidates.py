@@ -27,9 +27,8 @@ if TYPE_CHECKING:
         again: bool
         """Whether the log prints what it has printed before, so that it is worth following."""
 
-        @property
-        def lazy(self) -> bool:
-            """Whether it is worth looking for literals bit by bit."""
+        def lazy(self, data: bytes) -> bool:
+            """Tell whether it is worth looking for literals bit by bit in a block."""
 
         def find(self, data: bytes, start: int, end: int, number: int) -> Found:
             """Return the literals in a part of a block, of which line ``number`` is the first."""
@@ -82,7 +81,7 @@ def candidates(data: bytes, number: int, scanner: Scanner, reading: Reading) -> 
     """
     size, returns, swept = len(data), b"\r" in data, number // SWEEP
     index = idle = reach = known = 0
-    lazy = reading.lazy and not returns
+    lazy = not returns and reading.lazy(data)
     window = (FIRST if lazy else size) // WIDER + 1
     found: Found = []
     waited_for: Found = []

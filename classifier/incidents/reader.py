@@ -103,11 +103,11 @@ class IncidentReader:
         self._repeated.leave_block()
         self._found = []
 
-    @property
-    def lazy(self) -> bool:
-        """Whether literals are looked for bit by bit in a block: of a large one, much may be passed over unseen."""
+    def lazy(self, data: bytes) -> bool:
+        """Tell whether to look for literals bit by bit in a block: of a large one with errors much may be passed over."""
         # A scanner that has settled looks around errors, for which it must see the whole block.
-        return self._large and self.effort.scanner is self._engine.scanner
+        settled = self.effort.scanner is not self._engine.scanner
+        return self._large and not settled and (self.again or b"ERROR " in data[:LARGE])
 
     def find(self, data: bytes, start: int, end: int, number: int) -> Found:
         """Return the literals in a part of a block, of which line ``number`` is the first."""

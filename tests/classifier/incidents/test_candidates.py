@@ -25,7 +25,11 @@ class Reading:
         self.traces = TraceReader()
         self.traces.open = open_traces
         self.done = set(done)
-        self.again = self.lazy = False
+        self.again = False
+
+    def lazy(self, _data: bytes) -> bool:
+        """Look in all of a block at once."""
+        return False
 
     def find(self, data: bytes, start: int, end: int, number: int) -> Found:
         """Look for all literals."""

@@ -160,7 +160,7 @@ def test_it_is_the_same_where_literals_are_looked_for_bit_by_bit(
 ) -> None:
     """As in large blocks, where lines that are known are passed over first."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reader_module, "LARGE", 0)
+        patch.setattr(IncidentReader, "lazy", lambda *_: True)
         patch.setattr(candidates, "FIRST", windows[0])
         patch.setattr(candidates, "LEAST", windows[1])
         found = told(read(text, size))
