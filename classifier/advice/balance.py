@@ -41,15 +41,13 @@ def balanced(fix: Advice, part: Part, facts: Mapping[str, object]) -> tuple[Advi
     """
     cache, needed, unit = _lacking(facts)
     if cache >= needed or len(part.values) != 1:
-        return fix, ""
+        return _not_starved(fix, part, facts)
     digits = 1 if unit == "GiB" else 0
     after = _after(part.name, part.values[0].value, facts, cache, needed)
     if after is None:
         return _with_context(fix, part, facts, cache, needed), ""
     there, then, most = after
-    if there >= then:
-        return fix, ""
-    if fix.safety == "destructive":
+    if there >= then or fix.safety == "destructive":
         return fix, ""
     said = f"{there:.{digits}f} {unit} of KV cache {'at most ' if most else ''}for the {then:.{digits}f} {unit} that one request needs then"
     fits = int(fit_max_model_len(facts).value or 0)
@@ -62,6 +60,37 @@ def balanced(fix: Advice, part: Part, facts: Mapping[str, object]) -> tuple[Advi
         title=f"{fix.title}, and cap the context",
         change=f"{part.words[0].value.partition('=')[0]} {part.values[0].value} --max-model-len {context}",
         why=f"{fix.why} Alone it is not enough: {said}.".strip(),
+    ), ""
+
+
+def _not_starved(fix: Advice, part: Part, facts: Mapping[str, object]) -> tuple[Advice | None, str]:
+    """Join a smaller share with the context that still fits, where it takes from a cache that one request nearly fills."""
+    cache, requests = number(facts, "kv_cache_available_gib"), number(facts, "max_concurrency")
+    length, total = whole(facts, "max_model_len"), number(facts, "gpu_memory_total_gib")
+    if (
+        part.name not in _SHARE
+        or len(part.values) != 1
+        or not cache
+        or not requests
+        or requests < 1
+        or not length
+        or not total
+    ):
+        return fix, ""
+    after = _with_share(part.values[0].value, facts, cache, 0.0)
+    one = cache / requests
+    left = after[0] if after is not None else one
+    # Windows and states make short contexts dearer by the token: of the rest a tenth is left alone.
+    context = int(length * left / one * 0.9) // BLOCK * BLOCK
+    if left >= one:
+        return fix, ""
+    if context < BLOCK:
+        return None, f"it takes all of the {cache:.1f} GiB of KV cache"
+    return replace(
+        fix,
+        title=f"{fix.title}, and cap the context",
+        change=f"{part.words[0].value.partition('=')[0]} {part.values[0].value} --max-model-len {context}",
+        why=f"{fix.why} Of the KV cache {left:.1f} GiB are left then, and one request of the full context needs {one:.1f} GiB.".strip(),
     ), ""
 
 

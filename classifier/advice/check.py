@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
+from .caller import caller
 from .values.worked import release_at_least
 
 TYPE_CHECKING = False
@@ -55,6 +56,8 @@ def finds_out(title: str, kind: str) -> bool:
 def _check(fix: Advice, situation: Situation, reached: str, request: bool) -> str:
     if _LOOKS.search(fix.title) or _LOOKS.search(fix.change):
         return "It shows a line, or a difference, that the log so far does not have; where it shows none, take the next fix."
+    if caller(situation):
+        return "Run it again: the error does not come back, and the engine answers the first prompt."
     if request or reached not in _NEXT:
         again = "After a restart send" if fix.restart or fix.kind in ("flag", "env") else "Send"
         return f"{again} the same request: it is answered with status 200, and the log has no new error."

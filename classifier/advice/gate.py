@@ -13,8 +13,11 @@ import re
 from ...corpus.records import replace
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
+from .caller import as_called, as_released, caller
 from .check import add_checks
-from .pins import UPGRADE, pinned_by
+from .named_options import as_named
+from .pins import UPGRADE, pinned_by, plugin_of
+from .platforms import on_platform
 from .presumed import unfounded, without_idle_parts
 from .situation import Situation
 
@@ -33,18 +36,9 @@ _SERVED = ("api_ready", "serving", "shutdown")
 """Stages after which an error is about a request, not about how the server was started."""
 _INSTALLS = LazyPattern(r"\b(?:uv )?pip3? install\b[^;&|#\n]*?(?:^|[\s'\"])vllm(?:[=<>~!\[ '\"]|$)")
 _PLAIN_UPGRADE = LazyPattern(r"\bpip3? install (?:-U|--upgrade) '?vllm'?(?:\s|$)")
+_TRACKER = "search https://github.com/vllm-project/vllm/issues for:"
 _UNSET = LazyPattern(r"unset (?P<names>\w+(?: \w+)*)")
 _MEMBER = LazyPattern(r"[A-Z]\w+\.([A-Z][A-Z_]*)")
-_NVIDIA = LazyPattern(
-    r"nvidia-smi|nvidia-ctk|--gpus all|CUDA_VISIBLE_DEVICES|\bnvcc\b|libcuda\b|fabricmanager|--torch-backend|TORCH_CUDA_ARCH|"
-    r"\bNVML\b|nvidia-ml-py|cuda-compat|/usr/local/nvidia|compute-sanitizer|CUDA_LAUNCH_BLOCKING|\bnvidia\.\w|\bNVIDIA driver\b"
-)
-_AMD = LazyPattern(r"rocm-smi|amd-smi|HIP_VISIBLE|/dev/kfd|VLLM_ROCM|HSA_OVERRIDE")
-_ON_CPU = LazyPattern(r"\bVLLM_CPU_")
-_ON_GPU = LazyPattern(r"TRITON_ATTN|--moe-backend triton|FLASHINFER|FLASH_ATTN|XFORMERS|FLEX_ATTENTION")
-"""Kernels that need a GPU."""
-_NOT_ON_AMD = LazyPattern(r"FLASHINFER|DEEP_GEMM|CUTLASS|FLASHMLA")
-"""Kernels that only NVIDIA's GPUs have."""
 _OF_MEMORY = (
     "--gpu-memory-utilization", "--device-memory-utilization", "--kv-cache-dtype", "--tensor-parallel-size", "--max-model-len",
 )  # fmt: skip
@@ -98,6 +92,10 @@ def tried(
             withheld.append((fix.title, reason))
         else:
             kept.append(fitting)
+    kept = [as_released(fix, situation.release) for fix in kept]
+    if who := caller(situation):
+        kept, refused = _for_caller(kept, who)
+        withheld += refused
     # What destroys something, or ends processes, comes when nothing milder is left.
     kept.sort(key=lambda fix: fix.safety == "destructive")
     if not kept and fixes:
@@ -109,6 +107,8 @@ def tried(
 
 def _same(fix: Advice, correction: Advice) -> bool:
     """Tell whether a fix says less well what a correction says, or the same."""
+    if fix.change.startswith("leave out ") and correction.change.startswith(f"{fix.change} "):
+        return True  # the correction names the value as well
     if not correction.source.startswith("the error's"):
         return fix.change == correction.change and fix.kind == correction.kind
     blank = not fix.exact and (
@@ -120,9 +120,15 @@ def _same(fix: Advice, correction: Advice) -> bool:
     )
 
 
+def _for_caller(fixes: list[Advice], who: str) -> tuple[list[Advice], Withheld]:
+    """Return the fixes in the form in which a script or a framework takes them, and those that only a server could."""
+    made = [(fix, *as_called(fix, who)) for fix in fixes]
+    return [called for _, called, _ in made if called], [(fix.title, why) for fix, called, why in made if not called]
+
+
 def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     """Return the fix as it holds here, or None with the reason."""
-    for check in (_on_platform, _asked_for, _installed_from):
+    for check in (on_platform, as_named, _asked_for, _from_whom, _installed_from):
         fitting, reason = check(fix, situation)
         if fitting is None:
             return None, reason
@@ -138,25 +144,6 @@ def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     return fix, ""
 
 
-def _on_platform(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
-    platform, text = situation.platform, f"{fix.title} {fix.change}"
-    if not platform:
-        return fix, ""
-    setting = fix.kind in ("flag", "env")
-    excluded = {
-        "for NVIDIA GPUs": (platform != "cuda" and _NVIDIA.search(text) and not _AMD.search(text))
-        or (platform == "rocm" and setting and _NOT_ON_AMD.search(fix.change)),
-        "the backend needs a GPU": platform not in ("cuda", "rocm") and setting and _ON_GPU.search(fix.change),
-        "for AMD GPUs": platform != "rocm" and _AMD.search(text) and not _NVIDIA.search(text),
-    }  # fmt: skip
-    reason = next((reason for reason, holds in excluded.items() if holds), "")
-    if reason:
-        return None, f"{reason}; this server runs on {platform}"
-    if platform != "cpu" and _ON_CPU.search(fix.change):
-        return None, f"for servers on CPUs; this one runs on {platform}"
-    return fix, ""
-
-
 def _asked_for(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     for switch, words in _UNSAFE:
         if switch.search(fix.change) and not words.search(situation.text):
@@ -164,11 +151,19 @@ def _asked_for(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     return fix, ""
 
 
-def _installed_from(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
-    """Keep the registry's vLLM away from builds that it would replace by another program, and from who pins it."""
+def _from_whom(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
+    """Send upgrades and searches to the plug-in or the framework in whose hands this vLLM is."""
     if (_PLAIN_UPGRADE.search(fix.change) or UPGRADE.search(fix.title)) and (name := pinned_by(situation)):
         step = f"Upgrade {name}, and vLLM to the release that it is made for"
         return _instead(fix, step, f"{name} calls vLLM's own code, and goes with few releases of it."), ""
+    if fix.change.startswith(_TRACKER) and (name := plugin_of(situation)):
+        change = f"search the issues of {name}'s repository for:{fix.change.partition(' for:')[2]}"
+        return replace(fix, title=f"Search {name}'s issues for this error", change=change), ""
+    return fix, ""
+
+
+def _installed_from(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
+    """Keep the registry's vLLM away from builds that it would replace by another program."""
     if not _INSTALLS.search(fix.change):
         return fix, ""
     from ...corpus import options

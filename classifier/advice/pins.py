@@ -15,6 +15,11 @@ _FRAMEWORK = LazyPattern(
     r"(?:^|[/\s\"'])(?P<name>verl|openrlhf|trl|llamafactory|xinference|fastchat|swift|skyrl_\w+|areal|nemo_rl|unsloth\w*)/[\w/]{1,120}\.py"
 )
 
+_MARKS = (("verl", LazyPattern(r"\bactor_rollout_ref\b|\bWorkerDict\.\w|\(WorkerDict pid=")),)
+"""Words that one framework alone prints, where no path names it."""
+_CODE = LazyPattern(r"(?:vllm\w*|tpu_inference)/")
+"""Frames of vLLM's own code, or of a plug-in's."""
+
 
 def pinned_by(situation: Situation) -> str:
     """Return the plug-in or framework in whose hands this vLLM is; "" where the stack and the words show none.
@@ -22,6 +27,24 @@ def pinned_by(situation: Situation) -> str:
     Args:
         situation: Of the failed start. Another vLLM than the one that such a package was made for breaks it.
     """
-    stack = situation.trace.stack() if situation.trace is not None else ""
-    found = _PLUGIN.search(stack) or _FRAMEWORK.search(stack) or _FRAMEWORK.search(situation.words)
+    found = _PLUGIN.search(_stack(situation))
+    return found["name"].replace("_", "-") if found else framework_of(situation)
+
+
+def plugin_of(situation: Situation) -> str:
+    """Return the platform's plug-in in whose code the error was raised: of the innermost frame that is no library's; else ""."""
+    frames = situation.trace.frames if situation.trace is not None else []
+    found = next((_PLUGIN.search(frame.path) for frame in reversed(frames) if _CODE.match(frame.path)), None)
     return found["name"].replace("_", "-") if found else ""
+
+
+def framework_of(situation: Situation) -> str:
+    """Return the trainer or framework that makes the engine; "" where the stack and the words show none."""
+    found = _FRAMEWORK.search(_stack(situation)) or _FRAMEWORK.search(situation.words)
+    if found is None:
+        return next((name for name, mark in _MARKS if mark.search(situation.words)), "")
+    return found["name"].replace("_", "-")
+
+
+def _stack(situation: Situation) -> str:
+    return situation.trace.stack() if situation.trace is not None else ""

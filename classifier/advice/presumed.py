@@ -44,6 +44,19 @@ _START = LazyPattern(
 )
 """Frames that only a start has."""
 _BY_REQUESTS = LazyPattern(r"\b(?:requests?|prompts?|messages|clients?)\b|max_tokens|top_p|logprobs|image_url")
+_DUMMY = LazyPattern(
+    r":(?:_?get_dummy_\w+|dummy_data_for_profiling|get_decoder_dummy_data|get_encoder_dummy_data|_get_dummy_mm_inputs|get_mm_max_tokens|get_mm_limits_per_prompt): "
+    r"|vllm/multimodal/(?:profiling|encoder_budget|budget)\.py:"
+)
+"""Frames in which vLLM makes media of its own, to see how much memory they take."""
+_PROCESSED = LazyPattern(r"vllm/(?:multimodal/processing|inputs/(?:registry|processing)|multimodal/registry)")
+_OF_MEDIA = LazyPattern(r"(?i:\b(?:media|images?|videos?|audios?|placeholders?|chat endpoint|prompts?|requests?)\b)")
+_NEWER = LazyPattern(r"(?i:^(?:upgrade|update|install|pin)\b)")
+_ONE_GPU = LazyPattern(
+    r"\b(?:Jetson|AGX Orin|Orin N[Xx]|Jetson Thor|DGX Spark|GB10|Tegra)\b|\bNvMapMem|\btegra(?:stats|_)"
+)
+"""Machines with one GPU that uses the host's memory."""
+_MORE_GPUS = LazyPattern(r"--(?:tensor|pipeline|data)-parallel-size (?!1\b)|--cpu-offload-gb|--swap-space")
 _BEFORE = LazyPattern(r"\bbefore|^Start|\bserver\b")
 _CONTAINER = LazyPattern(r"\bcontainers?\b")
 _BEFORE_AMPERE = LazyPattern(
@@ -69,7 +82,19 @@ def unfounded(fix: Advice, situation: Situation) -> str:
         fix: As its rule file has it.
         situation: Of the failed start.
     """
-    for check in (_vllms_own, _in_use, _left_out, _eager, _of_a_request, _in_container, _newer, _bfloat16, _loud):
+    for check in (
+        _vllms_own,
+        _in_use,
+        _left_out,
+        _eager,
+        _of_a_request,
+        _of_media,
+        _in_container,
+        _newer,
+        _bfloat16,
+        _one_machine,
+        _loud,
+    ):
         if reason := check(fix, situation):
             return reason
     return ""
@@ -170,6 +195,29 @@ def _of_a_request(fix: Advice, situation: Situation) -> str:
     if not _BY_REQUESTS.search(said) or _BEFORE.search(said):
         return ""
     return "the start failed: there was no request yet"
+
+
+def _of_media(fix: Advice, situation: Situation) -> str:
+    """Tell that nobody sent the media on which a start failed: vLLM profiles with its own, in the engine's process."""
+    trace = situation.trace
+    if (
+        fix.kind != "step"
+        or trace is None
+        or not _OF_MEDIA.search(f"{fix.title} {fix.change}")
+        or _NEWER.match(fix.title)
+    ):
+        return ""
+    # Requests' media are processed by the API server.
+    in_engine = trace.process.startswith(("EngineCore", "Worker", "VllmWorker")) and _PROCESSED.search(trace.stack())
+    if not in_engine and not _DUMMY.search(trace.stack()):
+        return ""
+    return "vLLM failed on the dummy media with which it profiles at the start: nobody sent any"
+
+
+def _one_machine(fix: Advice, situation: Situation) -> str:
+    if fix.kind == "flag" and _MORE_GPUS.search(fix.change) and _ONE_GPU.search(situation.words):
+        return "the machine has one GPU, and it shares the host's memory"
+    return ""
 
 
 def _in_container(fix: Advice, situation: Situation) -> str:

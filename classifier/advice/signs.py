@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ..facts.age import ranges_told_by
 from ..facts.types import Facts
 from ..patterns.lazy import LazyPattern
 
@@ -65,15 +66,19 @@ class Signs:
         words: What the error and its stack say, the lines around it and other conspicuous ones, and the server's arguments.
         said: What other conspicuous lines say.
         facts: Of the start, with ``platform`` and ``engine`` where the words tell them.
+        ages: Ranges of releases that single signs of the log leave (``<0.8``).
     """
 
-    __slots__ = ("_incident", "facts", "said", "words")
+    __slots__ = ("_incident", "ages", "facts", "said", "words")
 
     def __init__(self, hit: Hit | None, incident: Incident) -> None:
         self._incident = incident
         self.said = "\n".join(other.line.text[:1000] for other in incident.hits[:_OTHERS] if not other.quoted)
         self.words = _words(hit, incident, self.said)
         self.facts = told_by(self.words, incident.facts)
+        raw = [hit.line.raw] if hit is not None else []
+        raw += [other.line.raw for other in incident.hits[:_OTHERS] if other.line.logged and not other.quoted]
+        self.ages = ranges_told_by("\n".join([*raw, self.words]))
 
     def say(self, pattern: str) -> bool:
         """Tell whether the words hold a pattern, whatever the case."""
@@ -127,7 +132,10 @@ def ranks_of(processes: set[str]) -> int:
 def _words(hit: Hit | None, incident: Incident, said: str) -> str:
     parts: list[str] = []
     if hit is not None:
-        parts += [hit.line.text, *(text for _, text, _ in incident.contexts.lines(hit.line.number)[-_LINES:])]
+        parts.append(hit.line.text)
+        # What a person says of the machine often stands behind the last conspicuous line.
+        for number in dict.fromkeys((hit.line.number, *(other.line.number for other in incident.hits[-1:]))):
+            parts += [text for _, text, _ in incident.contexts.lines(number)[-_LINES:]]
     traces = [trace for trace in incident.traces[:_TRACES] if not trace.logging_error]
     for trace in dict.fromkeys([*([hit.trace] if hit is not None and hit.trace is not None else []), *traces]):
         # The paths as they were printed tell a checkout from an installation.

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _LOCAL = LazyPattern(r"\+(?!cu\d|cpu\b|rocm|xpu)|\.dev|dirty|\+[^+]*\.d20\d\d")
 """Marks of a build that no registry has: local versions that name no platform, development versions."""
 
+_OF_CLIENTS = "client_connection"
+"""The bucket of those who call a server."""
+
 
 class Situation:
     """One start of a server, as far as the log tells of it.
@@ -33,9 +36,10 @@ class Situation:
         words: What a fix's ``mentions`` is looked for in; "" where no failure is answered.
         trace: The exception that decided; None where a line did.
         stranger: Whether the stack of the error, and all around it, is another program's than vLLM.
+        asked: Whether a request failed, at a server that somebody else runs: who called it does not make the engine.
     """
 
-    __slots__ = ("case", "facts", "platform", "ranks", "release", "stranger", "text", "told", "trace", "words")
+    __slots__ = ("asked", "case", "facts", "platform", "ranks", "release", "stranger", "text", "told", "trace", "words")
 
     def __init__(  # noqa: PLR0913 - what a log tells of a start
         self,
@@ -47,6 +51,7 @@ class Situation:
         words: str = "",
         trace: Trace | None = None,
         stranger: bool = False,
+        asked: bool = False,
     ) -> None:
         self.case = case
         self.facts = facts
@@ -58,6 +63,7 @@ class Situation:
         self.words = words
         self.trace = trace
         self.stranger = stranger
+        self.asked = asked
 
     @classmethod
     def of(cls, hit: Hit | None, incident: Incident, release: str, signs: Signs | None = None) -> Situation:
@@ -67,7 +73,9 @@ class Situation:
             return cls(case, incident.facts, release)
         trace = hit.trace if hit is not None else None
         stranger = hit is not None and hit.rule.source != "vllm" and signs.strange(trace)
-        return cls(case, signs.facts, release, f"{case.text}\n{signs.said}", signs.ranks, signs.words, trace, stranger)
+        asked = hit is not None and (hit.rule.scope == "request" or hit.rule.bucket == _OF_CLIENTS)
+        said = f"{case.text}\n{signs.said}"
+        return cls(case, signs.facts, release, said, signs.ranks, signs.words, trace, stranger, asked)
 
     @property
     def own_build(self) -> bool:

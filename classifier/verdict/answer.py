@@ -91,6 +91,7 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
     signs = Signs(hit, incident) if bucket != "no_failure" else None
     facts = signs.facts if signs is not None else incident.facts
     said = [hit.rule.versions] if hit is not None else []
+    said += signs.ages if signs is not None else []
     said += [other.rule.versions for other in incident.hits if not other.quoted]
     bound = None if bucket == "no_failure" else partial(_bound, incident)
     release, assumed = release_for(facts, filter(None, said), known.corpus.releases, bound)

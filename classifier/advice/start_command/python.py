@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ...patterns.lazy import LazyPattern
 from .known import Flag, flag
 from .parts import Part, json_value
@@ -20,24 +22,30 @@ def python(start: Start) -> str:
     # What is handed on from the surrounding environment is there already.
     given = [(name, value) for name, value in start.variables() if value.value not in (f"${name}", f"${{{name}}}")]
     variables = [f"os.environ[{_text(name)}] = {_shown(value)}" for name, value in given]
-    arguments: dict[str, object] = {}
     model = start.model()
-    if model is not None:
-        arguments["model"] = model
-    server = []
-    for part in start.others():
-        about = flag(part.base())
-        if about.engine:
-            _add(arguments, about, part)
-        else:
-            server.append(join(part.words))
-    called = [f"    {name}={_shown(value)}," for name, value in arguments.items()]
+    made, others = arguments_of(start.others())
+    arguments = {**({"model": _shown(model)} if model is not None else {}), **made}
+    server = [join(part.words) for part in others]
+    called = [f"    {name}={value}," for name, value in arguments.items()]
     body = ["from vllm import LLM", "", "llm = LLM(", *called, ")"]
     if variables or any("os.path." in line for line in called):
         body = ["import os", "", *variables, *([""] if variables else []), *body]
     if server:
         body += ["# Options of the server, not of the engine:", *(f"#   {_one_line(option)}" for option in server)]
     return "\n".join(body) + "\n"
+
+
+def arguments_of(parts: Iterable[Part]) -> tuple[dict[str, str], list[Part]]:
+    """Return the arguments of ``LLM(...)`` that options stand for, as Python writes them, and the options that it lacks."""
+    arguments: dict[str, object] = {}
+    others = []
+    for part in parts:
+        about = flag(part.base())
+        if about.engine:
+            _add(arguments, about, part)
+        else:
+            others.append(part)
+    return {name: _shown(value) for name, value in arguments.items()}, others
 
 
 def _add(arguments: dict[str, object], about: Flag, part: Part) -> None:

@@ -1,4 +1,4 @@
-"""max_model_len: the longest context that fits."""
+"""max_model_len: the longest context that fits, and what of it a prompt leaves for the answer."""
 
 from __future__ import annotations
 
@@ -27,6 +27,17 @@ def fit_max_model_len(facts: Mapping[str, object]) -> Worked:
         if (found := way(facts)) is not None:
             return found
     return _by_bytes(facts)
+
+
+def fit_output_tokens(facts: Mapping[str, object]) -> Worked:
+    """Return how many tokens of an answer fit behind a request's prompt: both share max_model_len."""
+    length, prompt = whole(facts, "max_model_len"), whole(facts, "prompt_tokens")
+    if not length or not prompt:
+        return needs(*(name for name, known in (("max_model_len", length), ("prompt_tokens", prompt)) if not known))
+    inputs = {"max_model_len": length, "prompt_tokens": prompt}
+    if prompt >= length:
+        return Worked("", f"the prompt's {prompt} tokens fill the context of {length}", inputs)
+    return Worked(str(length - prompt), f"{length} - {prompt} tokens of the prompt → {length - prompt}", inputs)
 
 
 def _by_proportion(facts: Mapping[str, object]) -> Worked | None:

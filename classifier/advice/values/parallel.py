@@ -32,12 +32,13 @@ def divides(size: int, heads: int | None = None, kv_heads: int | None = None, vo
 def sizes_that_divide(most: int, facts: Mapping[str, object]) -> list[int]:
     """Return the sizes up to ``most`` that divide the model, ascending.
 
-    Without the number of heads these are powers of two, which divide the heads of nearly every model.
+    Where the number of heads or of KV heads is not known these are powers of two, which divide both of nearly every model:
+    7 ranks divide 28 heads, and not the 4 KV heads beside them.
     """
     heads = whole(facts, "num_attention_heads", "num_heads")
     kv_heads, vocab = whole(facts, "num_key_value_heads"), whole(facts, "vocab_size")
     found = [size for size in range(1, min(most, MOST) + 1) if divides(size, heads, kv_heads, vocab)]
-    return found if heads else [size for size in found if size & (size - 1) == 0]
+    return found if heads and kv_heads else [size for size in found if size & (size - 1) == 0]
 
 
 def fit_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
@@ -81,6 +82,31 @@ def lower_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
     return Worked(str(size), f"the largest size below {asked}{where}{_reason(facts)} → {size}", inputs)
 
 
+def alignment_factor(facts: Mapping[str, object]) -> Worked:
+    """Return by what to divide the ranks so that a slice of ``size`` becomes a multiple of ``multiple``; 2 where a number is missing.
+
+    Nothing where no power of two up to 8 makes it one: fewer ranks do not help then.
+    """
+    size, multiple = whole(facts, "size"), whole(facts, "multiple")
+    if not size or not multiple:
+        return Worked("2", "")
+    inputs = {"size": size, "multiple": multiple}
+    factor = next((factor for factor in (2, 4, 8) if size * factor % multiple == 0), 0)
+    if not factor:
+        return Worked("", f"{size} × 2, 4 and 8 are no multiples of {multiple}", inputs)
+    return Worked(str(factor), f"{size} × {factor} = {size * factor} is a multiple of {multiple}", inputs)
+
+
+def aligned_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
+    """Return the largest number of ranks whose slices are a multiple of what a quantised format needs; "" where none is."""
+    asked, factor = _asked(facts), alignment_factor(facts)
+    if not factor or not factor.inputs:
+        return lower_tensor_parallel_size(facts) if factor else factor
+    if asked % int(factor.value):
+        return Worked("", f"{asked} ranks cannot be made {factor.value} times fewer", factor.inputs)
+    return Worked(str(asked // int(factor.value)), f"{factor.formula}: {asked} ranks / {factor.value}", factor.inputs)
+
+
 def _given(facts: Mapping[str, object]) -> int | None:
     return whole(facts, "tensor_parallel_size", "world_size")
 
@@ -112,7 +138,8 @@ def _reason(facts: Mapping[str, object]) -> str:
         "num_key_value_heads": "KV heads",
         "vocab_size": "tokens of vocabulary",
     }
-    return " that divides " + ", ".join(f"{value} {words[name]}" for name, value in model.items())
+    told = " that divides " + ", ".join(f"{value} {words[name]}" for name, value in model.items())
+    return told if "num_key_value_heads" in model else f"{told} (KV heads not known: a power of two)"
 
 
 def _count(gpus: int) -> str:

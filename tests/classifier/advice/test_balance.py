@@ -10,6 +10,11 @@ from tests.classifier.advice.test_gate import fix, situation
 from vllm_triage.classifier.advice.gate import tried
 
 MISSING = {"kv_cache_needed_gib": 16.0, "kv_cache_available_gib": 5.0, "max_model_len": 131072, "platform": "cuda"}
+SMALL = {
+    "kv_cache_available_gib": 2.31, "max_concurrency": 1.85, "max_model_len": 8192, "gpu_memory_total_gib": 12.0,
+    "gpu_memory_utilization": 0.97,
+}  # fmt: skip
+"""A cache that hardly holds two requests of the full context."""
 MUCH_MISSING = {**MISSING, "kv_cache_available_gib": 2.0}
 
 
@@ -41,6 +46,11 @@ MUCH_MISSING = {**MISSING, "kv_cache_available_gib": 2.0}
         ("--gpu-memory-utilization 0.5", {"gpu_memory_free_gib": 1.54, "gpu_memory_total_gib": 22.05}, ""),
         ("--kv-cache-memory-bytes 1 --gpu-memory-utilization 0.5", {"gpu_memory_free_gib": 1.54, "gpu_memory_total_gib": 22.05}, ""),
         ("--gpu-memory-utilization 0.5", {"gpu_memory_free_gib": 21.0, "gpu_memory_total_gib": 22.05}, "--gpu-memory-utilization 0.5"),
+        ("--gpu-memory-utilization 0.85", SMALL, "--gpu-memory-utilization 0.85 --max-model-len 5136"),
+        ("--gpu-memory-utilization 0.92", SMALL, "--gpu-memory-utilization 0.92"),
+        ("--gpu-memory-utilization 0.85", {**SMALL, "max_concurrency": 9.0}, "--gpu-memory-utilization 0.85"),
+        ("--gpu-memory-utilization 0.5", SMALL, ""),
+        ("--max-num-seqs 8", SMALL, "--max-num-seqs 8"),
         ("--max-model-len 65536", MISSING, ""),
         ("--max-model-len 32768", MISSING, "--max-model-len 32768"),
     ],

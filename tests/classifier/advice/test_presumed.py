@@ -232,3 +232,33 @@ def test_a_share_of_a_gpu_of_unknown_size_goes_with_the_context_that_fits() -> N
     assert all("--max-model-len 8192" in change for change in shares[0])
     assert shares[0]
     assert not any("--max-model-len" in change for change in shares[1])
+
+
+@pytest.mark.parametrize(
+    ("process", "place", "left_out"),
+    [
+        ("EngineCore_DP0", "vllm/multimodal/processing.py:_call_hf_processor", True),
+        ("APIServer", "vllm/multimodal/processing.py:_call_hf_processor", False),
+        ("", "vllm/multimodal/profiling.py:_get_dummy_mm_inputs", True),
+        ("EngineCore_DP0", "vllm/v1/worker/gpu_model_runner.py:execute_model", False),
+    ],
+)
+def test_nobody_sent_the_media_on_which_vllm_profiles(process: str, place: str, left_out: bool) -> None:
+    """Requests' media are processed in the API server; what helps is another release."""
+    raised = trace("ValueError", place)
+    raised.process = process
+    assert bool(reason("Send RGB images", "step", "Check the media", raised=raised)) is left_out
+    assert (
+        reason(
+            "to the release that transformers fits", "step", "Upgrade vLLM together with its media code", raised=raised
+        )
+        == ""
+    )
+
+
+@pytest.mark.parametrize("change", ["--tensor-parallel-size 2", "--cpu-offload-gb 8"])
+def test_a_machine_with_one_gpu_and_one_memory_gets_neither_more_gpus_nor_the_hosts_memory(change: str) -> None:
+    """Jetson and its like."""
+    assert reason(change, words="vllm\nNvMapMemAllocInternalTagged: 1 error 12")
+    assert reason(change, words="vllm NVIDIA L4") == ""
+    assert reason("--tensor-parallel-size 1", words="Jetson AGX Orin vllm") == ""

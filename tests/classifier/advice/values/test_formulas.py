@@ -280,7 +280,8 @@ def test_sizes_that_a_model_allows(
 
 def test_sizes_up_to_a_limit() -> None:
     """Divisors where the heads are known, else powers of two; never more than 1024."""
-    assert sizes_that_divide(12, {"num_attention_heads": 24}) == [1, 2, 3, 4, 6, 8, 12]
+    assert sizes_that_divide(12, {"num_attention_heads": 24}) == [1, 2, 4, 8]
+    assert sizes_that_divide(12, {"num_attention_heads": 24, "num_key_value_heads": 24}) == [1, 2, 3, 4, 6, 8, 12]
     assert sizes_that_divide(12, {"num_heads": 24, "num_key_value_heads": 4}) == [1, 2, 4, 8, 12]
     assert sizes_that_divide(12, {}) == [1, 2, 4, 8]
     assert sizes_that_divide(5000, {})[-1] == 1024
@@ -294,10 +295,10 @@ def test_sizes_up_to_a_limit() -> None:
         ("raise", {"gpu_count": 8, "tensor_parallel_size": 2, "num_attention_heads": 40, "num_key_value_heads": 8},
          ("4", "the next size above 2 on 8 GPUs that divides 40 heads, 8 KV heads → 4")),
         ("raise", {"gpu_count": 8, "tensor_parallel_size": 2, "num_heads": 40, "vocab_size": 640},
-         ("4", "the next size above 2 on 8 GPUs that divides 40 heads, 640 tokens of vocabulary → 4")),
+         ("4", "the next size above 2 on 8 GPUs that divides 40 heads, 640 tokens of vocabulary (KV heads not known: a power of two) → 4")),
         ("raise", {"gpu_count": 8, "data_parallel_size": 2, "tensor_parallel_size": 4},
          ("", "no size above 4 fits 4 GPUs (heads not known: a power of two)")),
-        ("lower", {"tensor_parallel_size": 6, "num_heads": 32}, ("4", "the largest size below 6 that divides 32 heads → 4")),
+        ("lower", {"tensor_parallel_size": 6, "num_heads": 32}, ("4", "the largest size below 6 that divides 32 heads (KV heads not known: a power of two) → 4")),
         ("lower", {"tensor_parallel_size": 8, "gpu_count": 3},
          ("2", "the largest size below 8, at most 3 GPUs (heads not known: a power of two) → 2")),
         ("lower", {"tensor_parallel_size": 1}, ("", "1 is the smallest size")),
@@ -605,3 +606,17 @@ def test_a_value_says_what_it_is() -> None:
     assert repr(value) == "Worked('3', '1 + 2', {'a': 1}, ('b',))"
     assert value.as_dict() == {"value": "3", "formula": "1 + 2", "inputs": {"a": 1}, "missing": ["b"]}
     assert (bool(value), bool(Worked("", "x")), Worked("", "").as_dict()) == (True, False, {})
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"max_model_len": 16384, "prompt_tokens": "9127"}, "7257"),
+        ({"max_model_len": 4096, "prompt_tokens": 4096}, ""),
+        ({"max_model_len": 4096}, ""),
+        ({"prompt_tokens": 7}, ""),
+    ],
+)
+def test_what_a_prompt_leaves_for_the_answer(facts: dict[str, object], expected: str) -> None:
+    """Both share the context; a prompt that fills it leaves nothing."""
+    assert WORKED["fit_output_tokens"](facts).value == expected

@@ -18,6 +18,8 @@ def test_names_that_fixes_may_use():
     """A name is not taken away without notice: rule files use them."""
     assert sorted(COMPUTED) == [
         "accepted_value",
+        "aligned_tensor_parallel_size",
+        "alignment_factor",
         "asking_module",
         "asking_package",
         "cuda_library",
@@ -29,6 +31,7 @@ def test_names_that_fixes_may_use():
         "fit_max_lora_rank",
         "fit_max_model_len",
         "fit_max_num_seqs",
+        "fit_output_tokens",
         "fit_tensor_parallel_size",
         "free_port",
         "gone_options",
@@ -262,7 +265,8 @@ class TestTensorParallel:
             ({"gpu_count": 4, "tensor_parallel_size": 1}, "2"),
             ({"gpu_count": 4}, "2"),
             ({"gpu_count": 8, "tensor_parallel_size": 2, "num_attention_heads": 40}, "4"),
-            ({"gpu_count": 8, "tensor_parallel_size": 4, "num_attention_heads": 28}, "7"),
+            ({"gpu_count": 8, "tensor_parallel_size": 4, "num_attention_heads": 28}, ""),
+            ({"gpu_count": 8, "tensor_parallel_size": 4, "num_attention_heads": 28, "num_key_value_heads": 28}, "7"),
             ({"gpu_count": 8, "tensor_parallel_size": 4, "num_attention_heads": 28, "num_key_value_heads": 4}, ""),
             ({"gpu_count": 8, "tensor_parallel_size": 2, "num_attention_heads": 32, "num_key_value_heads": 2}, "4"),
             ({"gpu_count": 2, "tensor_parallel_size": 4}, "2"),
@@ -282,11 +286,23 @@ class TestTensorParallel:
     def test_the_vocabulary_must_divide(self):
         """151936 padded to a multiple of 64 is no multiple of 3, so 6 ranks fail although 48 heads divide."""
         found = worked(
-            "fit_tensor_parallel_size", gpu_count=7, tensor_parallel_size=4, num_attention_heads=48, vocab_size=151936
+            "fit_tensor_parallel_size",
+            gpu_count=7,
+            tensor_parallel_size=4,
+            num_attention_heads=48,
+            num_key_value_heads=48,
+            vocab_size=151936,
         )
         assert not found
         assert (
-            worked("fit_tensor_parallel_size", gpu_count=7, tensor_parallel_size=4, num_attention_heads=48).value == "6"
+            worked(
+                "fit_tensor_parallel_size",
+                gpu_count=7,
+                tensor_parallel_size=4,
+                num_attention_heads=48,
+                num_key_value_heads=48,
+            ).value
+            == "6"
         )
 
     def test_the_number_of_gpus_is_asked_for(self):

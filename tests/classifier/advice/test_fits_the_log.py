@@ -1,0 +1,47 @@
+"""What a log says of its situation decides which fixes are shown: a trainer, another platform, a message, a number."""
+
+from __future__ import annotations
+
+import pytest
+
+from vllm_triage.classifier import triage
+
+FIT = "ValueError: Free memory on device (30.1/79.1 GiB) on startup is less than desired GPU memory utilization (0.9, 71.2 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes."
+OWN = """Traceback (most recent call last):
+  File "/opt/venv/lib/python3.12/site-packages/{}", line 5, in {}
+    {}
+{}"""
+CUMEM = "RuntimeError: CUDA Error: out of memory at /workspace/csrc/cumem_allocator.cpp:139"
+SAID = [
+    (FIT, "--gpu-memory-utilization 0.36", "What holds the memory"),
+    (f"(WorkerDict pid=7) {FIT}", "What holds the memory is the trainer's", "nvidia-smi"),
+    ("AssertionError: Memory usage increased after sleeping.", "Let no other process", "nvidia-smi"),
+    (OWN.format("vllm/v1/worker/gpu_worker.py", "wake_up", "allocator.wake_up(tags)", CUMEM), "Put the other model to sleep", "See that the trainer"),
+    (OWN.format("verl/workers/rollout.py", "resume", 'engine.wake_up(tags=["weights"])', CUMEM), "See that the trainer", "wake_up?tags"),
+    ("Fatal Python error: Bus error", "df -h /dev/shm", ""),
+    ("ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).", "docker run --ipc=host", ""),
+    ("RuntimeError: DataLoader worker (pid 812) is killed by signal: Killed.", "dmesg -T", ""),
+    ("Memory cgroup out of memory: Killed process 4211 (VLLM::EngineCor) total-vm:1kB", "Raise the memory limit", "dmesg"),
+    (OWN.format("vllm/v1/worker/gpu_model_runner.py", "_allocate_kv_cache_tensors", "tensor = torch.zeros(", "RuntimeError: [enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 1207959552 bytes. Error code 12 (Cannot allocate memory)"), "VLLM_CPU_KVCACHE_SPACE=4", "overcommit"),
+    ("openai.OpenAIError: The api_key client option must be set either by passing api_key to the client or by setting the variable", 'Pass api_key="EMPTY"', "--api-key KEY"),
+    ("curl: (1) Received HTTP/0.9 when not allowed", "ss -ltnp", "--ssl-certfile"),
+    ("httpx.ConnectError: [SSL: WRONG_VERSION_NUMBER] wrong version number", "base_url = http://", "ss -ltnp"),
+    ("ValueError: truncate_prompt_tokens value is greater than max_model_len. Please, select a smaller truncation size.", "Send truncate_prompt_tokens below", "Drop old turns"),
+    ("ValueError: max_tokens must be at least 1, got -212.", "Trim the conversation", "Set max_tokens"),
+    ("'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 16384 tokens and your request has 9127 input tokens (8192 > 16384 - 9127).", "Set max_tokens (or max_completion_tokens) to at most 7257", ""),
+    (OWN.format("vllm/utils/network_utils.py", "get_open_port", 's.bind(("", 0))', "OSError: [Errno 98] Address already in use"), "ss -s; sysctl net.ipv4.ip_local_port_range", "VLLM_PORT"),
+    ("ValueError: Mistral tokenizer is not supported for the 'lm-format-enforcer' structured output backend. Please use ['xgrammar', 'outlines'] backends or tokenizer_mode='hf' instead.", "--structured-outputs-config '{\"backend\": \"xgrammar\"}'", "Remove the unsupported keyword"),
+    ("vllm.exceptions.VLLMValidationError: The decoder prompt cannot be empty", "Leave out prompts", "Read the message"),
+    ("ValueError: Target modules {'q_proj'} not found in the base model.", "grep -E 'base_model_name_or_path", ""),
+    ("ValueError: Cannot find any model weights with `/data/saves/qwen-sft/export`", "Look for the folder", "hf download"),
+    ("ValueError: Cannot find any model weights with `/models/qwen`", "hf download", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("log", "first", "absent"), SAID)
+def test_the_fixes_fit_what_the_log_says(log: str, first: str, absent: str) -> None:
+    """The first is the one for this situation, and what belongs to another one is not shown."""
+    changes = [fix.change or "" for fix in triage(log).fixes]
+
+    assert changes[0].startswith(first)
+    assert [change for change in changes if absent and absent in change] == []

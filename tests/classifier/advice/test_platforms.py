@@ -1,0 +1,53 @@
+"""A fix is shown as it holds on the platform that the log tells of."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.classifier.advice.test_gate import fix, situation
+from vllm_triage.classifier.advice.platforms import on_platform
+from vllm_triage.classifier.diagnosis import Advice
+
+
+@pytest.mark.parametrize(
+    ("change", "platform", "shown"),
+    [
+        ("NCCL_P2P_DISABLE=1 vllm serve m", "npu", False),
+        ("--disable-custom-all-reduce", "tpu", False),
+        ("--disable-custom-all-reduce", "rocm", True),
+        ("--disable-custom-all-reduce", "", True),
+        ("export VLLM_SKIP_P2P_CHECK=1", "cpu", False),
+        ("HCCL_IF_IP=10.0.0.9", "npu", True),
+        ("--kv-cache-dtype fp8", "npu", False),
+        ("--kv-cache-dtype fp8", "hpu", True),
+        ("--kv-cache-dtype auto", "npu", True),
+    ],
+)
+def test_what_a_platform_lacks_is_left_out(change: str, platform: str, shown: bool) -> None:
+    """With a reason that names the platform."""
+    made, reason = on_platform(fix(change), situation(platform=platform))
+    assert (made is not None) is shown
+    assert (platform in reason) if not shown else reason == ""
+
+
+def held(step: Advice, platform: str) -> Advice:
+    """Return a fix that holds on a platform."""
+    made, _ = on_platform(step, situation(platform=platform))
+    assert made is not None
+    return made
+
+
+def test_a_plug_in_has_quantised_formats_of_its_own() -> None:
+    """Those of GPUs are not named there; a fix of another kind keeps its words."""
+    step = fix("Use an AWQ or GPTQ checkpoint", "step")
+    kept = [held(step, platform).change == step.change for platform in ("npu", "tpu", "cuda", "cpu")]
+    assert kept == [False, False, True, True]
+    named = fix("vllm serve ORG/NAME-AWQ", "command")
+    assert held(named, "npu").change == named.change
+
+
+def test_graphs_are_not_cudas_everywhere() -> None:
+    """What an NPU captures has another name."""
+    eager = fix("--enforce-eager", title="Do without CUDA graphs")
+    assert held(eager, "npu").title == "Do without captured graphs"
+    assert held(eager, "cuda").title == "Do without CUDA graphs"

@@ -1,0 +1,44 @@
+"""One line, or one path, bounds the releases that a log can come from."""
+
+from __future__ import annotations
+
+import pytest
+
+from vllm_triage.classifier import triage
+from vllm_triage.classifier.facts.age import ranges_told_by
+
+OLD = """INFO 08-10 10:00:00 model_runner.py:1410] Capturing the model for CUDA graphs. This may lead to unexpected consequences if the model is not static.
+ERROR 08-10 10:00:03 worker_base.py:464] Error executing method determine_num_available_blocks.
+Traceback (most recent call last):
+  File "/opt/conda/lib/python3.10/site-packages/vllm/worker/model_runner.py", line 1450, in capture
+    with torch.cuda.graph(self._graph, pool=memory_pool, stream=stream):
+  File "/opt/conda/lib/python3.10/site-packages/torch/cuda/graphs.py", line 185, in __exit__
+    self.cuda_graph.capture_end()
+  File "/opt/conda/lib/python3.10/site-packages/torch/cuda/graphs.py", line 83, in capture_end
+    super().capture_end()
+RuntimeError: CUDA error: operation failed due to a previous error during capture
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "ranges"),
+    [
+        ("INFO 08-10 10:00:00 model_runner.py:1410] x", ["<0.8"]),
+        ("(EngineCore pid=3) INFO 08-10 10:00:00 [core.py:77] x", [">=0.8"]),
+        ("INFO 08-10 10:00:00 [v1/engine/core.py:77] x", [">=0.8"]),
+        ("/opt/lib/python3.8/site-packages/vllm/engine/llm_engine.py", ["<0.6.4"]),
+        ("C:\\py\\python3.9\\site-packages\\x.py", ["<0.11.1"]),
+        ("/opt/lib/python3.12/dist-packages/vllm/x.py", []),
+    ],
+)
+def test_a_sign_leaves_a_range(text: str, ranges: list[str]) -> None:
+    """Prefixes and the folders of Pythons."""
+    assert ranges_told_by(text) == ranges
+
+
+def test_what_a_visibly_old_release_lacks_is_not_offered() -> None:
+    """No bracket before the file: before 0.8.0, which knew no mode of CUDA graphs."""
+    report = triage(OLD)
+    assert report.bucket == "cuda_graph_crash"
+    assert report.fixes[0].change == "--enforce-eager"
+    assert not any("cudagraph_mode" in fix.change for fix in report.fixes)
