@@ -60,6 +60,12 @@ CASES = [
     (("pydantic_core._pydantic_core.ValidationError: 1 validation error for SpeculativeConfig\n"
       "  Value error, Either prompt_lookup_max or prompt_lookup_min must be provided when using the ngram method. [type=value_error]"),
      """--speculative-config '{"method": "ngram\"""", ["eagle3"]),
+    (("ValueError: Failed to find a kernel that can implement the WNA16 linear layer. Reasons:\n"
+      "   MarlinLinearKernel cannot implement due to: Weight input_size_per_partition = 3424 is not divisible by min_thread_k = 128. Consider reducing tensor_parallel_size"),
+     "Halve --tensor-parallel-size", ["group size 128"]),
+    (("vllm serve acme/moe-nvfp4 --enable-expert-parallel --all2all-backend deepep_low_latency\n"
+      "NotImplementedError: No NvFp4 MoE backend supports the deployment configuration."), "leave out --enable-expert-parallel", []),
+    ("[aiter] waiting for baton release at /opt/aiter/jit/build/lock_module_moe_sorting", "pgrep -af", ["find ~"]),
 ]  # fmt: skip
 
 
