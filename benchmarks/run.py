@@ -135,12 +135,17 @@ def rules(options: Any) -> None:
         )
 
 
-def _other(rule: Any) -> Any:
-    """Return a rule of the same shape with other literals."""
+def _other(rule: Any, words: bool = False) -> Any:
+    """Return a rule of the same shape with other literals; with ``words`` it waits for other exceptions, too.
+
+    Without, each exception that a rule knows is tried, and hit, twice: that is not what new rules do.
+    """
     import copy
 
     made = copy.copy(rule)
     made.literals = [literal[::-1] for literal in rule.literals]
+    if words:
+        made.needs = {name: [text[::-1] for text in texts] for name, texts in rule.needs.items()}
     made.compiled = {}
     return made
 

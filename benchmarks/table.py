@@ -100,18 +100,27 @@ def library() -> Figures:
     """One process: an answer, its JSON, twice the rules."""
     from vllm_triage.classifier.api import Triage
 
-    single, double = Triage(), Triage()
-    _double(double)
+    engines = {"single": Triage(), "same": Triage(), "other": Triage()}
+    _double(engines["same"], words=False)
+    _double(engines["other"], words=True)
     data = sample().read_bytes()
-    small = min(worked(lambda: single.report(data)) for _ in range(TURNS * 2))
-    larger = min(worked(lambda: double.report(data)) for _ in range(TURNS * 2))
-    report = single.report(data)
+    least: Figures = {}
+    for _ in range(TURNS * 2):
+        # In turns: what else the machine does meets all.
+        for name, engine in engines.items():
+            least[name] = min(least.get(name, 1e9), worked(lambda engine=engine: engine.report(data)))
+    report = engines["single"].report(data)
     written = min(worked(report.to_json) for _ in range(TURNS))
-    return {"diagnosis, ms": small * 1e3, "json / diagnosis": written / small, "rules x 2": larger / small}
+    return {
+        "diagnosis, ms": least["single"] * 1e3,
+        "json / diagnosis": written / least["single"],
+        "rules x 2": least["other"] / least["single"],
+        "rules x 2, same exceptions": least["same"] / least["single"],
+    }
 
 
-def _double(engine: object) -> None:
-    """Give an engine each rule twice, the copy with other literals."""
+def _double(engine: object, *, words: bool) -> None:
+    """Give an engine each rule twice, the copy with other literals, and with other words of exceptions where asked for."""
     from run import _other
 
     from vllm_triage.classifier.matching.engine import Engine
@@ -119,7 +128,7 @@ def _double(engine: object) -> None:
 
     rules = engine.corpus.rules  # type: ignore[attr-defined]
     engine._engine(Question())  # type: ignore[attr-defined]
-    engine._engines = {False: Engine([*rules, *map(_other, rules)])}  # type: ignore[attr-defined]
+    engine._engines = {False: Engine([*rules, *(_other(rule, words) for rule in rules)])}  # type: ignore[attr-defined]
 
 
 def floods() -> Figures:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 
-FORMAT = 17
+FORMAT = 18
 """Number of the compiled layout; raise it with every change of it."""
+RULES = "rules.bin"
+"""Name of the file of the packed rules in the compiled corpus."""
 
 
 def regex_build() -> str:

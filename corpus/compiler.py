@@ -12,10 +12,11 @@ import os
 import sys
 from collections.abc import Iterable
 from dataclasses import astuple, fields
+from itertools import accumulate
 from pathlib import Path
 from typing import TypedDict
 
-from .build import FORMAT, regex_build
+from .build import FORMAT, RULES, regex_build
 from .effort import tell_effort
 from .literals import all_strings, required_literals
 from .options import version_key
@@ -40,8 +41,8 @@ class Index(TypedDict):
     format: int
     regex: str
     """The build of ``regex`` that the compiled expressions are for."""
-    rules: list[bytes]
-    """Each as ``pack_rule`` makes it."""
+    ends: list[int]
+    """Where each rule ends in ``RULES``, which holds them as ``pack_rule`` makes them."""
     places: Places
     """Where each bucket's rules stand."""
     traits: dict[str, dict[str, bool | int | float | str]]
@@ -154,13 +155,14 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
         _write(target / f"{bucket.id}.marshal", marshal.dumps(rows_of(bucket)))  # type: ignore[arg-type] # texts, numbers and lists of them
     rules = [rule for bucket in buckets for rule in bucket.rules]
     build, programs = _programs(rules)
+    packed = [
+        pack_rule(_row(rule, _RULE), needed, {text: programs[text] for text in _texts(rule) if text in programs})
+        for rule, needed in zip(rules, needs, strict=True)
+    ]
     index: Index = {
         "format": FORMAT,
         "regex": build,
-        "rules": [
-            pack_rule(_row(rule, _RULE), needed, {text: programs[text] for text in _texts(rule) if text in programs})
-            for rule, needed in zip(rules, needs, strict=True)
-        ],
+        "ends": [*accumulate(map(len, packed))],
         "places": places_of((bucket.id, len(bucket.rules)) for bucket in buckets),
         "traits": {bucket.id: traits_of(bucket) for bucket in sorted(buckets, key=lambda item: item.id)},
         "concluded": concluded_in(buckets),
@@ -174,6 +176,7 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
         _write(target / "options.marshal", pack(options))
         _write(target / "known.marshal", marshal.dumps(known))
     _write(target / "messages.marshal", marshal.dumps(_messages(source)))
+    _write(target / RULES, b"".join(packed))
     _write(target / "index.marshal", marshal.dumps(dict(index)))
 
 

@@ -45,8 +45,9 @@ COMPILED_KNOWN = os.path.join(os.path.dirname(FOLDER), "compiled", "known.marsha
 KNOWN = os.path.join(FOLDER, "known.json")
 
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)+)(?:[._-]?(a|b|rc)\d*)?(?:[._-]?post(\d+))?(?:[._-]?(dev)\d*)?", re.IGNORECASE)
-_VARIABLE = re.compile(r"[A-Z][A-Za-z0-9]*_[A-Za-z0-9_]*|[A-Z][A-Z0-9]+")
-_METRIC = re.compile(r"vllm:(.+?)(?:_(?:total|info|bucket|sum|count|created))?")
+# Compiled where they are needed: few answers ask for either.
+_VARIABLE = r"[A-Z][A-Za-z0-9]*_[A-Za-z0-9_]*|[A-Z][A-Z0-9]+"
+_METRIC = r"vllm:(.+?)(?:_(?:total|info|bucket|sum|count|created))?"
 
 
 @record(frozen=True)
@@ -219,7 +220,7 @@ def _section(name: str) -> str:
         return "flags"
     if name.startswith("vllm:"):
         return "metrics"
-    return "variables" if _VARIABLE.fullmatch(name) else "arguments"
+    return "variables" if re.fullmatch(_VARIABLE, name) else "arguments"
 
 
 def _bare(name: str) -> str:
@@ -267,7 +268,7 @@ def _entry(bare: str, place: int) -> tuple[str, Entry] | None:
 
 def _spellings(metric: str) -> list[str]:
     """Return the names under which the table may hold a metric: a page shows one histogram as three."""
-    stem = _METRIC.fullmatch(metric)
+    stem = re.fullmatch(_METRIC, metric)
     return [metric, *(f"vllm:{stem[1]}{ending}" for ending in ("", "_total", "_info"))] if stem else [metric]
 
 

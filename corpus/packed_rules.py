@@ -6,7 +6,7 @@ Few of a thousand rules are tried on a log; making all of them took longer than 
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from .types import Rule
 
@@ -14,12 +14,35 @@ Places = dict[str, tuple[int, int]]
 """For each bucket where its rules begin, and where they end."""
 
 
+class Rows(Sequence[bytes]):
+    """Rows that stand in one piece of bytes, each cut out when it is asked for.
+
+    Args:
+        data: All of them.
+        ends: Where each ends.
+    """
+
+    __slots__ = ("_data", "_ends")
+
+    def __init__(self, data: bytes, ends: list[int]) -> None:
+        self._data = data
+        self._ends = ends
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._ends)
+
+    def __getitem__(self, position: int) -> bytes:  # type: ignore[override] # nobody asks for a slice
+        """Return a row by its position, which is not counted from the end."""
+        return self._data[self._ends[position - 1] if position else 0 : self._ends[position]]
+
+
 class _Made(dict[int, Rule]):
     """Rules by their positions, made when they are first asked for."""
 
     __slots__ = ("_packed", "_ready")
 
-    def __init__(self, packed: list[bytes], ready: bool) -> None:
+    def __init__(self, packed: Sequence[bytes], ready: bool) -> None:
         super().__init__()
         self._packed = packed
         self._ready = ready
@@ -43,7 +66,7 @@ class PackedRules:
         folder: The folder of the compiled corpus.
     """
 
-    def __init__(self, packed: list[bytes], places: Places, ready: bool, folder: str) -> None:
+    def __init__(self, packed: Sequence[bytes], places: Places, ready: bool, folder: str) -> None:
         self.folder = folder
         self.by_position = _Made(packed, ready)
         """The rules by their positions: without a call for those that were made already."""

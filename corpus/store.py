@@ -10,9 +10,9 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
-from .build import FORMAT, regex_build
+from .build import FORMAT, RULES, regex_build
 from .collector import Paused
-from .packed_rules import PackedRules
+from .packed_rules import PackedRules, Rows
 from .types import Bucket, Cause, Fix, Rule, Traits
 
 TYPE_CHECKING = False
@@ -119,7 +119,9 @@ def load(folders: Iterable[str | os.PathLike[str]] = ()) -> Corpus:
     """
     with Paused():
         folder, index = _own()
-    packed = PackedRules(index["rules"], index["places"], index["regex"] == regex_build(), folder)
+    with open(os.path.join(folder, RULES), "rb") as file:
+        rows = Rows(file.read(), index["ends"])
+    packed = PackedRules(rows, index["places"], index["regex"] == regex_build(), folder)
     problems: list[str] = list(index["problems"])
     extra: dict[str, Bucket] = {}
     if files := _user_files(folders, problems):

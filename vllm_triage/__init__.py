@@ -1,6 +1,6 @@
 """Reads a vLLM log and names the root cause: ``from vllm_triage import triage``.
 
-Importing this loads nothing but itself; each public name is loaded when it is first asked for.
+Importing this loads nothing but itself and the finder of our modules (``bundle.py``); each public name is loaded when it is first asked for.
 """
 
 from __future__ import annotations
@@ -28,7 +28,11 @@ __all__ = [
     "triage",
 ]  # fmt: skip
 
-if not os.path.isdir(f"{__path__[0]}/classifier"):
+if os.path.isdir(f"{__path__[0]}/classifier"):
+    from .bundle import serve
+
+    serve(__path__[0])
+else:
     # In a checkout classifier/, corpus/, service/ and training/ stand beside this folder; a wheel has them inside it.
     __path__.append(os.path.dirname(__path__[0]))
 

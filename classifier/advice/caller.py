@@ -38,7 +38,10 @@ _OPEN = LazyPattern(
     r"--[a-z][\w-]* (?:<[^<>]{1,40}>|(?!-)[\w./-]{1,60})(?: --[a-z][\w-]* (?:<[^<>]{1,40}>|(?!-)[\w./-]{1,60}))*"
 )
 _SERVE = LazyPattern(r"\bvllm serve (?!-)")
-_ADDRESS = LazyPattern(r"\bcurl\b[^\n]*(?:localhost|127\.0\.0\.1|SERVER)|/health\b|^--(?:host|port)\b")
+_ADDRESS = LazyPattern(
+    r"\bcurl\b[^\n]*(?:localhost|127\.0\.0\.1|SERVER)|/health\b|^--(?:host|port)\b|\bvllm/vllm-openai\b"
+)
+_ENDPOINT = LazyPattern(r"\bPOST /|/v1/\w")
 
 
 def caller(situation: Situation) -> str:
@@ -65,7 +68,7 @@ def as_called(fix: Advice, who: str) -> tuple[Advice | None, str]:
         who: What :func:`caller` found; not "".
     """
     place = "a script" if who == SCRIPT else who
-    if _ADDRESS.search(fix.change):
+    if _ADDRESS.search(fix.change) or (who == SCRIPT and _ENDPOINT.search(fix.change) and "LLM" not in fix.change):
         return None, f"the engine is {place}'s: there is no server of vLLM that could be asked, or listens"
     if fix.kind == "flag" and (change := _argument(fix.change, who)):
         return replace(fix, change=change, exact=False), ""

@@ -62,6 +62,11 @@ def match_trace(rule: Rule, trace: Trace) -> dict[str, str] | None:
         return None
     if rule.message and not _has(rule, "message", trace.message):
         return None
+    return _of_its_kind(rule, trace)
+
+
+def _of_its_kind(rule: Rule, trace: Trace) -> dict[str, str] | None:
+    """Try a rule whose class is the exception's, and whose message may be."""
     if not _frames_fit(rule, trace):
         return None
     if not rule.message:
@@ -138,16 +143,18 @@ class TraceRules:
             slow: How often rules took too long, by id; counted on here.
         """
         fitting = self._of_kind(trace.kind)
-        present = self._words_of(trace.stack())
+        in_stack, in_message = self._words_of(trace.stack()), self._words_of(trace.message)
         hits = []
-        for position, _, _, _, _, frames, innermost in fitting:
-            if (frames and frames.isdisjoint(present)) or (innermost and innermost.isdisjoint(present)):
+        for position, _, _, _, _, frames, innermost, message in fitting:
+            if message and message.isdisjoint(in_message):
+                continue
+            if (frames and frames.isdisjoint(in_stack)) or (innermost and innermost.isdisjoint(in_stack)):
                 continue
             rule = self._rules[position]
             if slow and slow.get(rule.id, 0) >= GIVE_UP:
                 continue
             try:
-                captures = match_trace(rule, trace)
+                captures = _of_its_kind(rule, trace)
             except TooSlowError:
                 slow[rule.id] = slow.get(rule.id, 0) + 1
                 continue
@@ -156,16 +163,16 @@ class TraceRules:
                 hits.append(Hit(rule, line, captures, trace, count=trace.count, last=trace.last))
         return hits
 
-    def _words_of(self, stack: str) -> set[str]:
-        """Return the words of all rules that stand in a stack."""
-        if not stack:
+    def _words_of(self, text: str) -> set[str]:
+        """Return the words of all rules that stand in a stack or a message."""
+        if not text:
             return set()
         if self._automaton is None:
             from ahocorasick_rs import AhoCorasick
 
-            words = sorted({word for *_, frames, innermost in self._on_traces for word in frames | innermost})
+            words = sorted({word for row in self._on_traces for needed in row[-3:] for word in needed})
             self._words, self._automaton = words, AhoCorasick(words)
-        return {self._words[word] for word, _, _ in self._automaton.find_matches_as_indexes(stack, overlapping=True)}
+        return {self._words[word] for word, _, _ in self._automaton.find_matches_as_indexes(text, overlapping=True)}
 
     def _of_kind(self, kind: str) -> list[OnTrace]:
         found = self._fitting.get(kind)
@@ -178,7 +185,7 @@ class TraceRules:
 
     def _may_fit(self, row: OnTrace, kind: str) -> bool:
         """Tell whether a class is one of those that a rule asks for, making the rule only where its expression must tell."""
-        position, _, places, names, needed, _, _ = row
+        position, _, places, names, needed, *_ = row
         if not kind:
             return places and names is None
         if names is not None:

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable
 
 from ...corpus.build import FORMAT
-from .needles import Needles, cover
+from .needles import Needles, Packed, cover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,9 +30,11 @@ STRUCTURE = (
 FILE = "plan.marshal"
 """Its name in the folder of the compiled corpus."""
 
-OnTrace: TypeAlias = "tuple[int, bool, bool, tuple[str, ...] | None, tuple[str, ...], frozenset[str], frozenset[str]]"
+OnTrace: TypeAlias = (
+    "tuple[int, bool, bool, tuple[str, ...] | None, tuple[str, ...], frozenset[str], frozenset[str], frozenset[str]]"
+)
 """A rule on exceptions: its position; whether it asks for a class, and for a place; the classes, where it lists them; the
-strings of which the class must hold one; the words of which the stack, and its innermost frame, must hold one."""
+strings of which the class must hold one; the words of which the stack, its innermost frame, and the message must hold one."""
 
 
 class Plan:
@@ -108,6 +110,7 @@ def _on_trace(position: int, rule: Rule) -> OnTrace:
         tuple(rule.needs.get("exception", ())),
         frozenset(rule.needs.get("frames", ())),
         frozenset(rule.needs.get("innermost", ())),
+        frozenset(rule.needs.get("message", ())),
     )
 
 
@@ -115,13 +118,13 @@ def stored(rules: PackedRules) -> Plan | None:
     """Return the plan that was made with a compiled corpus; None where there is none."""
     try:
         with open(os.path.join(rules.folder, FILE), "rb") as file:
-            build, count, row, needles = marshal.loads(file.read())  # noqa: S302 - our own file
+            build, count, row, (needles, under, alone) = marshal.loads(file.read())  # noqa: S302 - our own file
     except (OSError, ValueError, TypeError, EOFError):
         return None
     if (build, count) != (FORMAT, len(rules)):
         return None
     plan = Plan(*row)
-    plan.needles = Needles(*needles)
+    plan.needles = Needles(needles, Packed(under), alone)
     return plan
 
 
@@ -136,4 +139,4 @@ def write(rules: PackedRules, sample: bytes) -> None:
     row = (plan.on_lines, plan.on_traces, plan.words, plan.waiting, plan.serving, plan.frequent)
     needles = cover(plan.words, sample)
     with open(os.path.join(rules.folder, FILE), "wb") as file:
-        file.write(marshal.dumps((FORMAT, len(rules), row, (needles.words, needles.under))))
+        file.write(marshal.dumps((FORMAT, len(rules), row, needles.packed())))

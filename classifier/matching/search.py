@@ -12,7 +12,7 @@ from operator import itemgetter
 
 import ahocorasick_rs
 
-from .needles import Needles
+from .needles import Needles, needles_of
 
 FEWEST = 64
 """Occurrences of a needle in one block up to which nothing is said against it."""
@@ -47,21 +47,22 @@ class Search:
 
     def find(self, data: bytes) -> Found:
         """Return every literal in ``data``."""
-        automaton, needles, alone = self._ready
+        automaton, needles = self._ready
+        alone = needles.alone
         hits = automaton.find_matches_as_indexes(data, overlapping=True)
         if self._needles is None and not self._muted:
             return hits
         if self._fast and self._needles is not None and len(hits) > FEWEST + len(data) // DULL:
             self._sharpen(hits, needles, len(data))
         found = [(word, start, end) for needle, start, end in hits if (word := alone[needle]) is not None]
-        if len(found) < len(hits) and (more := self._around(hits, needles, alone, data)):
+        if len(found) < len(hits) and (more := self._around(hits, needles, data)):
             found += more
             found.sort(key=_END_THEN_START)
         return found
 
-    def _around(self, hits: Found, needles: Needles, alone: list[int | None], data: bytes) -> Found:
+    def _around(self, hits: Found, needles: Needles, data: bytes) -> Found:
         """Return the literals that stand around needles which are none themselves."""
-        words, under = self._words, needles.under
+        words, under, alone = self._words, needles.under, needles.alone
         return [
             (word, at, at + len(words[word]))
             for needle, start, _ in hits
@@ -70,28 +71,31 @@ class Search:
             if (at := start - before) >= 0 and data.startswith(words[word], at)
         ]
 
-    def _made_ready(self) -> tuple[ahocorasick_rs.BytesAhoCorasick, Needles, list[int | None]]:
-        """Return the automaton, what it looks for, and for each of that the literal that it is, if it is one and no more."""
+    def _made_ready(self) -> tuple[ahocorasick_rs.BytesAhoCorasick, Needles]:
+        """Return the automaton, and what it looks for."""
+        needles = self._needles
+        if needles is None or self._muted or self._dull:
+            needles = self._left(needles)
+        kinds = ahocorasick_rs.Implementation
+        implementation = kinds.DFA if self._fast else kinds.ContiguousNFA
+        return ahocorasick_rs.BytesAhoCorasick(needles.words, implementation=implementation), needles
+
+    def _left(self, needles: Needles | None) -> Needles:
+        """Return what to look for: needles, where they are good and nothing under them is muted, else literals."""
+        if needles is None:
+            left = [word for word in range(len(self._words)) if word not in self._muted]
+            return Needles([self._words[word] for word in left], [[(word, 0)] for word in left], [*left])
         words: list[bytes] = []
         under: list[list[tuple[int, int]]] = []
-        needles = self._needles or Needles(self._words, [[(word, 0)] for word in range(len(self._words))])
-        for needle, holders in zip(needles.words, needles.under, strict=True):
-            left = [item for item in holders if item[0] not in self._muted]
-            if len(left) == len(holders) and needle not in self._dull:
+        for needle, all_holders in zip(needles.words, needles.under, strict=True):
+            holders = [item for item in all_holders if item[0] not in self._muted]
+            if len(holders) == len(all_holders) and needle not in self._dull:
                 words.append(needle)
-                under.append(left)
+                under.append(holders)
             else:
-                words += [self._words[word] for word, _ in left]
-                under += [[(word, 0)] for word, _ in left]
-        alone = [
-            items[0][0] if len(items) == 1 and self._words[items[0][0]] == needle else None
-            for needle, items in zip(words, under, strict=True)
-        ]
-        kinds = ahocorasick_rs.Implementation
-        automaton = ahocorasick_rs.BytesAhoCorasick(
-            words, implementation=kinds.DFA if self._fast else kinds.ContiguousNFA
-        )
-        return automaton, Needles(words, under), alone
+                words += [self._words[word] for word, _ in holders]
+                under += [[(word, 0)] for word, _ in holders]
+        return needles_of(words, under, self._words)
 
     def _sharpen(self, hits: Found, needles: Needles, size: int) -> None:
         """Look no longer for needles that stand everywhere, but for their literals."""

@@ -68,7 +68,7 @@ def _have_streams(words: list[str]) -> None:
 
 
 def _command(words: list[str]) -> int:
-    from .arguments import COMMANDS
+    from .commands import COMMANDS
 
     if not words or words[0] not in COMMANDS:
         return _triage(words)
@@ -96,13 +96,16 @@ def _told(error: Exception) -> str:
 
 
 def _triage(words: list[str]) -> int:  # noqa: PLR0911 - each way out has its own words
-    from .arguments import parser
+    from .plain import plain
 
-    made = parser()
-    try:
-        options = made.parse_args(words)
-    except SystemExit as stop:  # argparse ends the process itself: 0 after --help, 2 on misuse
-        return int(stop.code or 0)
+    options = plain(words)
+    if options is None:
+        from .arguments import parser
+
+        try:
+            options = parser().parse_args(words)
+        except SystemExit as stop:  # argparse ends the process itself: 0 after --help, 2 on misuse
+            return int(stop.code or 0)
     if options.version:
         from ...classifier.version import version
 
@@ -117,7 +120,9 @@ def _triage(words: list[str]) -> int:  # noqa: PLR0911 - each way out has its ow
         return watch(options, files[0])
     if sys.stdin is None or sys.stdin.isatty():
         if not options.files:
-            made.print_help()
+            from .arguments import parser
+
+            parser().print_help()
             return EXIT_USAGE
         if "-" in files:
             hint = "pipe a log in (vllm serve … 2>&1 | vllm-triage -) or name a file"
@@ -226,7 +231,7 @@ def _with_hint(problem: str, names: list[str]) -> str:
     if "no such file" in problem and not any(sign in names[0] for sign in "./\\"):
         from difflib import get_close_matches
 
-        from .arguments import COMMANDS
+        from .commands import COMMANDS
 
         if near := get_close_matches(names[0], COMMANDS, 1, 0.7):
             return f"{names[0]}: no such file, and no such command; did you mean vllm-triage {near[0]}?"

@@ -28,6 +28,7 @@ ValueError: Total number of attention heads (14) must be divisible by tensor par
         ("vllm/entrypoints/llm.py:__init__: x\nvllm/entrypoints/openai/api_server.py:main: y", ""),
         ("llm = LLM(model=m)  (APIServer pid=1)", ""),
         ("vllm/v1/engine/core.py:step: x", ""),
+        ("    scores = llm.score(q, docs)\nvllm/entrypoints/pooling/offline.py:score: x", SCRIPT),
         ("File /root/verl/verl/trainer/main_ppo.py\nvllm/entrypoints/llm.py:generate: x", "verl"),
         ("actor_rollout_ref.rollout.n=8 vllm", "verl"),
         ("ray/llm/_internal/serve/server.py:start: x\nvllm/v1/engine/async_llm.py:__init__: y", "Ray Serve"),
@@ -71,6 +72,8 @@ def test_options_become_arguments_of_the_engine(change: str, kind: str, script: 
         "curl -X POST http://localhost:8000/wake_up",
         "--host 0.0.0.0",
         "until curl -sf http://x/health; do sleep 5; done",
+        "POST /v1/embeddings",
+        "docker run vllm/vllm-openai:v0.10.0",
     ],
 )
 def test_nothing_is_asked_of_a_server_that_is_not_there(change: str) -> None:

@@ -45,6 +45,13 @@ CASES = [
     ("nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.8, please update your driver", "install a driver", ["below 0.20"]),
     ("ValueError: Token id 5279552648203111001 is out of vocabulary", "Log prompt_token_ids", ["AutoTokenizer", "install -U"]),
     ("jinja2.exceptions.TemplateAssertionError: No filter named 'from_json'.", "--chat-template /path", ["content-format", "Check role"]),
+    ("TypeError: Object of type <class 'function'> is not serializable. Set VLLM_ALLOW_INSECURE_SERIALIZATION=1 to allow fallback to pickle-based serialization.",
+     "collective_rpc('name'", ["WORKER_MULTIPROC_METHOD"]),
+    ("ValueError: Out of range float values are not JSON compliant: nan\nPOST /v1/embeddings\nonly long texts, T4 with --dtype half", "--dtype float32", ["bfloat16"]),
+    ("ImportError: libavutil.so.59: cannot open shared object file: No such file or directory\n[end of libtorchcodec loading traceback].", "apt-get", ["torch-backend"]),
+    ("RuntimeError: PTXAS error: Internal Triton PTX codegen error\nptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'",
+     "TRITON_PTXAS_PATH=", ["CUDA_HOME"]),
+    ("ValueError: There is no module or parameter named 'visual' in Qwen3MoeForCausalLM", "The weights hold an image", ["install -U"]),
 ]  # fmt: skip
 
 

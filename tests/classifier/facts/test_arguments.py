@@ -56,7 +56,7 @@ def test_command_lines(text: str, found: dict[str, object]) -> None:
         ("a b > log", "a b"), ("a b >> log", "a b"), ("a b 2>&1 | tee log", "a b"), ("a b 2> log", "a b"), ("a b 1>log", "a b"), ("a b &> log", "a b"),
         ("a b && c", "a b"), ("a b || c", "a b"), ("a b | c", "a b"), ("a b &", "a b"), ("a b < in", "a b"), ("a b; c", "a b"), ("a b;", "a b"),
         ("a b ; c", "a b"), ("a b ", "a b"), ("a b`", "a b"), ("a b \\", "a b"), ("a 'b')`", "a 'b')"), ("a b'", "a b"), ('a b").', "a b"), ("a b', ", "a b"),
-        ("a b'}]", "a b"), ("a x>y", "a x>y"), ("a>b", "a>b"),
+        ("a b'}]", "a b"), ("a x>y", "a x>y"), ("a>b", "a>b"), ("a b # two GPUs", "a b"), ("a b#c #d", "a b#c #d"),
     ],
 )  # fmt: skip
 def test_what_a_shell_does_behind_a_command_is_cut_off(text: str, cut: str) -> None:

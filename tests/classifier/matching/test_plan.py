@@ -45,7 +45,7 @@ def test_one_of_other_rules_is_not_taken(tmp_path):
     file.write_bytes(b"\x00")
     assert plan.stored(rules) is None
     plan.write(rules, b"")
-    fewer = PackedRules(rules.by_position._packed[1:], {}, True, rules.folder)
+    fewer = PackedRules([*rules.by_position._packed][1:], {}, True, rules.folder)
     assert plan.stored(fewer) is None
 
 

@@ -124,10 +124,15 @@ def test_a_message_of_the_shipped_catalogue_is_named() -> None:
     assert "unknown" == TRIAGE.report(START + MESSAGE.format(text)).bucket
 
 
-def test_an_unread_message_of_a_neighbour_is_named_by_its_module_and_less_sure() -> None:
-    """One of outlines that no rule knows: its words are a whole row of the shipped catalogue."""
-    text = "XGrammar matcher rejected token 17"
-    answer = TRIAGE.report(START + MESSAGE.format(text))
+def test_an_unread_message_of_a_neighbour_is_named_by_its_module_and_less_sure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all neighbours that are shipped nearly every message was read; a release mined anew brings such rows."""
+    from vllm_triage.corpus.messages.matching import Matcher
+    from vllm_triage.corpus.messages.row import Label, Row
+
+    row = Row("outlines", "the grammar matcher rejected cog {}", "raise", "ValueError", "x", "y", 1, "1.0", "",
+              Label("structured_output", "", "package", "request"))  # fmt: skip
+    monkeypatch.setattr(type(TRIAGE.corpus), "messages", lambda self: Matcher([row]))
+    answer = TRIAGE.report(START + MESSAGE.format("the grammar matcher rejected cog 17"))
     assert "structured_output" == answer.bucket
     assert answer.confidence == policy.MESSAGE_OF_MODULE < policy.MESSAGE
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -261,3 +263,20 @@ def test_an_option_in_a_file_is_not_corrected_in_the_command() -> None:
     text = "vllm: error: unrecognized arguments: --max-modle-len 1024"
     assert with_command(text, "vllm serve a/b --config x.yaml", config="x.yaml") == ""
     assert with_command(text, "vllm serve a/b --max-modle-len 1024 --config x.yaml", config="x.yaml")
+
+
+def test_what_writes_corrections_is_imported_where_one_is_due():
+    """And the function stays what it was: a module of its name would take its place."""
+    code = (
+        "import sys\n"
+        "from vllm_triage.classifier.advice import corrector\n"
+        "case = lambda text: corrector.Case(text, {}, '0.10.2')\n"
+        "assert corrector.correct(case('RuntimeError: nothing is named')) == []\n"
+        "writer = 'vllm_triage.classifier.advice.corrector.correction'\n"
+        "assert writer not in sys.modules\n"
+        "for _ in range(2):\n"
+        "    assert corrector.correct(case('vllm: error: unrecognized arguments: --max-num-seq 4'))\n"
+        "assert writer in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr == ""

@@ -15,7 +15,6 @@ from . import values
 from .case import Case
 from .change import Change
 from .complaint import Complaint
-from .read import read
 from .unrecognised import of_unrecognised
 
 _GIB = frozenset(
@@ -33,11 +32,16 @@ _TOGETHER = {"--tool-call-parser": ("--enable-auto-tool-choice",)}
 _VERIFY = "The server's next start gets past this message."
 
 
-def correct(case: Case) -> list[Advice]:
-    """Return the correction of what the error names as fix 1; nothing where it does not settle what was meant."""
+def corrected(case: Case, complaints: list[Complaint]) -> list[Advice]:
+    """Return the correction of what the error names as fix 1; nothing where it does not settle what was meant.
+
+    Args:
+        case: The error.
+        complaints: What it complains of.
+    """
     changes = of_unrecognised(case)
     if not changes:
-        found = [_change(complaint, case) for complaint in read(case)]
+        found = [_change(complaint, case) for complaint in complaints]
         if any(change is None for change in found):
             return []
         changes = [change for change in found if change is not None]
