@@ -7,26 +7,23 @@ the lines of several processes may stand between each other; lines outside of st
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Set as AbstractSet
 
 from ..lines.traceback_limits import GIVE_UP
 from ..lines.traceback_state import Step, Stream
-from .builder import ERRORS, SITES
-from .plain_lines import LOGGED, LONGEST, PREFIX, run_of, say_nothing
+from .builder import SITES
+from .plain_lines import LEAP_BYTES, LONGEST, MARK, adding_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
     from ..matching.scan import Scanner
     from .repeated import Reading, Repeated, Source
 
-MARK = b"] "
-"""Where vLLM's prefix ends."""
 RUN = 8
 """Lines from which on it is worth comparing the rest of a stack at once."""
 LANES = 5_000
 """Prefixes, and whole lines, whose streams are remembered."""
-LEAP_BYTES = 1 << 15
-"""Bytes of lines outside of stacks that are looked at together."""
 _NOWHERE = Step()
 _NO_RULES: frozenset[int] = frozenset()
 
@@ -301,23 +298,3 @@ class Ahead:
             return start, 0
         self.passed.update(words)
         return start + sum(map(len, lines)) + len(lines) * (len(prefix) + 1), len(lines)
-
-
-def adding_nothing(data: bytes, start: int, most: int, prefix: bytes, source: Source, reading: Reading) -> list[bytes]:
-    """Return the lines from ``start`` on that begin with a prefix, without it; none where one of them may add something.
-
-    Whether rules wait for something in them is not asked.
-
-    Args:
-        data: A block.
-        start: Where a line begins there.
-        most: Bytes that are looked at.
-        prefix: Not empty.
-        source: Who writes with this prefix.
-        reading: Stands before the line.
-    """
-    if source.level in LOGGED and len(reading.incident.errors) < ERRORS:
-        return []
-    lines = run_of(data, start, prefix, most)
-    short = lines and max(map(len, lines)) < LONGEST - PREFIX
-    return lines if short and say_nothing(lines, source.level) else []

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from ..input.rare_words import RareWords
 from ..patterns.lazy import LazyPattern
+from .builder import ERRORS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .repeated import Reading, Source
 
 LONGEST = 1024
 """Bytes of a line that is remembered."""
 PREFIX = 120
 """Bytes in which vLLM's prefix ends, with whatever a container put in front of it."""
+MARK = b"] "
+"""Where vLLM's prefix ends."""
+LEAP_BYTES = 1 << 15
+"""Bytes of lines outside of stacks that are looked at together."""
 LOGGED = ("ERROR", "CRITICAL")
 _RAISED = ("", *LOGGED)
 _MARKS = (b"---", b"Fatal", b"terminate")
@@ -77,3 +86,23 @@ def run_of(data: bytes, start: int, prefix: bytes, most: int) -> list[bytes]:
         other = next(place for place, line in enumerate(lines) if b"\n" in line)
         lines[other:] = [lines[other].partition(b"\n")[0]]
     return lines
+
+
+def adding_nothing(data: bytes, start: int, most: int, prefix: bytes, source: Source, reading: Reading) -> list[bytes]:
+    """Return the lines from ``start`` on that begin with a prefix, without it; none where one of them may add something.
+
+    Whether rules wait for something in them is not asked.
+
+    Args:
+        data: A block.
+        start: Where a line begins there.
+        most: Bytes that are looked at.
+        prefix: Not empty.
+        source: Who writes with this prefix.
+        reading: Stands before the line.
+    """
+    if source.level in LOGGED and len(reading.incident.errors) < ERRORS:
+        return []
+    lines = run_of(data, start, prefix, most)
+    short = lines and max(map(len, lines)) < LONGEST - PREFIX
+    return lines if short and say_nothing(lines, source.level) else []

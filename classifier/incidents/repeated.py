@@ -8,22 +8,22 @@ one after all, the lines that were passed over are read as usual, so that no ans
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Collection
 from operator import itemgetter
 
 from ..lines.traceback_state import Step, Stream
 from ..lines.tracebacks import TraceReader
 from ..lines.types import Line, Trace
-from .ahead import LEAP_BYTES, Ahead, adding_nothing
 from .builder import BEGIN, ERRORS, SITES
-from .plain_lines import LOGGED, LONGEST, PREFIX, says_nothing
+from .plain_lines import LEAP_BYTES, LOGGED, LONGEST, PREFIX, adding_nothing, says_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections import Counter
     from typing import Protocol
 
     from ..matching.scan import Found, Scanner
+    from .ahead import Ahead
     from .candidates import Literals
     from .effort import Effort
     from .types import Incident
@@ -68,7 +68,9 @@ class Repeated:
 
     def __init__(self, scanner: Scanner) -> None:
         self._scanner = scanner
-        self._ahead = Ahead(scanner, self)
+        self._ahead: Ahead | None = None
+        """Made where a log prints something again."""
+        self._seen: tuple[bytes, int, int, int] = b"", 0, 0, 0
         self._last: tuple[bytes, Source] | None = None
         """What stood before the line that was taken last, outside of stacks."""
         self._prefixes: dict[bytes, Source] = {}
@@ -87,7 +89,8 @@ class Repeated:
     def begin(self) -> None:
         """Forget what belongs to the start that is over."""
         self._last = None
-        self._ahead.begin()
+        if self._ahead is not None:
+            self._ahead.begin()
         self.waiting.clear()
         self._alone.clear()
         self._begins.clear()
@@ -138,12 +141,14 @@ class Repeated:
 
     def saw(self, data: bytes, start: int, end: int, number: int) -> None:
         """Note that literals have been looked for in a part of a block, of which line ``number`` is the first."""
-        self._ahead.saw(data, start, end, number)
+        self._seen = data, start, end, number
+        if self._ahead is not None:
+            self._ahead.saw(data, start, end, number)
 
     @property
-    def passed(self) -> Counter[int]:
+    def passed(self) -> Counter[int] | None:
         """Literals in the lines of this block that were passed over without having been looked for."""
-        return self._ahead.passed
+        return None if self._ahead is None else self._ahead.passed
 
     def follow(
         self, block: tuple[bytes, int, Found], start: int, number: int, index: int, reading: Reading
@@ -162,12 +167,20 @@ class Repeated:
         """
         data, _, found = block
         last, self._last = self._last, None
-        after, left = self._ahead.steps(data, start, number, reading)
+        ahead = self._ahead or self._looking_ahead()
+        after, left = ahead.steps(data, start, number, reading)
         if left > number:
             return after, left, bisect_left(found, after, index, key=_START)
         if last is None or last[1].key not in reading.traces.streams:
             return start, number, index
         return self._follow_plain(block, (start, number, index), last, reading)
+
+    def _looking_ahead(self) -> Ahead:
+        from .ahead import Ahead
+
+        ahead = self._ahead = Ahead(self._scanner, self)
+        ahead.saw(*self._seen)
+        return ahead
 
     def _follow_plain(
         self,
@@ -183,7 +196,8 @@ class Repeated:
         first_number, behind, leap = number, len(prefix), LEAP
         while data.startswith(prefix, start):
             if start >= reach:
-                after, count = self._ahead.leap((data, start), prefix, source, reading) if prefix else (start, 0)
+                ahead = self._ahead if prefix else None
+                after, count = ahead.leap((data, start), prefix, source, reading) if ahead is not None else (start, 0)
                 if not count:
                     break
                 start, number, index = after, number + count, len(found)
@@ -194,10 +208,10 @@ class Repeated:
             body = data[start + behind : end]
             if not prefix and ((other := self._whole.get(body)) is None or other.key != source.key):
                 break
-            ahead, waiting = self._waiting_for(found, index, end, reading)
+            behind_it, waiting = self._waiting_for(found, index, end, reading)
             if waiting or not self._adds_nothing(body, source, reading):
                 break
-            start, number, index = end + 1, number + 1, ahead
+            start, number, index = end + 1, number + 1, behind_it
             if prefix and number - first_number >= leap and start < reach:
                 here = number
                 start, number, index = self._leap(block, (start, number, index), last, reading)
@@ -258,7 +272,9 @@ class Repeated:
     def leave_block(self) -> None:
         """Forget the block; the lines that were passed over and may have to be read stay."""
         self.waiting = {stream for stream in self.waiting if stream.skipped}
-        self._ahead.leave_block()
+        self._seen = b"", 0, 0, 0
+        if self._ahead is not None:
+            self._ahead.leave_block()
 
     def note(self, place: tuple[bytes, int, int], line: Line, part: str, missed: set[int], reading: Reading) -> None:
         """Remember a line that was read.
