@@ -53,7 +53,7 @@ _PROCESSED = LazyPattern(r"vllm/(?:multimodal/processing|inputs/(?:registry|proc
 _OF_MEDIA = LazyPattern(r"(?i:\b(?:media|images?|videos?|audios?|placeholders?|chat endpoint|prompts?|requests?)\b)")
 _NEWER = LazyPattern(r"(?i:^(?:upgrade|update|install|pin)\b)")
 _ONE_GPU = LazyPattern(
-    r"\b(?:Jetson|AGX Orin|Orin N[Xx]|Jetson Thor|DGX Spark|GB10|Tegra)\b|\bNvMapMem|\btegra(?:stats|_)"
+    r"\b(?:Jetson|AGX Orin|Orin N[Xx]|Jetson Thor|DGX Spark|GB10|Tegra)\b|\bNvMapMem|\btegra(?:stats|_)|\[METAL\]|\bMetal memory\b|\bMacBook\b"
 )
 """Machines with one GPU that uses the host's memory."""
 _MORE_GPUS = LazyPattern(r"--(?:tensor|pipeline|data)-parallel-size (?!1\b)|--cpu-offload-gb|--swap-space")
