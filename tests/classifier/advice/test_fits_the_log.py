@@ -47,6 +47,9 @@ SAID = [
     ("OSError: It looks like the config file at '/root/.cache/huggingface/hub/models--a--b/snapshots/1/config.json' is not a valid JSON file.", "python -m json.tool", ""),
     (f"Cell In[9], line 1\n{FIT}", "Restart the kernel", ""),
     ("torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 clients joined.\n--nnodes 2 --master-addr gpu-1", "nc -vz", "VLLM_HOST_IP"),
+    ("ValueError: /adapters/half doesn't contain tensors", "ls -l /adapters/half", "--lora-modules"),
+    ("[1] ib_device.c:1204 UCX  ERROR ibv_create_ah(dlid=1) for RC DEVX QP connect on mlx5_2 failed\nnixl._bindings.nixlBackendError: NIXL_ERR_BACKEND", "UCX_TLS=tcp,cuda_copy", "recompute"),
+    ("pydantic_core._pydantic_core.ValidationError: 1 validation error for VllmConfig\n  Value error, RecoverSSM currently requires pipeline_parallel_size=1", "--pipeline-parallel-size 1", "pip install"),
 ]  # fmt: skip
 
 
