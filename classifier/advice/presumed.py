@@ -53,7 +53,7 @@ _PROCESSED = LazyPattern(r"vllm/(?:multimodal/processing|inputs/(?:registry|proc
 _OF_MEDIA = LazyPattern(r"(?i:\b(?:media|images?|videos?|audios?|placeholders?|chat endpoint|prompts?|requests?)\b)")
 _NEWER = LazyPattern(r"(?i:^(?:upgrade|update|install|pin)\b)")
 _ONE_GPU = LazyPattern(
-    r"\b(?:Jetson|AGX Orin|Orin N[Xx]|Jetson Thor|DGX Spark|GB10|Tegra)\b|\bNvMapMem|\btegra(?:stats|_)"
+    r"\b(?:Jetson|AGX Orin|Orin N[Xx]|Jetson Thor|DGX Spark|GB10|Tegra)\b|\bNvMapMem|\btegra(?:stats|_)|\[METAL\]|\bMetal memory\b|\bMacBook\b"
 )
 """Machines with one GPU that uses the host's memory."""
 _MORE_GPUS = LazyPattern(r"--(?:tensor|pipeline|data)-parallel-size (?!1\b)|--cpu-offload-gb|--swap-space")
@@ -63,6 +63,10 @@ _BEFORE_AMPERE = LazyPattern(
     r"\bTesla (?:T4|V100|P\d+)|\b(?:T4|V100)\b|\bsm_[67]\d\b|[Cc]ompute [Cc]apability:? (?:of )?[67]\.|\bRTX ?20\d0\b|\bGTX ?1\d{3}\b|\b(?:Volta|Turing)\b|Quadro RTX"
 )
 """GPUs that compute no bfloat16."""
+_BEFORE_TURING = LazyPattern(
+    r"\b(?:Tesla )?(?:V100|P100|P40)\b|\bsm_(?:6\d|70)\b|[Cc]ompute [Cc]apability:? (?:of )?(?:6\.|7\.0)|\bVolta\b|\bGTX ?10\d0\b"
+)
+"""GPUs on which quantised layers have no Marlin kernels, in any release."""
 _DOCKER = LazyPattern(r"docker run [^;]*$")
 _AT_HOME = LazyPattern(
     r"(?:/home/\w[\w.-]*|/Users/\w[\w.-]*|[A-Z]:\\+\w[^\n]*?)[/\\][^\n]*?(?:site-packages|envs|venv)"
@@ -91,6 +95,7 @@ def unfounded(fix: Advice, situation: Situation) -> str:
         _of_media,
         _in_container,
         _newer,
+        _marlin,
         _bfloat16,
         _one_machine,
         _loud,
@@ -235,6 +240,13 @@ def _newer(fix: Advice, situation: Situation) -> str:
 
     newest = options.releases()[-1]
     return f"{newest} is the newest release that is known" if situation.told.partition("+")[0] == newest else ""
+
+
+def _marlin(fix: Advice, situation: Situation) -> str:
+    if "q_marlin" not in fix.change:
+        return ""
+    named = f"{situation.facts.get('gpu_name') or ''} {situation.words}"
+    return "the GPU that the log names has no Marlin kernels" if _BEFORE_TURING.search(named) else ""
 
 
 def _bfloat16(fix: Advice, situation: Situation) -> str:

@@ -133,8 +133,9 @@ def _words(hit: Hit | None, incident: Incident, said: str) -> str:
     parts: list[str] = []
     if hit is not None:
         parts.append(hit.line.text)
-        # What a person says of the machine often stands behind the last conspicuous line.
-        for number in dict.fromkeys((hit.line.number, *(other.line.number for other in incident.hits[-1:]))):
+        # What a person says of the machine often stands before the first conspicuous line, or behind the last.
+        ends = [other.line.number for other in (*incident.hits[:1], *incident.hits[-1:])]
+        for number in dict.fromkeys([hit.line.number, *ends]):
             parts += [text for _, text, _ in incident.contexts.lines(number)[-_LINES:]]
     traces = [trace for trace in incident.traces[:_TRACES] if not trace.logging_error]
     for trace in dict.fromkeys([*([hit.trace] if hit is not None and hit.trace is not None else []), *traces]):

@@ -92,7 +92,7 @@ class IncidentBuilder:
     def _reach(self, stage: str, line: Line) -> None:
         spans = self.incident.stages
         if stage == "shutdown" or not any(span.stage == stage for span in spans):
-            spans.append(StageSpan(stage, line.number, line.time))
+            spans.append(StageSpan(stage, line.number, line.time, process=line.process))
         if STAGE_ORDER[stage] > self.order:
             self.incident.reached = stage
 

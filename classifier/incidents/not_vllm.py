@@ -50,6 +50,8 @@ _SOURCE = LazyPattern(
     rb"(?m)^(?:import [\w.]+|from [\w.]+ import |def \w+\(|class \w+[:(]|async def |#!/|#include |package \w+|\[\[?[\w.]+\]\]?$|FROM \S+|apiVersion: |[a-z_]+ = [\"'\[])"
 )
 """How lines of programs, TOML files, Dockerfiles and manifests begin; in a log such lines are indented or prefixed."""
+_LOGGED = LazyPattern(rb"(?:INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d \[?\w[\w/]{0,60}\.py:\d+\] ")
+"""The prefix of vLLM's logger: where it stands, a program above is the one that was run."""
 SHORT = 6
 """Lines below which a log is somebody's excerpt, and says nothing by what it lacks."""
 
@@ -74,7 +76,9 @@ def other_engine(sample: bytes, tail: bytes) -> str:
 def is_source(sample: bytes) -> bool:
     """Tell whether a text is a program, a configuration or a manifest rather than a log, by its beginning."""
     lines = sample.count(b"\n") + 1
-    return lines >= SHORT and 8 * sum(not _below_frame(sample, at.start()) for at in _SOURCE.finditer(sample)) >= lines
+    if lines < SHORT or _LOGGED.search(sample):
+        return False
+    return 8 * sum(not _below_frame(sample, at.start()) for at in _SOURCE.finditer(sample)) >= lines
 
 
 def _below_frame(sample: bytes, at: int) -> bool:

@@ -22,6 +22,8 @@ class StageSpan(Busy):
     line: int
     time: str = ""
     seconds: float | None = None
+    process: str = ""
+    """Who said so."""
 
 
 @record(slots=True)

@@ -34,6 +34,12 @@ ABOVE = 2
 """Lines above the deciding one among which the head is that it continues."""
 BELOW = 4
 """Lines below it among which pydantic says what was wrong, after it has counted."""
+CAUSES = 4
+"""Lines that say the same cause, of which so many are shown, the places of exceptions not counted."""
+LONG = 40
+"""Characters of a line from which on it may have been wrapped."""
+ENDS = ".:;!?)]}'\"`"
+"""Characters with which a line of a message ends that does not go on in the next."""
 _COUNTED = LazyPattern(r"\b\d+ validation errors? for ")
 _REASON = LazyPattern(r"\b(?:Value error|Assertion failed), |\bInput should |\bExtra inputs are |\bField required\b")
 _HEAD = LazyPattern(r"\s*(?:CMake Error at \S|ERROR: |error: |Error: |fatal error: )")
@@ -170,7 +176,7 @@ def evidence_for(best: Candidate, incident: Incident) -> list[Evidence]:
         if told is not None:
             # The same words from another process, or printed bare once more.
             told.count += hit.count
-        elif len(evidence) < 4:
+        elif sum(item.role == "cause" for item in evidence) < CAUSES:
             evidence.append(evidence_of(hit, "cause"))
     return evidence
 
@@ -186,10 +192,32 @@ def _first_said(hit: Hit, incident: Incident) -> list[Evidence]:
     if not found and hit.trace is None:
         above = [item for item in incident.contexts.lines(number) if number - ABOVE <= item[0] < number]
         found = [Evidence(*item, "cause") for item in above if _HEAD.match(item[1])][-1:]
-    if _COUNTED.search(text):
+    if _goes_on(hit):
+        below = [item for item in incident.contexts.lines(number) if number < item[0] <= number + ABOVE]
+        found += [Evidence(*item, "cause") for item in below]
+    elif _COUNTED.search(text):
         below = [item for item in incident.contexts.lines(number) if number < item[0] <= number + BELOW]
         found += [Evidence(*item, "cause") for item in below if _REASON.search(item[1])][:1]
     return found
+
+
+def last_of_chain(hit: Hit) -> list[Evidence]:
+    """Return the exception that a client's program shows in the end, raised from the deciding one: what its user has seen."""
+    return [Evidence(item.line, item.text, item.process, "cause", item.count) for item in chain_of(hit)[-1:]]
+
+
+def _goes_on(hit: Hit) -> bool:
+    """Tell whether the first line of an exception's message breaks off in the middle of a sentence."""
+    if hit.trace is None or hit.trace.number != hit.line.number:
+        return False
+    lines = [line.strip() for line in hit.trace.message.strip().splitlines()]
+    return (
+        len(lines) > 1
+        and bool(lines[0] and lines[1])
+        and len(lines[0]) >= LONG
+        and lines[0][-1] not in ENDS
+        and not lines[1][0].isupper()
+    )
 
 
 def _place(hit: Hit) -> list[Evidence]:

@@ -116,6 +116,18 @@ class Case:
         """Tell whether a hit counts at all: nothing harmless explains it, its stack fits, its conditions hold."""
         return not self.cancelled(hit) and self.holds(hit) and match_frames(hit.rule, hit.trace)
 
+    def went_on(self, line: Line | Trace) -> bool:
+        """Tell whether the process that logged a line as an error came to a further step of the start afterwards.
+
+        Workers do not count: several may bear one name. Nor does what was printed without a logger, which may be out of order.
+        """
+        if not (line.process and line.level) or depth(line.process) > 1:
+            return False
+        return any(
+            span.process == line.process and span.line > line.number and span.stage not in OF_THE_LAUNCH
+            for span in self.incident.stages
+        )
+
     def of_a_client(self, hit: Hit) -> bool:
         """Tell whether a client's words stand above the start: who puts them there has them from elsewhere.
 

@@ -222,7 +222,11 @@ class Findings:
     def _standing(self, traces: list[Trace]) -> list[Trace]:
         """Return those that were told at a level at which failures are, and that were not overcome."""
         return [
-            trace for trace in traces if trace.level in LOUD and not self._overcome(trace.number, bool(trace.frames))
+            trace
+            for trace in traces
+            if trace.level in LOUD
+            and not self._overcome(trace.number, bool(trace.frames))
+            and not self.case.went_on(trace)
         ]
 
     @cached_property

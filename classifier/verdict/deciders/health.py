@@ -5,9 +5,13 @@ from __future__ import annotations
 from ...diagnosis import Diagnosis, Evidence
 from ...incidents.types import Incident
 from ...lines.types import Line
+from ...patterns.lazy import LazyPattern
 from .. import policy
 from ..answer import conclude, line_evidence, with_alternatives
 from ..findings import Findings
+
+_NCCL = LazyPattern(r"\bNCCL (?:INFO|WARN|TRACE|ERROR)\b|^\[rank\d+\]:\[")
+"""Lines of NCCL and of its process groups, as against words about them."""
 
 
 def silent_start(found: Findings) -> Diagnosis | None:
@@ -17,7 +21,7 @@ def silent_start(found: Findings) -> Diagnosis | None:
         return None
     answer = conclude("silence", policy.SILENT_END, "stage", found.known, incident)
     # What whoever pasted the log wrote below it is no line of it.
-    last = next((line for line in reversed(tail) if line.logged or "NCCL" in line.text), tail[-1] if tail else None)
+    last = next((line for line in reversed(tail) if line.logged or _NCCL.search(line.text)), tail[-1] if tail else None)
     answer.evidence = [line_evidence(last)] if last is not None else []
     seen = [span for span in incident.stages if span.stage == "distributed_init"]
     answer.explanation.append(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...diagnosis import Diagnosis
 from ...matching.types import Hit
 from .. import policy
-from ..answer import answer_for, chain_of, evidence_for, evidence_of, with_alternatives
+from ..answer import answer_for, chain_of, evidence_for, evidence_of, last_of_chain, with_alternatives
 from ..findings import Findings
 from ..types import Candidate
 
@@ -75,6 +75,9 @@ def of_candidate(best: Candidate, found: Findings) -> Diagnosis:
     answer.way = best.hit.rule.strength
     answer.evidence = evidence_for(best, found.incident)
     answer.chain = chain_of(best.hit)
+    if found.known.corpus.traits(best.bucket).side == "client":
+        shown = {item.line for item in answer.evidence}
+        answer.evidence += [item for item in last_of_chain(best.hit) if item.line not in shown]
     if sign := found.case.shown(best.hit.rule.confirmed_by, best.hit):
         answer.confirm = f"Here {sign}. {answer.confirm}".rstrip()
     if against:

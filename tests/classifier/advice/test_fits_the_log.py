@@ -35,6 +35,18 @@ SAID = [
     ("ValueError: Target modules {'q_proj'} not found in the base model.", "grep -E 'base_model_name_or_path", ""),
     ("ValueError: Cannot find any model weights with `/data/saves/qwen-sft/export`", "Look for the folder", "hf download"),
     ("ValueError: Cannot find any model weights with `/models/qwen`", "hf download", ""),
+    (OWN.format("lmcache/v1/cache_engine.py", "create", "raise ValueError(", "ValueError: Azure url must include a container: azure://<container_name>"), "Change it in the file of LMCACHE", "compatibility table"),
+    ("RuntimeError: Every node should have a unique IP address. Got 2 nodes with node ids ['a', 'b'] and 1 unique IP addresses {'10.0.0.1'}.", "export VLLM_HOST_IP", "ray stop"),
+    ("RuntimeError: Gloo connectFullMesh failed with [x]\nifa != nullptr. Unable to find address for: eth0", "export GLOO_SOCKET_IFNAME", "getent hosts"),
+    ("openai.BadRequestError: Error code: 400 - {'error': {'message': 'Grammar error: Unimplemented keys: [\"uniqueItems\"]'}}", "Take the keys or constructs", "guidance"),
+    ("E20260602 03:41:22.640881   331 rdma_transport.cpp:398] RdmaTransport: No available RNIC\nRuntimeError: Mooncake Transfer Engine initialization failed. MooncakeConnector", 'add "kv_connector_extra_config": {"mooncake_protocol": "tcp"}', "metadata_server"),
+    ("RuntimeError: Configuration mismatch detected for engine 8. All DP workers must have identical configurations for parameters that affect collective communication", "Compare the start commands", "--data-parallel-size"),
+    ("ValueError: num_speculative_tokens must be provided with speculative model unless the draft model config contains an n_predict parameter.", 'Add "num_speculative_tokens"', "DRAFT"),
+    ("ValueError: Cannot get the vocabulary of the tokenizer <class 'acme.Tokenizer'>. The tokenizer should have a get_vocab method.", "Give --tokenizer a repository", "fresh environment"),
+    ("OSError: It looks like the config file at '/models/mine/config.json' is not a valid JSON file.", "python -m json.tool", "hf download"),
+    ("OSError: It looks like the config file at '/root/.cache/huggingface/hub/models--a--b/snapshots/1/config.json' is not a valid JSON file.", "python -m json.tool", ""),
+    (f"Cell In[9], line 1\n{FIT}", "Restart the kernel", ""),
+    ("torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 clients joined.\n--nnodes 2 --master-addr gpu-1", "nc -vz", "VLLM_HOST_IP"),
 ]  # fmt: skip
 
 

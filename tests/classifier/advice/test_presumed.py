@@ -262,3 +262,9 @@ def test_a_machine_with_one_gpu_and_one_memory_gets_neither_more_gpus_nor_the_ho
     assert reason(change, words="vllm\nNvMapMemAllocInternalTagged: 1 error 12")
     assert reason(change, words="vllm NVIDIA L4") == ""
     assert reason("--tensor-parallel-size 1", words="Jetson AGX Orin vllm") == ""
+
+
+@pytest.mark.parametrize(("words", "left_out"), [("2x V100 32GB", True), ("Tesla T4", False), ("NVIDIA L4", False)])
+def test_marlin_needs_turing(words: str, left_out: bool) -> None:
+    """Releases differ on Turing; below it no release has the kernels."""
+    assert bool(reason("--quantization gptq_marlin   # awq_marlin for AWQ", words=f"vllm {words}")) is left_out

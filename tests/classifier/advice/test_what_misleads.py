@@ -52,6 +52,20 @@ CASES = [
     ("RuntimeError: PTXAS error: Internal Triton PTX codegen error\nptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'",
      "TRITON_PTXAS_PATH=", ["CUDA_HOME"]),
     ("ValueError: There is no module or parameter named 'visual' in Qwen3MoeForCausalLM", "The weights hold an image", ["install -U"]),
+    (("openai_harmony.HarmonyError: Unexpected token 12606 while expecting start token 200006\n" + HEAD
+      + FRAME.format("vllm/entrypoints/openai/serving_chat.py", "chat_completion_stream_generator", "harmony_parser.process(token_id)")
+      + FRAME.format("openai_harmony/__init__.py", "process", "self._inner.process(token)") + "openai_harmony.HarmonyError: Unexpected token 12606 while expecting start token 200006"),
+     "Upgrade", ["--tool-call-parser", "tool_choice"]),
+    ("vllm: error: unrecognized arguments: serve acme/tiny-7b", "command: MODEL", ["vllm serve MODEL"]),
+    (("pydantic_core._pydantic_core.ValidationError: 1 validation error for SpeculativeConfig\n"
+      "  Value error, Either prompt_lookup_max or prompt_lookup_min must be provided when using the ngram method. [type=value_error]"),
+     """--speculative-config '{"method": "ngram\"""", ["eagle3"]),
+    (("ValueError: Failed to find a kernel that can implement the WNA16 linear layer. Reasons:\n"
+      "   MarlinLinearKernel cannot implement due to: Weight input_size_per_partition = 3424 is not divisible by min_thread_k = 128. Consider reducing tensor_parallel_size"),
+     "Halve --tensor-parallel-size", ["group size 128"]),
+    (("vllm serve acme/moe-nvfp4 --enable-expert-parallel --all2all-backend deepep_low_latency\n"
+      "NotImplementedError: No NvFp4 MoE backend supports the deployment configuration."), "leave out --enable-expert-parallel", []),
+    ("[aiter] waiting for baton release at /opt/aiter/jit/build/lock_module_moe_sorting", "pgrep -af", ["find ~"]),
 ]  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from vllm_triage.classifier import triage
 from vllm_triage.classifier.api import Triage
 from vllm_triage.classifier.incidents.not_vllm import SHORT, is_foreign, other_engine
 from vllm_triage.training.text_model.rows.other_software import other_logs
@@ -101,3 +102,16 @@ def test_most_logs_of_other_programs_are_named_as_nothing() -> None:
     silent = sum(answer in ("unknown", "no_failure") for answer in answers)
     assert len(answers) > 300
     assert silent >= 0.96 * len(answers), f"{silent} of {len(answers)}"
+
+
+def test_a_program_above_the_lines_that_it_logged_is_a_log() -> None:
+    """Who asks for help pastes both."""
+    program = "import torch\nfrom vllm import LLM\nllm = LLM('acme/tiny')\n\n"
+    logged = (
+        "(EngineCore_DP0 pid=7) ERROR 01-02 10:00:00 [core.py:7]     torch.cuda.set_device(self.device)\n"
+        '(EngineCore_DP0 pid=7) ERROR 01-02 10:00:00 [core.py:7]   File "/opt/torch/cuda/__init__.py", line 3, in _lazy_init\n'
+        "(EngineCore_DP0 pid=7) ERROR 01-02 10:00:00 [core.py:7]     raise RuntimeError(\n"
+        "(EngineCore_DP0 pid=7) ERROR 01-02 10:00:00 [core.py:7] RuntimeError: Cannot re-initialize CUDA in forked subprocess.\n"
+    )
+    assert triage(program + logged).cause == "process_start_method/cuda_forked"
+    assert triage(program + "x = 1\n" * 4).bucket in ("unknown", "no_failure")

@@ -56,3 +56,33 @@ def test_of_a_death_all_that_say_so_are_shown() -> None:
 def test_what_is_written_below_a_log_that_stops_is_no_line_of_it() -> None:
     (last,) = shown(HUNG)
     assert "Init START" in last
+
+
+def test_an_exception_whose_first_line_breaks_off_is_shown_with_what_follows() -> None:
+    log = """ValueError: To serve at least one request with the model's max seq len
+(262144), (24.00 GiB KV cache is needed, which is larger than the
+available KV cache memory (14.87 GiB). Based on the available memory, the
+estimated maximum model length is 162416.
+"""
+    assert log.splitlines()[:3] == shown(log)
+
+
+def test_words_about_nccl_below_a_log_that_stops_are_no_line_of_it() -> None:
+    (last,) = shown(HUNG + "NCCL_P2P_DISABLE=1 helps a little, both sit in all_reduce\n")
+    assert "Init START" in last
+
+
+def test_what_a_clients_user_saw_in_the_end_is_shown_too() -> None:
+    log = """httpx.ConnectError: All connection attempts failed
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/srv/venv/lib/python3.12/site-packages/openai/_base_client.py", line 1013, in request
+    raise APIConnectionError(request=request) from err
+openai.APIConnectionError: Connection error.
+"""
+    assert {
+        "httpx.ConnectError: All connection attempts failed",
+        "openai.APIConnectionError: Connection error.",
+    } <= set(shown(log))

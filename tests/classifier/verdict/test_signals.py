@@ -11,6 +11,10 @@ from vllm_triage.classifier.verdict.findings import Findings
 QUEUE = "INFO 11-02 10:06:00 [loggers.py:123] Engine 000: Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 2.0 tokens/s, Running: 8 reqs, Waiting: {} reqs, GPU KV cache usage: 99.9%, Prefix cache hit rate: 0.0%\n"
 TOO_LONG = "ERROR 11-02 10:06:00 [serving_chat.py:257] ValueError: This model's maximum context length is 2048 tokens. However, you requested 4000 tokens in the messages. Please reduce the length of the messages.\n"
 DRIVER = "{} 11-02 10:00:05 [__init__.py:5] RuntimeError: The NVIDIA driver on your system is too old (found version 12020).\n"
+OF_SERVER = (
+    START.rpartition("(EngineCore_DP0 pid=77) INFO 11-02 10:00:09")[0] + "(APIServer pid=5) " + DRIVER.format("ERROR")
+)
+START_OF_SERVER = "(APIServer pid=5) INFO 11-02 10:00:06 [model.py:1883] Using max model len 2048\n"
 
 
 def hits(found: Findings, bucket: str) -> list[object]:
@@ -68,6 +72,9 @@ ZeroDivisionError: division by zero
         (START + DRIVER.format("WARNING") + READY, "before the server came up all the same"),
         (START + READY + ANSWERED + STOPPED + DRIVER.format("ERROR"), "after the shutdown began"),
         (START + DRIVER.format("ERROR"), ""),
+        (OF_SERVER + START_OF_SERVER, "the process that said it went on with its start"),
+        (OF_SERVER.replace("APIServer", "Worker") + START_OF_SERVER.replace("APIServer", "Worker"), ""),
+        (OF_SERVER + START_OF_SERVER.replace("APIServer", "EngineCore_DP0"), ""),
     ],
 )
 def test_what_was_overcome_or_came_after_the_end_is_no_cause(log: str, why: str) -> None:
