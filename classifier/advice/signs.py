@@ -39,6 +39,10 @@ _PLATFORMS = (
 )  # fmt: skip
 """Words that only one platform's servers print, each with what they cannot be without: that is looked for first, which takes a
 hundredth of the time. What CUDA's print, others' logs hold as well."""
+_ASKED = LazyPattern(
+    r"[^\n]*(?:platform is (?:not )?available|when checking \w+ platform|[Cc]hecking (?:if|\w+) [^\n]*platform)[^\n]*"
+)
+"""What vLLM logs at DEBUG while it asks every platform that it knows: names of all, and the server's is none of them."""
 _MASKED_BY_CUDA = frozenset({"", "cuda"})
 """What a log's facts may say of the platform and be wrong about: PyTorch calls AMD's GPUs cuda, too."""
 _V1 = LazyPattern(r"\bvllm/v1/|\bEngineCore|\bVLLM_USE_V1=1")
@@ -105,6 +109,8 @@ class Signs:
 def told_by(words: str, facts: Facts) -> Facts:
     """Return the facts with the platform and the engine that an error's words tell, where the facts do not."""
     more: dict[str, str] = {}
+    if "platform is" in words:
+        words = _ASKED.sub("", words)
     known = str(facts.get("platform") or "")
     if known in _MASKED_BY_CUDA:
         name = next(
