@@ -106,9 +106,13 @@ class Findings:
 
     @cached_property
     def _standing_wrappers(self) -> list[Hit]:
-        """Those that were not overcome, nor said after a stop from outside."""
+        """Those that were not overcome, nor said after a stop from outside: of a request that failed a client tells later, too."""
         stop = self.case.stop
-        return [hit for hit in self.wrappers if not _recovered(hit, self) and not (stop and hit.line.number >= stop)]
+        return [
+            hit
+            for hit in self.wrappers
+            if not _recovered(hit, self) and not (stop and hit.line.number >= stop and not _told_by_a_client(hit))
+        ]
 
     def _says(self, hit: Hit) -> tuple[int, float, int]:
         rank = self.known.corpus.traits(hit.rule.bucket).wrapper_rank
@@ -257,6 +261,10 @@ def _elsewhere(trace: Trace) -> bool:
     """Tell whether a whole stack shows that neither vLLM nor one of its clients was called: the words are another program's."""
     whole = bool(trace.frames) and trace.frames[0].function == "<module>"
     return whole and not any(_OURS.search(f"{frame.path}:{frame.code}") for frame in trace.frames)
+
+
+def _told_by_a_client(hit: Hit) -> bool:
+    return hit.rule.scope == "request" and not (hit.line.level or hit.line.process)
 
 
 def _recovered(hit: Hit, found: Findings) -> bool:
