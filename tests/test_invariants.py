@@ -177,6 +177,7 @@ TIMED_OUT = (
     "requests.exceptions.ReadTimeout: HTTPConnectionPool(host='10.0.0.4', port=8000): Read timed out. (read timeout=30)\n",
     "openai.APITimeoutError: Request timed out.\n",
     "curl: (28) Operation timed out after 30001 milliseconds with 0 bytes received\n",
+    "curl: (52) Empty reply from server\n",
 )
 
 

@@ -274,7 +274,12 @@ def _recovered(hit: Hit, found: Findings) -> bool:
     if ready and last < ready and not found.case.of_a_client(hit):
         return True
     traits = found.known.corpus.traits(hit.rule.bucket)
-    if ready and traits.strangers_below and (found.case.stages.get("serving") or hit.count < traits.strangers_below):
+    if (
+        ready
+        and traits.strangers_below
+        and not _told_by_a_client(hit)
+        and (found.case.stages.get("serving") or hit.count < traits.strangers_below)
+    ):
         return True  # probes and strangers' requests at a server that works
     if not traits.waits:
         return False
