@@ -144,9 +144,13 @@ def _words(hit: Hit | None, incident: Incident, said: str) -> str:
         for number in dict.fromkeys([hit.line.number, *ends]):
             parts += [text for _, text, _ in incident.contexts.lines(number)[-_LINES:]]
     traces = [trace for trace in incident.traces[:_TRACES] if not trace.logging_error]
+    stacks: set[str] = set()
     for trace in dict.fromkeys([*([hit.trace] if hit is not None and hit.trace is not None else []), *traces]):
         # The paths as they were printed tell a checkout from an installation.
-        parts += [trace.stack(), *(frame.raw for frame in trace.frames[-2:]), f"{trace.kind}: {trace.message[:2000]}"]
+        if (stack := trace.stack()) not in stacks:  # nothing is said by the same words twice
+            stacks.add(stack)
+            parts.append(stack)
+        parts += [*(frame.raw for frame in trace.frames[-2:]), f"{trace.kind}: {trace.message[:2000]}"]
     parts += [line.text[:500] for line in incident.errors]
     return "\n".join([*parts, said, *sorted(_processes(incident)), *_settings(incident.facts)])
 
