@@ -85,12 +85,24 @@ def failures(seed: random.Random) -> Iterator[tuple[str, str]]:
     )
     yield "an exit code", f"vllm exited with code {seed.choice((1, 2, 3, 7, 42))}\n"
     yield "a service's end", f"Nov 21 12:00:01 {name} systemd[1]: vllm.service: Failed with result 'exit-code'.\n"
-    yield "a kill", seed.choice(("Killed\n", "vllm-1 exited with code 137\n", "Segmentation fault (core dumped)\n"))
+    yield "a kill", seed.choice(KILLS)
     yield "a client's exception", client(seed)
     yield "what a client was told", seed.choice(BODIES)
     yield "a crawl", crawl(seed)
 
 
+KILLS = (
+    "Killed\n",
+    "Segmentation fault\n",
+    "Aborted\n",
+    "zsh: killed     vllm serve acme/harbor-8b\n",
+    "run.sh: line 4:    71 Segmentation fault      vllm serve acme/harbor-8b\n",
+    "vllm-1 exited with code 134\n",
+    "vllm-1 exited with code 135\n",
+    "vllm-1 exited with code 137\n",
+    "systemd[1]: vllm.service: Main process exited, code=dumped, status=11/SEGV\n",
+    "systemd[1]: vllm.service: Failed with result 'oom-kill'.\n",
+)
 BODIES = (
     '{"object":"error","message":"the seventh cog is gone","type":"InternalServerError","param":null,"code":500}\n',
     "Error code: 500 - {'error': {'message': 'no marble left', 'type': 'InternalServerError', 'code': 500}}\n",

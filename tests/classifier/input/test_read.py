@@ -290,3 +290,16 @@ def test_encodings_are_told_by_their_bytes(encoding: str) -> None:
     text = "INFO 11-02 10:00:00 [api_server.py:1] vLLM API server version 0.9.1\r\nValueError: naïve\n"
     data = text.encode(encoding)
     assert text.replace("\r\n", "\n").encode() == text_of(Chunks([data[:5], data[5:9], data[9:]]))
+
+
+def test_signs_of_damage_are_looked_for_once_in_whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was found sound as it came is not looked at again as a block."""
+    sizes = []
+    usual = read.looks_damaged
+    monkeypatch.setattr(read, "looks_damaged", lambda data: sizes.append(len(data)) or usual(data))
+    data = b"INFO 11-02 10:00:00 [api_server.py:1] one\n" * 9000
+
+    blocks = list(read_blocks([data]))
+
+    assert [len(data)] == sizes
+    assert [9000] == [block.newlines for block in blocks]
