@@ -173,6 +173,24 @@ def test_a_clients_words_above_a_start_are_not_overcome_by_it(file: str) -> None
         assert answer.bucket in ("client_connection", "unknown"), words
 
 
+TIMED_OUT = (
+    "requests.exceptions.ReadTimeout: HTTPConnectionPool(host='10.0.0.4', port=8000): Read timed out. (read timeout=30)\n",
+    "openai.APITimeoutError: Request timed out.\n",
+    "curl: (28) Operation timed out after 30001 milliseconds with 0 bytes received\n",
+    "curl: (52) Empty reply from server\n",
+)
+
+
+@pytest.mark.parametrize("file", healthy())
+def test_what_a_client_was_told_counts_below_a_server_that_was_stopped(file: str) -> None:
+    """That it was refused a connection then is but the stop; that a request failed, or was not answered, is not."""
+    # Where the engine's end is told as well, a time-out may come of it.
+    ended = Case(read_incidents(text_of(file))[-1]).first_wrapper
+    for words in BODIES if ended else (*BODIES, *TIMED_OUT):
+        answer = TRIAGE.report(f"{text_of(file)}\n# client\n{words}")
+        assert answer.bucket in ("client_connection", "unknown"), words
+
+
 NOISE = (
     # Who waits for a server is refused until it is up.
     ("above", "curl: (7) Failed to connect to localhost port 8000 after 0 ms: Connection refused\n" * 4),
