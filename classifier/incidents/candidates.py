@@ -120,7 +120,7 @@ def candidates(data: bytes, number: int, scanner: Scanner, reading: Reading) -> 
                 waited_for, index = everything, bisect_left(everything, position, key=_START)
         elif len(done) > known and (idle := idle + 1) > IDLE:
             # Rules that were done with meanwhile are no reason to visit a line any more.
-            waited_for, index = _waited_for(waited_for[index:], scanner, done), 0
+            waited_for, index = _still_waited_for(waited_for[index:], scanner, done), 0
             known, idle = len(done), 0
         if reading.again and not returns:
             position, after, index = reading.follow(data, position, number + 1, waited_for, index, reach)
@@ -133,9 +133,14 @@ def candidates(data: bytes, number: int, scanner: Scanner, reading: Reading) -> 
 
 def _waited_for(found: Found, scanner: Scanner, done: set[int]) -> Found:
     """Return the literals that some rule waits for, or that make tracebacks, in the order of their starts."""
+    return sorted(_still_waited_for(found, scanner, done), key=_START)
+
+
+def _still_waited_for(found: Found, scanner: Scanner, done: set[int]) -> Found:
+    """Return the literals that some rule waits for, or that make tracebacks."""
     rules = scanner.rules
     idle = {word for word in set(map(itemgetter(0), found)) if rules[word] and done.issuperset(rules[word])}
-    return sorted((item for item in found if item[0] not in idle) if idle else found, key=_START)
+    return [item for item in found if item[0] not in idle] if idle else found
 
 
 def _line_start(data: bytes, position: int, at: int, returns: bool) -> int:

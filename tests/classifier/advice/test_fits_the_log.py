@@ -54,6 +54,9 @@ SAID = [
     ("ValueError: VLLM_ALLOW_RUNTIME_LORA_UPDATING cannot be used with api_server_count > 1", "--api-server-count 1", "--enable-lora and"),
     ("RuntimeError: Data processing error: CAS service error : https://cas-server.xethub.hf.co ReqwestMiddleware Error: Request failed after 5 retries", "HF_HUB_", ""),
     ("ValueError: Non-MoE models do not support external data parallel mode. For external load balancing, launch independent vLLM instances without --data-parallel-* arguments.", "One 'vllm serve' per GPU group", "--data-parallel-size"),
+    ("This model's maximum context length is 32768 tokens. However, you requested 24577 output tokens and your prompt contains at least 8192 input tokens, for a total of at least 32769 tokens.", "Leave max_tokens", "at most"),
+    ("[rank3]: DeepEP error: timeout (dispatch CPU)", "Search the log", "NCCL_P2P_DISABLE"),
+    ("node-1:812:1190 [1] NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory", "ulimit -l unlimited", "VLLM_HOST_IP"),
 ]  # fmt: skip
 
 
