@@ -11,7 +11,7 @@ import marshal
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import astuple, fields
+from dataclasses import fields
 from itertools import accumulate
 from pathlib import Path
 from typing import TypedDict
@@ -175,7 +175,7 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
         options = made_of(json.loads(table.read_bytes()), known["build"], version_key)
         _write(target / "options.marshal", pack(options))
         _write(target / "known.marshal", marshal.dumps(known))
-    _write(target / "messages.marshal", marshal.dumps(_messages(source)))
+    _write(target / "messages.marshal", _messages(source))
     _write(target / RULES, b"".join(packed))
     _write(target / "index.marshal", marshal.dumps(dict(index)))
 
@@ -198,18 +198,14 @@ def concluded_in(buckets: Iterable[Bucket]) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _messages(source: Path) -> list[tuple[str | bool, ...]]:
-    """Return the messages of the catalogue that may decide: by their words, or where they are the whole of a message."""
+def _messages(source: Path) -> bytes:
+    """Return the messages of the catalogue that may decide, packed: by their words, or where they are the whole of a message."""
     from .messages import catalogue
+    from .messages.index import packed
 
     folder = source / "messages"
-    if not folder.is_dir():  # a corpus of rules alone
-        return []
-    return [
-        (row.package, row.template, row.path if row.label.by == "place" else "", *astuple(row.label))
-        for row in catalogue(str(folder))
-        if row.decides or row.tells or row.tells_module
-    ]
+    rows = catalogue(str(folder)) if folder.is_dir() else []  # a corpus of rules alone has none
+    return packed(row for row in rows if row.decides or row.tells or row.tells_module)
 
 
 def _programs(rules: list[Rule]) -> tuple[str, dict[str, bytes]]:

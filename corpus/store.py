@@ -93,18 +93,16 @@ class Corpus:
     def messages(self) -> Matcher:
         """Return the catalogue's messages that may decide, to be looked for; read when first asked for."""
         if self._messages is None:
+            from .messages.index import packed, unpacked
             from .messages.matching import Matcher
-            from .messages.row import Label, Row
 
             try:
                 with open(os.path.join(self._folder, "messages.marshal"), "rb") as file:
-                    rows = marshal.loads(file.read())  # noqa: S302 - our own file
+                    data = file.read()
             except FileNotFoundError:
-                rows = []
-            self._messages = Matcher(
-                Row(package, template, "", "", path, "", 0, "", "", Label(*label))
-                for package, template, path, *label in rows
-            )
+                data = packed(())
+            with Paused():
+                self._messages = Matcher(*unpacked(data))
         return self._messages
 
     def causes(self) -> list[str]:

@@ -85,12 +85,24 @@ def failures(seed: random.Random) -> Iterator[tuple[str, str]]:
     )
     yield "an exit code", f"vllm exited with code {seed.choice((1, 2, 3, 7, 42))}\n"
     yield "a service's end", f"Nov 21 12:00:01 {name} systemd[1]: vllm.service: Failed with result 'exit-code'.\n"
-    yield "a kill", seed.choice(("Killed\n", "vllm-1 exited with code 137\n", "Segmentation fault (core dumped)\n"))
+    yield "a kill", seed.choice(KILLS)
     yield "a client's exception", client(seed)
     yield "what a client was told", seed.choice(BODIES)
     yield "a crawl", crawl(seed)
 
 
+KILLS = (
+    "Killed\n",
+    "Segmentation fault\n",
+    "Aborted\n",
+    "zsh: killed     vllm serve acme/harbor-8b\n",
+    "run.sh: line 4:    71 Segmentation fault      vllm serve acme/harbor-8b\n",
+    "vllm-1 exited with code 134\n",
+    "vllm-1 exited with code 135\n",
+    "vllm-1 exited with code 137\n",
+    "systemd[1]: vllm.service: Main process exited, code=dumped, status=11/SEGV\n",
+    "systemd[1]: vllm.service: Failed with result 'oom-kill'.\n",
+)
 BODIES = (
     '{"object":"error","message":"the seventh cog is gone","type":"InternalServerError","param":null,"code":500}\n',
     "Error code: 500 - {'error': {'message': 'no marble left', 'type': 'InternalServerError', 'code': 500}}\n",
@@ -158,6 +170,24 @@ def test_a_clients_words_above_a_start_are_not_overcome_by_it(file: str) -> None
         return  # then they are told of the first start, and the answer is about the last
     for words in (client(seed), *BODIES):
         answer = TRIAGE.report(f"{words}\nand the server:\n{text}")
+        assert answer.bucket in ("client_connection", "unknown"), words
+
+
+TIMED_OUT = (
+    "requests.exceptions.ReadTimeout: HTTPConnectionPool(host='10.0.0.4', port=8000): Read timed out. (read timeout=30)\n",
+    "openai.APITimeoutError: Request timed out.\n",
+    "curl: (28) Operation timed out after 30001 milliseconds with 0 bytes received\n",
+    "curl: (52) Empty reply from server\n",
+)
+
+
+@pytest.mark.parametrize("file", healthy())
+def test_what_a_client_was_told_counts_below_a_server_that_was_stopped(file: str) -> None:
+    """That it was refused a connection then is but the stop; that a request failed, or was not answered, is not."""
+    # Where the engine's end is told as well, a time-out may come of it.
+    ended = Case(read_incidents(text_of(file))[-1]).first_wrapper
+    for words in BODIES if ended else (*BODIES, *TIMED_OUT):
+        answer = TRIAGE.report(f"{text_of(file)}\n# client\n{words}")
         assert answer.bucket in ("client_connection", "unknown"), words
 
 

@@ -39,6 +39,10 @@ _PLATFORMS = (
 )  # fmt: skip
 """Words that only one platform's servers print, each with what they cannot be without: that is looked for first, which takes a
 hundredth of the time. What CUDA's print, others' logs hold as well."""
+_ASKED = LazyPattern(
+    r"[^\n]*(?:platform is (?:not )?available|when checking \w+ platform|[Cc]hecking (?:if|\w+) [^\n]*platform)[^\n]*"
+)
+"""What vLLM logs at DEBUG while it asks every platform that it knows: names of all, and the server's is none of them."""
 _MASKED_BY_CUDA = frozenset({"", "cuda"})
 """What a log's facts may say of the platform and be wrong about: PyTorch calls AMD's GPUs cuda, too."""
 _V1 = LazyPattern(r"\bvllm/v1/|\bEngineCore|\bVLLM_USE_V1=1")
@@ -105,6 +109,8 @@ class Signs:
 def told_by(words: str, facts: Facts) -> Facts:
     """Return the facts with the platform and the engine that an error's words tell, where the facts do not."""
     more: dict[str, str] = {}
+    if "platform is" in words:
+        words = _ASKED.sub("", words)
     known = str(facts.get("platform") or "")
     if known in _MASKED_BY_CUDA:
         name = next(
@@ -138,9 +144,13 @@ def _words(hit: Hit | None, incident: Incident, said: str) -> str:
         for number in dict.fromkeys([hit.line.number, *ends]):
             parts += [text for _, text, _ in incident.contexts.lines(number)[-_LINES:]]
     traces = [trace for trace in incident.traces[:_TRACES] if not trace.logging_error]
+    stacks: set[str] = set()
     for trace in dict.fromkeys([*([hit.trace] if hit is not None and hit.trace is not None else []), *traces]):
         # The paths as they were printed tell a checkout from an installation.
-        parts += [trace.stack(), *(frame.raw for frame in trace.frames[-2:]), f"{trace.kind}: {trace.message[:2000]}"]
+        if (stack := trace.stack()) not in stacks:  # nothing is said by the same words twice
+            stacks.add(stack)
+            parts.append(stack)
+        parts += [*(frame.raw for frame in trace.frames[-2:]), f"{trace.kind}: {trace.message[:2000]}"]
     parts += [line.text[:500] for line in incident.errors]
     return "\n".join([*parts, said, *sorted(_processes(incident)), *_settings(incident.facts)])
 

@@ -36,10 +36,13 @@ class Situation:
         words: What a fix's ``mentions`` is looked for in; "" where no failure is answered.
         trace: The exception that decided; None where a line did.
         stranger: Whether the stack of the error, and all around it, is another program's than vLLM.
+        maker: Who makes the engine, once somebody asked (``caller``).
         asked: Whether a request failed, at a server that somebody else runs: who called it does not make the engine.
     """
 
-    __slots__ = ("asked", "case", "facts", "platform", "ranks", "release", "stranger", "text", "told", "trace", "words")
+    __slots__ = (
+        "asked", "case", "facts", "maker", "platform", "ranks", "release", "stranger", "text", "told", "trace", "words",
+    )  # fmt: skip
 
     def __init__(  # noqa: PLR0913 - what a log tells of a start
         self,
@@ -64,6 +67,7 @@ class Situation:
         self.trace = trace
         self.stranger = stranger
         self.asked = asked
+        self.maker: str | None = None
 
     @classmethod
     def of(cls, hit: Hit | None, incident: Incident, release: str, signs: Signs | None = None) -> Situation:

@@ -9,13 +9,13 @@ from ..patterns.lazy import LazyPattern
 
 _SIGNS = (
     # vLLM's own prefix got its opening bracket with 0.8.0: INFO 01-02 03:04:05 [core.py:7] …
-    (LazyPattern(r"(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \w{1,60}\.py:\d+\] "), "<0.8"),
-    (LazyPattern(r"(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[\w[\w/]{0,60}\.py:\d+\] "), ">=0.8"),
+    (".py:", LazyPattern(r"(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \w{1,60}\.py:\d+\] "), "<0.8"),
+    (".py:", LazyPattern(r"(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[\w[\w/]{0,60}\.py:\d+\] "), ">=0.8"),
     # No later release can be installed there (requires-python).
-    (LazyPattern(r"[/\\]python3\.8[/\\](?:site|dist)-packages[/\\]"), "<0.6.4"),
-    (LazyPattern(r"[/\\]python3\.9[/\\](?:site|dist)-packages[/\\]"), "<0.11.1"),
+    ("python3.8", LazyPattern(r"[/\\]python3\.8[/\\](?:site|dist)-packages[/\\]"), "<0.6.4"),
+    ("python3.9", LazyPattern(r"[/\\]python3\.9[/\\](?:site|dist)-packages[/\\]"), "<0.11.1"),
 )
-"""What a log shows, and the releases that can show it."""
+"""What each match holds and is quickly looked for, what a log shows, and the releases that can show it."""
 
 
 def ranges_told_by(text: str) -> list[str]:
@@ -24,4 +24,4 @@ def ranges_told_by(text: str) -> list[str]:
     Args:
         text: Lines as they stand in the log, prefixes included, and paths of stack frames.
     """
-    return [releases for shape, releases in _SIGNS if shape.search(text)]
+    return [releases for sign, shape, releases in _SIGNS if sign in text and shape.search(text)]

@@ -6,6 +6,7 @@ but the one that wrote the log, and those whose files are the same there.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -181,7 +182,9 @@ def _tested(known: Index, marks: list[Mark]) -> Iterator[int | None]:
 
 
 def _bounded(sets: list[int], names: Sequence[str]) -> ReleaseRange:
-    counts = [sum(fitting >> at & 1 for fitting in sets) for at in range(len(names))]
+    # Most marks fit the same releases as others do.
+    alike = Counter(sets).items()
+    counts = [sum(count for fitting, count in alike if fitting >> at & 1) for at in range(len(names))]
     best = max(counts, default=0)
     found = tuple(name for name, count in zip(names, counts, strict=True) if best and count == best)
     wrong = len(sets) - best

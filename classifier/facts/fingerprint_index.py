@@ -27,7 +27,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple, TypeAlias, TypedDict
 
 from ...corpus.collector import Paused
 from ...corpus.options import FOLDER
@@ -40,6 +40,12 @@ FILTERS = [{"id": 0x21, "dict_size": 1 << 20}]
 """How records are packed: LZMA2 without a container, which would cost more than a small record."""
 DEFINITIONS = 2
 """Functions that may begin between a function's own first line and a line of it: those defined within it."""
+
+
+FILES = 32
+"""Files whose functions are kept as they lie in each release."""
+Functions: TypeAlias = "tuple[list[list[int]], list[list[int]]]"
+"""Of each of a file's own releases the first lines of its functions, in order, and the marks of their names."""
 
 
 class Head(TypedDict):
@@ -115,6 +121,7 @@ class Index:
         self._files = 12 + head + sites
         self._columns: tuple[array[int], bytes, bytes, bytes] | None = None
         self._weaves: dict[str, Weave] = {}
+        self._functions: dict[str, Functions] = {}
         self.releases = tuple(self._head["releases"])
 
     def site(self, name: str, line: int, message: str) -> int | None:
@@ -151,7 +158,7 @@ class Index:
         # Code may have been cut, wrapped, or glued to something: then the function alone is asked, where it is one and
         # not the module itself or an expression in it.
         left = [spot for spot in spots if not by_code.get(spot) and spot.function.isidentifier()]
-        by_function = self._by_function(weave, left) if left else {}
+        by_function = self._by_function(path, weave, left) if left else {}
         return [by_code.get(spot) or by_function.get(spot) for spot in spots]
 
     def _sites(self) -> tuple[array[int], bytes, bytes, bytes]:
@@ -192,18 +199,12 @@ class Index:
                     fitting[spot] |= _between(weave.own, own, len(self.releases))
         return fitting
 
-    def _by_function(self, weave: Weave, spots: list[Spot]) -> dict[Spot, int]:
+    def _by_function(self, path: str, weave: Weave, spots: list[Spot]) -> dict[Spot, int]:
         """Return what is known of those spots whose function the file has."""
         marks = {spot: mark for spot in spots if (mark := code_mark(spot.function)) in weave.function_marks}
         if not marks:
             return {}
-        # Of each of the file's own releases the functions in the order of their first lines.
-        lines: list[list[int]] = [[] for _ in weave.own]
-        names: list[list[int]] = [[] for _ in weave.own]
-        for place in _places(weave, weave.functions, weave.function_gaps, weave.function_marks):
-            for own in place.releases:
-                lines[own].append(place.line(own))
-                names[own].append(place.mark)
+        lines, names = self._functions_of(path, weave)
         fitting = dict.fromkeys(marks, 0)
         for spot, mark in marks.items():
             for own, begins in enumerate(lines):
@@ -211,6 +212,20 @@ class Index:
                 if mark in names[own][max(0, last - 1 - DEFINITIONS) : last]:
                     fitting[spot] |= _between(weave.own, own, len(self.releases))
         return fitting
+
+    def _functions_of(self, path: str, weave: Weave) -> Functions:
+        """Return the functions of a file; those of a few files are kept."""
+        found = self._functions.get(path)
+        if found is None:
+            found = [[] for _ in weave.own], [[] for _ in weave.own]
+            for place in _places(weave, weave.functions, weave.function_gaps, weave.function_marks):
+                for own in place.releases:
+                    found[0][own].append(place.line(own))
+                    found[1][own].append(place.mark)
+            if len(self._functions) >= FILES:
+                self._functions.clear()
+            self._functions[path] = found
+        return found
 
 
 @lru_cache(maxsize=1)

@@ -27,15 +27,22 @@ if TYPE_CHECKING:
         again: bool
         """Whether the log prints what it has printed before, so that it is worth following."""
 
-        def follow(self, data: bytes, start: int, number: int, found: Found, index: int) -> Followed:
+        def lazy(self, data: bytes) -> bool:
+            """Tell whether it is worth looking for literals bit by bit in a block."""
+
+        def find(self, data: bytes, start: int, end: int, number: int) -> Found:
+            """Return the literals in a part of a block, of which line ``number`` is the first."""
+
+        def follow(self, data: bytes, start: int, number: int, found: Found, index: int, reach: int) -> Followed:
             """Pass over the lines from ``start`` on, line ``number``, that say what the log has said before.
 
             Args:
                 data: The block.
                 start: Where the next line begins.
                 number: Its number.
-                found: The literals that count.
+                found: The literals that count, up to ``reach``.
                 index: Of the first that is not before the line.
+                reach: Where the part of the block ends in which they were looked for.
             """
 
 
@@ -43,6 +50,9 @@ SWEEP = 16
 """Lines after which tracebacks that nobody continues are looked for."""
 IDLE = 32
 """Lines visited in vain after which it is asked again which literals are still worth a visit."""
+FIRST, LEAST, WIDER = 1 << 16, 1 << 10, 8
+"""Bytes in which literals are looked for first where that is done bit by bit, and after lines that were passed over without;
+and by what factor that grows where none are."""
 WINDOW_BEFORE, WINDOW_AFTER, WINDOWS = 1024, 3072, 8
 """Bytes read around a literal in the rest of a line that is too long to be read whole, and how many such windows."""
 
@@ -60,34 +70,40 @@ Followed: TypeAlias = tuple[int, int, int]
 """Where the next line begins, its number, and the index of the first literal that is not before it."""
 
 
-def candidates(data: bytes, number: int, found: Found, scanner: Scanner, reading: Reading) -> Iterator[Candidate]:
+def candidates(data: bytes, number: int, scanner: Scanner, reading: Reading) -> Iterator[Candidate]:
     """Yield the lines of a block that are worth reading, in order.
 
     Args:
         data: The block; its lines end with a newline or a bare carriage return.
         number: Of its first line; a carriage return does not count.
-        found: The literals in it.
-        scanner: Knows what they are.
-        reading: Asked before each line.
+        scanner: Knows the literals.
+        reading: Asked before each line, and for the literals in the block.
     """
-    size, returns = len(data), b"\r" in data
-    position = counted = index = idle = 0
-    swept = number // SWEEP
+    size, returns, swept = len(data), b"\r" in data, number // SWEEP
+    index = idle = reach = known = 0
+    lazy = not returns and reading.lazy(data)
+    window = (FIRST if lazy else size) // WIDER + 1
+    found: Found = []
+    waited_for: Found = []
+    everything: Found | None = None
+    position, number, _ = reading.follow(data, 0, number, found, 0, 0) if lazy and reading.again else (0, number, 0)
+    counted = position
     done, open_traces = reading.done, reading.traces.open
-    known = len(done)
-    waited_for, everything = _waited_for(found, scanner, done), None
     while position < size:
+        if position >= reach:
+            window = LEAST if position > reach else window * WIDER
+            number, counted = number + data.count(b"\n", counted, position), position
+            reach = _line_end(data, min(position + window, size) - 1, False)[1]
+            found, everything = reading.find(data, position, reach, number), None
+            waited_for, index, known, idle = _waited_for(found, scanner, done), 0, len(done), 0
         if open_traces:
             start = position
         elif index < len(waited_for):
             start = _line_start(data, position, waited_for[index][1], returns)
         else:
-            return
-        end = data.find(b"\n", start)
-        end = size if end < 0 else end
-        position = end + 1
-        if returns:
-            end, position = _at_return(data, start, end)
+            position = reach
+            continue
+        end, position = _line_end(data, start, returns)
         number += data.count(b"\n", counted, start)
         counted = start
         literals: Literals = {}
@@ -104,22 +120,27 @@ def candidates(data: bytes, number: int, found: Found, scanner: Scanner, reading
                 waited_for, index = everything, bisect_left(everything, position, key=_START)
         elif len(done) > known and (idle := idle + 1) > IDLE:
             # Rules that were done with meanwhile are no reason to visit a line any more.
-            waited_for, index = _waited_for(waited_for[index:], scanner, done), 0
+            waited_for, index = _still_waited_for(waited_for[index:], scanner, done), 0
             known, idle = len(done), 0
         if reading.again and not returns:
-            position, after, index = reading.follow(data, position, number + 1, waited_for, index)
+            position, after, index = reading.follow(data, position, number + 1, waited_for, index, reach)
             counted, number = position, after
         if open_traces and number // SWEEP > swept:
             swept = number // SWEEP
-            reading.traces.sweep(number)
+            reading.traces.sweep(swept * SWEEP if reading.again else number)
             open_traces = reading.traces.open
 
 
 def _waited_for(found: Found, scanner: Scanner, done: set[int]) -> Found:
     """Return the literals that some rule waits for, or that make tracebacks, in the order of their starts."""
+    return sorted(_still_waited_for(found, scanner, done), key=_START)
+
+
+def _still_waited_for(found: Found, scanner: Scanner, done: set[int]) -> Found:
+    """Return the literals that some rule waits for, or that make tracebacks."""
     rules = scanner.rules
     idle = {word for word in set(map(itemgetter(0), found)) if rules[word] and done.issuperset(rules[word])}
-    return sorted((item for item in found if item[0] not in idle) if idle else found, key=_START)
+    return [item for item in found if item[0] not in idle] if idle else found
 
 
 def _line_start(data: bytes, position: int, at: int, returns: bool) -> int:
@@ -130,9 +151,11 @@ def _line_start(data: bytes, position: int, at: int, returns: bool) -> int:
     return start + 1 or position
 
 
-def _at_return(data: bytes, start: int, end: int) -> tuple[int, int]:
-    """Return where a line ends, and where the next one begins, if a carriage return stands before ``end``."""
-    split = data.find(b"\r", start, end)
+def _line_end(data: bytes, start: int, returns: bool) -> tuple[int, int]:
+    """Return where a line ends, and where the next one begins."""
+    end = data.find(b"\n", start)
+    end = len(data) if end < 0 else end
+    split = data.find(b"\r", start, end) if returns else -1
     if split < 0:
         return end, end + 1
     # CRLF is one line end, a bare CR another.

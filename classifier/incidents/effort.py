@@ -111,20 +111,29 @@ class Effort:
         """Note that the server answers requests: what would say no more than that is of no use from here on."""
         self.done.update(self._engine.serving)
 
-    def learn(self, found: Found, size: int) -> None:
-        """Take in what a block of ``size`` bytes held, and settle on what to look for in the next ones."""
-        self._mute(found)
+    def learn(self, found: Found, size: int, passed: Counter[int] | None = None) -> None:
+        """Take in what a block of ``size`` bytes held, and settle on what to look for in the next ones.
+
+        Args:
+            found: The literals in it.
+            size: Its bytes.
+            passed: Literals in lines of it that are known, and were passed over without a search.
+        """
+        self._mute(found, passed)
         self._read += size
         if self._read > self._settle and len(self._muted) > self._settled:
             # From here on the log is taken to be a server at work; once more where much changes.
             self._settle, self._settled = self._settle * 8, len(self._muted)
             self.scanner = self._engine.scanner.steady(frozenset(self._muted))
 
-    def _mute(self, found: Found) -> None:
+    def _mute(self, found: Found, passed: Counter[int] | None) -> None:
         """Stop looking for literals that stand everywhere in this log: their rules have had their chance."""
-        if len(found) < FEWEST:
+        if len(found) < FEWEST and not passed:
             return
-        for word, count in Counter(map(itemgetter(0), found)).items():
+        counts = Counter(map(itemgetter(0), found))
+        if passed:
+            counts.update(passed)
+        for word, count in counts.items():
             rules = self._engine.scanner.rules[word]
             if rules:
                 total = self._visits[word] = self._visits.get(word, 0) + count

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from ..input.rare_words import RareWords
 from ..patterns.lazy import LazyPattern
+from .builder import ERRORS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .repeated import Reading, Source
+
+LONGEST = 1024
+"""Bytes of a line that is remembered."""
+PREFIX = 120
+"""Bytes in which vLLM's prefix ends, with whatever a container put in front of it."""
+MARK = b"] "
+"""Where vLLM's prefix ends."""
+LEAP_BYTES = 1 << 15
+"""Bytes of lines outside of stacks that are looked at together."""
 LOGGED = ("ERROR", "CRITICAL")
 _RAISED = ("", *LOGGED)
 _MARKS = (b"---", b"Fatal", b"terminate")
@@ -43,7 +56,17 @@ def say_nothing(bodies: list[bytes], level: str) -> bool:
     text = b"\n" + b"\n".join(bodies)
     if not text.isascii() or _SIGNS.any_in(text):
         return False
-    return level not in _RAISED or not any(map(_NAMED.match, bodies))
+    return level not in _RAISED or _begin_plainly(bodies) or not any(map(_NAMED.match, bodies))
+
+
+def _begin_plainly(bodies: list[bytes]) -> bool:
+    """Tell whether lines begin with the same word and a blank, so that none of them begins like an exception's own."""
+    first = min(bodies)
+    word = first[: first.find(b" ") + 1]
+    if not word or b":" in word or word.lstrip(b"[").startswith((b"rank", b"pid")):
+        return False
+    # What lies between two lines in their order begins with all that both begin with.
+    return max(bodies).startswith(word)
 
 
 def run_of(data: bytes, start: int, prefix: bytes, most: int) -> list[bytes]:
@@ -59,7 +82,27 @@ def run_of(data: bytes, start: int, prefix: bytes, most: int) -> list[bytes]:
     if not text.startswith(prefix):
         return []
     lines = text[len(prefix) : -1].split(b"\n" + prefix)
-    other = next((place for place, line in enumerate(lines) if b"\n" in line), None)
-    if other is not None:
+    if text.count(b"\n") > len(lines):
+        other = next(place for place, line in enumerate(lines) if b"\n" in line)
         lines[other:] = [lines[other].partition(b"\n")[0]]
     return lines
+
+
+def adding_nothing(data: bytes, start: int, most: int, prefix: bytes, source: Source, reading: Reading) -> list[bytes]:
+    """Return the lines from ``start`` on that begin with a prefix, without it; none where one of them may add something.
+
+    Whether rules wait for something in them is not asked.
+
+    Args:
+        data: A block.
+        start: Where a line begins there.
+        most: Bytes that are looked at.
+        prefix: Not empty.
+        source: Who writes with this prefix.
+        reading: Stands before the line.
+    """
+    if source.level in LOGGED and len(reading.incident.errors) < ERRORS:
+        return []
+    lines = run_of(data, start, prefix, most)
+    short = lines and max(map(len, lines)) < LONGEST - PREFIX
+    return lines if short and say_nothing(lines, source.level) else []

@@ -52,6 +52,7 @@ class IncidentReader:
         self._engine = engine
         self._recorder = Recorder()
         self._large = False
+        self._found: Found = []
         self._repeated = Repeated(engine.scanner)
         self._begin(1)
         self._ahead: list[tuple[Rule, Line, Captures]] = []
@@ -90,20 +91,39 @@ class IncidentReader:
         self.incident.contexts.extend(data)
         self._recorder.read(data, number)
         self._large = len(data) > LARGE
-        found = self.effort.scanner.find(data)
-        for start, end, line, literals in candidates(data, number, found, self._engine.scanner, self):
+        self._found = []
+        for start, end, line, literals in candidates(data, number, self._engine.scanner, self):
             # In a log that servers share, a line without anything is another's: an own one bears the container's name.
             if self.shared and start == end:
                 continue
             if self.again and self._repeated.take(data, start, end, line, literals, self):
                 continue
             self._read_line((data, start, end, earlier), line, literals)
+        self.effort.learn(self._found, len(data), self._repeated.passed)
         self._repeated.leave_block()
-        self.effort.learn(found, len(data))
+        self._found = []
 
-    def follow(self, data: bytes, start: int, number: int, found: Found, index: int) -> Followed:
+    def lazy(self, data: bytes) -> bool:
+        """Tell whether to look for literals bit by bit in a block: of a large one with errors much may be passed over."""
+        # A scanner that has settled looks around errors, for which it must see the whole block.
+        settled = self.effort.scanner is not self._engine.scanner
+        return self._large and not settled and (self.again or b"ERROR " in data[:LARGE])
+
+    def find(self, data: bytes, start: int, end: int, number: int) -> Found:
+        """Return the literals in a part of a block, of which line ``number`` is the first."""
+        if start == 0 and end == len(data):
+            found = self.effort.scanner.find(data)
+        else:
+            found = self._engine.scanner.find(data[start:end], len(data))
+            if start:
+                found = [(word, first + start, last + start) for word, first, last in found]
+        self._repeated.saw(data, start, end, number)
+        self._found += found
+        return found
+
+    def follow(self, data: bytes, start: int, number: int, found: Found, index: int, reach: int) -> Followed:
         """Pass over the lines from ``start`` on that say what the log has said before; see ``Reading``."""
-        return self._repeated.follow(data, start, number, found, index, self)
+        return self._repeated.follow((data, reach, found), start, number, index, self)
 
     def _read_line(self, place: Place, number: int, literals: Literals) -> None:
         line = read_line(place[0], place[1], place[2], number, literals)

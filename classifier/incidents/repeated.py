@@ -11,17 +11,19 @@ from bisect import bisect_left
 from collections.abc import Collection
 from operator import itemgetter
 
-from ..lines.traceback_state import Skipped, Step, Stream
+from ..lines.traceback_state import Step, Stream
 from ..lines.tracebacks import TraceReader
 from ..lines.types import Line, Trace
 from .builder import BEGIN, ERRORS, SITES
-from .plain_lines import LOGGED, run_of, say_nothing, says_nothing
+from .plain_lines import LEAP_BYTES, LOGGED, LONGEST, PREFIX, adding_nothing, says_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections import Counter
     from typing import Protocol
 
     from ..matching.scan import Found, Scanner
+    from .ahead import Ahead
     from .candidates import Literals
     from .effort import Effort
     from .types import Incident
@@ -38,58 +40,27 @@ if TYPE_CHECKING:
             """What is kept of it."""
 
 
-LONGEST = 1024
-"""Bytes of a line that is remembered."""
-PREFIX = 120
-"""Bytes in which vLLM's prefix ends, with whatever a container put in front of it."""
 STEPS = 20_000
 """Lines of stacks remembered."""
-RUN = 8
-"""Lines from which on it is worth comparing the rest of a stack at once."""
 REMEMBERED = 5_000
 """Prefixes remembered, and whole lines, and exceptions; when there are more of a kind, all of it is forgotten."""
 _USUAL = b"(IEW"
-LEAP, LEAP_BYTES = 8, 1 << 15
-"""Lines passed over one by one after which all that follow are looked at together, and how many bytes of them at most."""
+LEAP = 8
+"""Lines passed over one by one after which all that follow are looked at together."""
+_START = itemgetter(1)
 
 
 class Source:
     """Who wrote a line, as told from its first bytes, or from all of them."""
 
-    __slots__ = ("key", "level", "logged", "plain", "process")
+    __slots__ = ("key", "level", "logged", "plain", "process", "silent")
 
     def __init__(self, key: tuple[str, str], line: Line, plain: bool) -> None:
         self.key, self.process, self.level, self.logged = key, line.process, line.level, line.logged
         self.plain = plain
         """Whether what is left of the line is its message."""
-
-
-class Run:
-    """How a stack goes on.
-
-    Attributes:
-        bodies: Its next lines, without what stands before them.
-        size: Their bytes.
-        end: The step that the last of them is.
-    """
-
-    __slots__ = ("bodies", "end", "size")
-
-    def __init__(self, bodies: list[bytes], size: int, end: Step) -> None:
-        self.bodies, self.size, self.end = bodies, size, end
-
-    def stands_at(self, data: bytes, start: int, prefix: bytes) -> bool:
-        """Tell whether the lines from ``start`` on are these, with ``prefix`` before each."""
-        if not self.bodies:
-            return False
-        # Where lines of others stand between them, the last of them is not where it would be.
-        last = start + self.size + (len(self.bodies) - 1) * (len(prefix) + 1)
-        if not data.startswith(prefix + self.bodies[-1] + b"\n", last - len(self.bodies[-1])):
-            return False
-        return data.startswith(prefix + (b"\n" + prefix).join(self.bodies), start)
-
-
-_NO_RUN = Run([], 0, Step())
+        self.silent: bool | None = None
+        """Whether no rule waits for anything in the prefix; None where nobody has looked yet."""
 
 
 class Repeated:
@@ -97,14 +68,16 @@ class Repeated:
 
     def __init__(self, scanner: Scanner) -> None:
         self._scanner = scanner
-        self._last: tuple[bytes, Source, Stream] | None = None
-        """What stood before the line that was taken last."""
+        self._ahead: Ahead | None = None
+        """Made where a log prints something again."""
+        self._seen: tuple[bytes, int, int, int] = b"", 0, 0, 0
+        self._last: tuple[bytes, Source] | None = None
+        """What stood before the line that was taken last, outside of stacks."""
         self._prefixes: dict[bytes, Source] = {}
         self._whole: dict[bytes, Source] = {}
         self._roots: dict[tuple[str, tuple[str, str] | None], Step] = {}
-        self._runs: dict[Step, Run] = {}
         self._steps = 0
-        self._waiting: set[Stream] = set()
+        self.waiting: set[Stream] = set()
         """Streams with lines that were passed over and may have to be read."""
         self._alone: dict[tuple[tuple[str, str], bytes], Trace] = {}
         self._begins: set[bytes] = set()
@@ -116,7 +89,9 @@ class Repeated:
     def begin(self) -> None:
         """Forget what belongs to the start that is over."""
         self._last = None
-        self._waiting.clear()
+        if self._ahead is not None:
+            self._ahead.begin()
+        self.waiting.clear()
         self._alone.clear()
         self._begins.clear()
 
@@ -135,119 +110,132 @@ class Repeated:
         if end - start > LONGEST:
             return False
         raw = data[start:end]
-        source, body = self._known(raw)
+        source, body = self.known(raw)
         stream = reading.traces.streams.get(source.key) if source is not None else None
         if stream is None or source is None or (source.logged and len(reading.incident.sites) < SITES):
             return False
         if stream.state == "stack":
-            line = data, start, end, number, end - start - len(body)
-            return self._steps_on(stream, source, line, literals, reading)
+            return self._steps_on(stream, (raw, body, number), literals, reading)
         taken = False
         if not literals and source.plain and (source.level not in LOGGED or self._is_kept_like(body, reading)):
             taken = not stream.state and says_nothing(body, source.level)
             if taken:
-                self._last = raw[: len(raw) - len(body)], source, stream
+                self._last = raw[: len(raw) - len(body)], source
             taken = taken or self._again(stream, source, body, number, reading)
         return taken
 
-    def _steps_on(self, stream: Stream, source: Source, line: Skipped, literals: Literals, reading: Reading) -> bool:
-        """Pass over a line within a stack that has gone on so before."""
-        data, start, end, number, behind = line
+    def _steps_on(self, stream: Stream, line: tuple[bytes, bytes, int], literals: Literals, reading: Reading) -> bool:
+        """Pass over a line within a stack that has gone on so before: all of it, without its prefix, its number."""
+        raw, body, number = line
         if stream.step is None or stream.stepped is not stream.trace:
             return False
-        step = stream.step.then.get(data[start + behind : end])
+        step = stream.step.then.get(body)
         if step is None or not _all_missed(step, literals, reading):
             return False
         if not stream.skipped:
-            self._waiting.add(stream)
+            self.waiting.add(stream)
             stream.resume = stream.step
-        stream.skipped.append(line)
+        stream.skipped.append(((raw,), (number,), len(body) < len(raw)))
         stream.step, stream.seen = step, number
-        self._last = data[start : start + behind], source, stream
         return True
 
+    def saw(self, data: bytes, start: int, end: int, number: int) -> None:
+        """Note that literals have been looked for in a part of a block, of which line ``number`` is the first."""
+        self._seen = data, start, end, number
+        if self._ahead is not None:
+            self._ahead.saw(data, start, end, number)
+
+    @property
+    def passed(self) -> Counter[int] | None:
+        """Literals in the lines of this block that were passed over without having been looked for."""
+        return None if self._ahead is None else self._ahead.passed
+
     def follow(
-        self, data: bytes, start: int, number: int, found: Found, index: int, reading: Reading
+        self, block: tuple[bytes, int, Found], start: int, number: int, index: int, reading: Reading
     ) -> tuple[int, int, int]:
-        """Take the lines after the one that was taken last, as long as they stand in the same block and begin like it.
+        """Pass over lines that say what the log has said before, as long as they stand in the same block.
 
         Args:
-            data: The block.
+            block: Its bytes, up to where literals were looked for in them, and the literals that count.
             start: Where the next line begins.
             number: Its number.
-            found: The literals that count.
-            index: Of the first that is not before the line.
+            index: Of the first literal that is not before the line.
             reading: Stands before the line.
 
         Returns:
             Where the first line begins that is left, its number, and the index of the first literal not before it.
         """
+        data, _, found = block
         last, self._last = self._last, None
+        ahead = self._ahead or self._looking_ahead()
+        after, left = ahead.steps(data, start, number, reading)
+        if left > number:
+            return after, left, bisect_left(found, after, index, key=_START)
         if last is None or last[1].key not in reading.traces.streams:
             return start, number, index
-        prefix, source, stream = last
-        first, first_number, behind, leap = start, number, len(prefix), LEAP
-        step = stream.step if stream.state == "stack" else None
-        if step is not None and (run := self._run(step)).stands_at(data, start, prefix):
-            end = start + run.size + len(run.bodies) * (behind + 1)
-            ahead = bisect_left(found, end - 1, index, key=itemgetter(1))
-            if self._nobody_waits(found[index:ahead], reading):
-                start, number, index, step = end, number + len(run.bodies), ahead, run.end
-        while data.startswith(prefix, start) and (end := data.find(b"\n", start)) >= 0:
+        return self._follow_plain(block, (start, number, index), last, reading)
+
+    def _looking_ahead(self) -> Ahead:
+        from .ahead import Ahead
+
+        ahead = self._ahead = Ahead(self._scanner, self)
+        ahead.saw(*self._seen)
+        return ahead
+
+    def _follow_plain(
+        self,
+        block: tuple[bytes, int, Found],
+        place: tuple[int, int, int],
+        last: tuple[bytes, Source],
+        reading: Reading,
+    ) -> tuple[int, int, int]:
+        """Pass over lines outside of stacks that begin like the last one and add nothing; as ``follow`` does."""
+        data, reach, found = block
+        start, number, index = place
+        prefix, source = last
+        first_number, behind, leap = number, len(prefix), LEAP
+        while data.startswith(prefix, start):
+            if start >= reach:
+                ahead = self._ahead if prefix else None
+                after, count = ahead.leap((data, start), prefix, source, reading) if ahead is not None else (start, 0)
+                if not count:
+                    break
+                start, number, index = after, number + count, len(found)
+                continue
+            end = data.find(b"\n", start)
+            if end < 0:
+                break
             body = data[start + behind : end]
             if not prefix and ((other := self._whole.get(body)) is None or other.key != source.key):
                 break
-            ahead, waiting = self._waiting_for(found, index, end, reading)
-            if step is not None:
-                after = step.then.get(body)
-                if after is None or not _all_missed(after, waiting, reading):
-                    break
-                step = after
-            elif waiting or not self._adds_nothing(body, source, reading):
+            behind_it, waiting = self._waiting_for(found, index, end, reading)
+            if waiting or not self._adds_nothing(body, source, reading):
                 break
-            start, number, index = end + 1, number + 1, ahead
-            if step is None and prefix and number - first_number >= leap:
+            start, number, index = end + 1, number + 1, behind_it
+            if prefix and number - first_number >= leap and start < reach:
                 here = number
-                start, number, index = self._leap(start, number, index, (data, prefix, source, found), reading)
+                start, number, index = self._leap(block, (start, number, index), last, reading)
                 # Where that was in vain it is tried again after as many lines.
                 leap = (number if number > here else 2 * here - first_number) - first_number + LEAP
-        if step is not None and start > first:
-            stream.skipped.append((data, first, start - 1, first_number, behind))
-            stream.step, stream.seen = step, number - 1
         return start, number, index
 
     def _leap(
-        self, start: int, number: int, index: int, run: tuple[bytes, bytes, Source, Found], reading: Reading
+        self,
+        block: tuple[bytes, int, Found],
+        place: tuple[int, int, int],
+        last: tuple[bytes, Source],
+        reading: Reading,
     ) -> tuple[int, int, int]:
-        """Pass over the lines from ``start`` on that begin with a prefix, if none of them adds anything; as ``follow`` does."""
-        data, prefix, source, found = run
-        if source.level in LOGGED and len(reading.incident.errors) < ERRORS:
-            return start, number, index
-        lines = run_of(data, start, prefix, LEAP_BYTES)
+        """Pass over many such lines at once, in the part of the block in which literals were looked for."""
+        data, reach, found = block
+        start, number, index = place
+        prefix, source = last
+        lines = adding_nothing(data, start, min(LEAP_BYTES, reach - start), prefix, source, reading)
         if not lines:
-            return start, number, index
+            return place
         end = start + sum(map(len, lines)) + len(lines) * (len(prefix) + 1)
-        ahead = bisect_left(found, end - 1, index, key=itemgetter(1))
-        short = max(map(len, lines)) < LONGEST - PREFIX
-        if short and self._nobody_waits(found[index:ahead], reading) and say_nothing(lines, source.level):
-            return end, number + len(lines), ahead
-        return start, number, index
-
-    def _run(self, step: Step) -> Run:
-        """Return how stacks that came by a step have gone on, the first of them; nothing but at their first frame."""
-        if step.count != 1:
-            return _NO_RUN
-        run = self._runs.get(step)
-        if run is None or run.end.then:
-            bodies = []
-            end = step
-            while end.then:
-                body, end = next(iter(end.then.items()))
-                bodies.append(body)
-            if len(bodies) < RUN:
-                return _NO_RUN
-            run = self._runs[step] = Run(bodies, sum(map(len, bodies)), end)
-        return run
+        ahead = bisect_left(found, end - 1, index, key=_START)
+        return (end, number + len(lines), ahead) if self._nobody_waits(found[index:ahead], reading) else place
 
     def _nobody_waits(self, found: Found, reading: Reading) -> bool:
         """Tell whether no rule waits for any of some literals."""
@@ -270,7 +258,7 @@ class Repeated:
         kept = source.level not in LOGGED or self._is_kept_like(body, reading)
         return kept and len(body) < LONGEST - PREFIX and body[:1] != b"(" and says_nothing(body, source.level)
 
-    def _known(self, raw: bytes) -> tuple[Source | None, bytes]:
+    def known(self, raw: bytes) -> tuple[Source | None, bytes]:
         """Return who wrote a line, and the line without its prefix where that is vLLM's own."""
         at = raw.find(b"] ", 0, PREFIX) + 2
         source = self._prefixes.get(raw[:at]) if at > 1 else None
@@ -282,12 +270,11 @@ class Repeated:
         return source, raw[at:]
 
     def leave_block(self) -> None:
-        """Keep of the block that was read no more than the lines that were passed over and may have to be read."""
-        for stream in self._waiting:
-            stream.skipped = [
-                (data[start:end], 0, end - start, number, behind) for data, start, end, number, behind in stream.skipped
-            ]
-        self._waiting = {stream for stream in self._waiting if stream.skipped}
+        """Forget the block; the lines that were passed over and may have to be read stay."""
+        self.waiting = {stream for stream in self.waiting if stream.skipped}
+        self._seen = b"", 0, 0, 0
+        if self._ahead is not None:
+            self._ahead.leave_block()
 
     def note(self, place: tuple[bytes, int, int], line: Line, part: str, missed: set[int], reading: Reading) -> None:
         """Remember a line that was read.

@@ -82,7 +82,7 @@ class Session:
     def _read(self, block: Block) -> None:
         data, number = block.data, block.number
         self._reader.read(data, number, self._tail.data)
-        last = number + data.count(b"\n")
+        last = number + (data.count(b"\n") if block.newlines < 0 else block.newlines)
         self.lines = last - 1 if data.endswith(b"\n") else last
         self.bytes += block.size
         self._tail.extend(data, last)

@@ -12,7 +12,7 @@ import os
 import stat
 from collections.abc import Callable, Generator, Iterable, Iterator
 
-from ...corpus.records import Record, record, replace
+from ...corpus.records import Record, field, record, replace
 from ..errors import InputError
 from .decode import Cleaner
 from .signs import looks_damaged
@@ -66,6 +66,8 @@ class Block(Record):
     """Where lines were split or joined: their numbers in the raw input."""
     broken_off: bool = False
     """Whether compressed data were cut or damaged after it: the log went on."""
+    newlines: int = field(default=-1, compare=False)
+    """Newlines in ``data``; -1 where nobody has counted them."""
 
 
 class LogFile:
@@ -140,7 +142,7 @@ def read_blocks(source: LogSource) -> Iterator[Block]:
     _refuse_foreign(head)
     number = 1
     for block in _blocks(_chain(head, chunks)):
-        number = block.number + block.data.count(b"\n")
+        number = block.number + block.newlines
         yield block
     if any(part.broken_off for part in packed):
         yield Block(b"", number, 0, broken_off=True)
@@ -335,6 +337,7 @@ def _blocks(chunks: Iterator[bytes]) -> Iterator[Block]:
     gathered: list[bytes] = []
     size = raw = seen = 0
     least = MINIMUM
+    sound = False
     for chunk in chunks:
         raw += len(chunk)
         text = cleaner.decode(chunk)
@@ -345,18 +348,22 @@ def _blocks(chunks: Iterator[bytes]) -> Iterator[Block]:
         rest += b"".join(gathered)
         gathered, size = [], 0
         if not seen:
-            if chunk and least < BLOCK and looks_damaged(rest):
-                # What is damaged is mended as a whole, if it is no larger than a block.
-                gathered, size, rest, least = [rest], len(rest), b"", BLOCK
-                if size < least:
-                    continue
+            if chunk and least < BLOCK:
+                sound = not looks_damaged(rest)
+                if not sound:
+                    # What is damaged is mended as a whole, if it is no larger than a block.
+                    gathered, size, rest, least = [rest], len(rest), b"", BLOCK
+                    if size < least:
+                        continue
             cleaner.look(rest)
         while end := _end_of_block(rest):
             data, rest = rest[:end], rest[end:]
-            block = _block(data, cleaner, number, raw, seen)
+            # Whole lines of what has no sign of damage have none either, unless little of it is left.
+            sound = sound and 2 * end >= MINIMUM and b"\n" in data[:-1]
+            block = _block(data, cleaner, number, raw, BLOCK if sound else seen)
+            sound = False
             yield block
-            # Cleaning keeps the newlines, and there is less left to count.
-            number += block.data.count(b"\n")
+            number += block.newlines
             seen, raw, least = seen + len(data), 0, MINIMUM
     data = rest + b"".join(gathered) + cleaner.finish()
     if not seen:
@@ -370,8 +377,10 @@ def _block(data: bytes, cleaner: Cleaner, number: int, raw: int, seen: int) -> B
         from .mending.mend import mend
 
         if (text := mend(data, cleaner)) is not None:
-            return Block(text.data, number, raw, text.mended)
-    return Block(cleaner.clean(data), number, raw)
+            return Block(text.data, number, raw, text.mended, newlines=text.data.count(b"\n"))
+    # Cleaning keeps the newlines, and there is less left to count.
+    data = cleaner.clean(data)
+    return Block(data, number, raw, newlines=data.count(b"\n"))
 
 
 def _end_of_block(data: bytes) -> int:

@@ -24,10 +24,11 @@ _TAGS = (b"<br", b"</pre>", b"</div>", b"</span>", b"</p>", b"</td>", b"</code>"
 _ENTITIES = (b"&quot;", b"&lt;", b"&gt;", b"&#", b"&nbsp;", b"&amp;")
 _TYPESET = (b"\xe2\x80\x9c", b"\xe2\x80\x9d", b"\xe2\x80\x98", b"\xe2\x80\x99", b"\xe2\x80\x93", b"\xe2\x80\x94")
 _ESCAPED = (b"\\nTraceback", b"\\n  File", b"\\nINFO ", b"\\nERROR ", b"\\nWARNING ", b"\\n(", b"\\n', '")
-_SOMEWHERE = (*_TAGS, *_ENTITIES, *_TYPESET, *_ESCAPED, b"]:\n")
+_SOMEWHERE = (*_TAGS, *_ENTITIES, *_TYPESET, *_ESCAPED, b"]:\n", b'File\n"')
 """What may stand anywhere in a text, and stands nowhere in a log as a server writes it."""
 _CELLS = (b"message", b"msg", b"log", b"line", b"text", b"textpayload", b"body", b"content", b"event", b"_raw", b"raw")
 _SIGNS = RareWords(_SOMEWHERE)
+_FRAME = RareWords((b'File "',))
 _BEGINNINGS = RareWords(_FLAT)
 _STARTS = b"(IWED[T \t<>{\"'-|`$#~^=0123456789\r"
 
@@ -40,8 +41,7 @@ def looks_damaged(data: bytes) -> bool:
     return (
         _SIGNS.any_in(data)
         or (b"^" in data and b"^M" in data)
-        or (b'File\n"' in data)
-        or (b'File "' in data and _cut_frame(data))
+        or ((b'File "' in data[:HEAD] or _FRAME.any_in(data)) and _cut_frame(data))
         or (b"\xc2" in data and b"\xc2\xa0" in data)
         or _numbered(data[:4096])
         or _indented(data)

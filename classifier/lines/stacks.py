@@ -145,9 +145,9 @@ class Stacks:
     def _read_skipped(self, stream: Stream) -> None:
         """Read the lines of a stack that were skipped, now that they may be the begin of another one than was thought."""
         step, frames = stream.resume, stream.trace.frames
-        for data, start, end, first, behind in stream.skipped:
-            for number, raw in enumerate(data[start:end].split(b"\n"), first):
-                step = step.then[raw[behind:]] if step is not None else None
+        for lines, numbers, prefixed in stream.skipped:
+            for raw, number in zip(lines, numbers, strict=True):
+                step = step.then[raw.partition(b"] ")[2] if prefixed else raw] if step is not None else None
                 if step is not None:
                     step.add_to(frames, number, raw)
                     stream.foreign = 0 if step.frame is not None else stream.foreign

@@ -7,6 +7,7 @@ from .types import KEY_FRAMES, Frame, Line, Trace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import TypeAlias
 
 TRACES = 2000
@@ -18,18 +19,22 @@ NOTHING = Trace(0, 0, "")
 """Stands for the exception being read where there is none."""
 
 
-Skipped: TypeAlias = tuple[bytes, int, int, int, int]
-"""Lines of a stack that were passed over, one after the other: a block, their start and end there, the number of the first,
-and the bytes that stand before the stack's own on each."""
+Skipped: TypeAlias = "tuple[Sequence[bytes], Sequence[int], bool]"
+"""Lines of a stack that were passed over, their numbers, and whether vLLM's prefix stands on them, which ends with the first
+``] ``."""
 
 
 class Step:
     """A line of a stack that was printed before, and the lines that have followed it."""
 
-    __slots__ = ("code", "count", "frame", "frames", "missed", "then")
+    __slots__ = ("code", "count", "frame", "frames", "missed", "silent", "then", "words")
 
     def __init__(self) -> None:
         self.then: dict[bytes, Step] = {}
+        self.words: tuple[int, ...] | None = None
+        """The literals that rules wait for in the line; None where nobody has looked yet."""
+        self.silent = False
+        """Whether it is known that there are none."""
         self.frame: Frame | None = None
         """The frame that the line added, with the numbers of that time."""
         self.code = ""

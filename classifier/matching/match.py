@@ -134,6 +134,8 @@ class TraceRules:
         self._words: list[str] = []
         self._automaton: AhoCorasick | None = None
         self._fitting: dict[str, list[OnTrace]] = {}
+        self._latest: tuple[str, set[str]] = "", set()
+        """The stack asked about last, and its words."""
 
     def hits(self, trace: Trace, slow: dict[str, int]) -> list[Hit]:
         """Return a hit for every rule that fits the exception.
@@ -143,7 +145,7 @@ class TraceRules:
             slow: How often rules took too long, by id; counted on here.
         """
         fitting = self._of_kind(trace.kind)
-        in_stack, in_message = self._words_of(trace.stack()), self._words_of(trace.message)
+        in_stack, in_message = self._words_in_stack(trace.stack()), self._words_of(trace.message)
         hits = []
         for position, _, _, _, _, frames, innermost, message in fitting:
             if message and message.isdisjoint(in_message):
@@ -162,6 +164,13 @@ class TraceRules:
                 line = trace_line(trace)
                 hits.append(Hit(rule, line, captures, trace, count=trace.count, last=trace.last))
         return hits
+
+    def _words_in_stack(self, stack: str) -> set[str]:
+        """Return the words of all rules that stand in a stack, which the exception before often had as well."""
+        latest = self._latest  # read once: threads share the rules
+        if stack != latest[0]:
+            latest = self._latest = stack, self._words_of(stack)
+        return latest[1]
 
     def _words_of(self, text: str) -> set[str]:
         """Return the words of all rules that stand in a stack or a message."""

@@ -38,17 +38,33 @@ class Scanner:
         self._first: Search | None = None
         self._few = FEW if needles is not None else 0
         self._steady: tuple[frozenset[int], SteadyScanner] | None = None
+        self._begins: dict[bytes, tuple[bytes, ...]] = {}
 
-    def find(self, data: bytes) -> Found:
-        """Return every literal in ``data``."""
+    def find(self, data: bytes, size: int = 0) -> Found:
+        """Return every literal in ``data``, which may be a part of a block of ``size`` bytes."""
         if self._search is None:
-            if self._few > 0 and len(data) <= SMALL:
+            if self._few > 0 and max(size, len(data)) <= SMALL:
                 self._few -= 1
                 if self._first is None:
                     self._first = Search(self.words, self.needles, fast=False)
                 return self._first.find(data)
             self._search = Search(self.words, self.needles, fast=self.needles is not None)
         return self._search.find(data)
+
+    def find_part(self, data: bytes) -> Found:
+        """Return every literal in a few lines, with whatever finds them in the blocks that they are of."""
+        search = self._search or self._first
+        return search.find(data) if search is not None else self.find(data)
+
+    def begins(self, mark: bytes) -> tuple[bytes, ...]:
+        """Return how literals begin that hold a mark, where more of them stands on both of its sides: up to its end."""
+        if mark not in self._begins:
+            self._begins[mark] = tuple({
+                word[: at + len(mark)]
+                for word in self.words if mark in word
+                for at in range(1, len(word) - len(mark)) if word.startswith(mark, at)
+            })  # fmt: skip
+        return self._begins[mark]
 
     def steady(self, muted: frozenset[int]) -> SteadyScanner:
         """Return a scanner for the rest of a large log, which looks for ``muted`` literals near errors alone."""
@@ -70,8 +86,8 @@ class SteadyScanner:
         self._muted = muted
         self._search = Search(whole.words, whole.needles, muted)
 
-    def find(self, data: bytes) -> Found:
-        """Return the literals in ``data`` that count."""
+    def find(self, data: bytes, size: int = 0) -> Found:  # noqa: ARG002 - as of the other scanner
+        """Return the literals in ``data``, a whole block, that count."""
         rules = self._whole.rules
         found = self._search.find(data)
         near = [start for word, start, _ in found if not rules[word]]

@@ -7,17 +7,25 @@ literals themselves are looked for from then on.
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import Counter
 from operator import itemgetter
 
 import ahocorasick_rs
 
+from ...corpus.collector import Paused
 from .needles import Needles, needles_of
 
 FEWEST = 64
 """Occurrences of a needle in one block up to which nothing is said against it."""
 DULL = 1 << 14
 """Bytes of text in which a needle may stand once; one that stands there more often is given up."""
+
+RARE = 64
+"""Literals found by themselves for one found around a needle, from which on that is put between them without sorting all."""
+
+LARGE = 1 << 18
+"""Bytes of a text from which on the collector of cycles is paused while literals are looked for."""
 
 Found = list[tuple[int, int, int]]
 """Literals found: (literal, start, end), in order of their ends, overlaps included."""
@@ -47,26 +55,38 @@ class Search:
 
     def find(self, data: bytes) -> Found:
         """Return every literal in ``data``."""
+        if len(data) < LARGE:
+            return self._found_in(data)
+        # Tens of thousands of literals may stand in it.
+        with Paused():
+            return self._found_in(data)
+
+    def _found_in(self, data: bytes) -> Found:
         automaton, needles = self._ready
         alone = needles.alone
         hits = automaton.find_matches_as_indexes(data, overlapping=True)
         if self._needles is None and not self._muted:
             return hits
-        if self._fast and self._needles is not None and len(hits) > FEWEST + len(data) // DULL:
-            self._sharpen(hits, needles, len(data))
         found = [(word, start, end) for needle, start, end in hits if (word := alone[needle]) is not None]
-        if len(found) < len(hits) and (more := self._around(hits, needles, data)):
-            found += more
-            found.sort(key=_END_THEN_START)
+        if len(found) < len(hits):
+            left = [hit for hit in hits if alone[hit[0]] is None]
+            if self._fast and self._needles is not None and len(left) > FEWEST + len(data) // DULL:
+                self._sharpen(left, needles, len(data))
+            more = self._around(left, needles, data)
+            if len(more) * RARE < len(found):
+                for item in more:
+                    insort(found, item, key=_END_THEN_START)
+            elif more:
+                found += more
+                found.sort(key=_END_THEN_START)
         return found
 
     def _around(self, hits: Found, needles: Needles, data: bytes) -> Found:
-        """Return the literals that stand around needles which are none themselves."""
-        words, under, alone = self._words, needles.under, needles.alone
+        """Return the literals that stand around needles that were found, and are no literals themselves."""
+        words, under = self._words, needles.under
         return [
             (word, at, at + len(words[word]))
             for needle, start, _ in hits
-            if alone[needle] is None
             for word, before in under[needle]
             if (at := start - before) >= 0 and data.startswith(words[word], at)
         ]
@@ -98,7 +118,7 @@ class Search:
         return needles_of(words, under, self._words)
 
     def _sharpen(self, hits: Found, needles: Needles, size: int) -> None:
-        """Look no longer for needles that stand everywhere, but for their literals."""
+        """Look no longer for needles that stand everywhere, and are no literals themselves, but for their literals."""
         counts = Counter(map(itemgetter(0), hits))
         dull = {needles.words[needle] for needle, count in counts.items() if count > FEWEST + size // DULL}
         # A literal has nothing better.

@@ -178,8 +178,11 @@ def _lines(reasons: list[tuple[str, float, int]], incident: Incident, errors: li
         total[number] = total.get(number, 0.0) + weight
     texts: dict[int, tuple[str, str]] = {line.number: (line.raw or line.text, line.process) for line in errors}
     raised: dict[int, int] = {}
+    wanted = total.keys() | {trace.number for trace in incident.traces}
     for trace in incident.traces:
         for frame in trace.frames:
+            if frame.line not in wanted and frame.code_line not in wanted:
+                continue
             texts.setdefault(frame.line, (frame.raw, trace.process))
             texts.setdefault(frame.code_line, (frame.code_raw, trace.process))
             raised[frame.line] = raised[frame.code_line] = trace.number

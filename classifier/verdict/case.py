@@ -142,7 +142,7 @@ class Case:
         if hit.count >= WAITED:
             return False
         gave_up = hit.trace is not None and bool(hit.trace.frames)
-        return gave_up or not traits.waits or "serving" not in self.stages
+        return gave_up or not traits.waits or (hit.rule.role == "cause" and "serving" not in self.stages)
 
     def stage_at(self, number: int) -> str:
         """Return the stage that start-up had got to at a line."""

@@ -106,9 +106,13 @@ class Findings:
 
     @cached_property
     def _standing_wrappers(self) -> list[Hit]:
-        """Those that were not overcome, nor said after a stop from outside."""
+        """Those that were not overcome, nor said after a stop from outside: of a request that failed a client tells later, too."""
         stop = self.case.stop
-        return [hit for hit in self.wrappers if not _recovered(hit, self) and not (stop and hit.line.number >= stop)]
+        return [
+            hit
+            for hit in self.wrappers
+            if not _recovered(hit, self) and not (stop and hit.line.number >= stop and not _told_by_a_client(hit))
+        ]
 
     def _says(self, hit: Hit) -> tuple[int, float, int]:
         rank = self.known.corpus.traits(hit.rule.bucket).wrapper_rank
@@ -259,6 +263,10 @@ def _elsewhere(trace: Trace) -> bool:
     return whole and not any(_OURS.search(f"{frame.path}:{frame.code}") for frame in trace.frames)
 
 
+def _told_by_a_client(hit: Hit) -> bool:
+    return hit.rule.scope == "request" and not (hit.line.level or hit.line.process)
+
+
 def _recovered(hit: Hit, found: Findings) -> bool:
     """Tell whether a wrapper or a wait was overtaken: the server came up, or answered requests, after it."""
     ready = found.case.ready
@@ -266,7 +274,12 @@ def _recovered(hit: Hit, found: Findings) -> bool:
     if ready and last < ready and not found.case.of_a_client(hit):
         return True
     traits = found.known.corpus.traits(hit.rule.bucket)
-    if ready and traits.strangers_below and (found.case.stages.get("serving") or hit.count < traits.strangers_below):
+    if (
+        ready
+        and traits.strangers_below
+        and not _told_by_a_client(hit)
+        and (found.case.stages.get("serving") or hit.count < traits.strangers_below)
+    ):
         return True  # probes and strangers' requests at a server that works
     if not traits.waits:
         return False

@@ -76,9 +76,9 @@ def _first_death(found: Findings, answer: Diagnosis) -> Evidence | None:
         return None
     best = found.best.hit.trace if found.best is not None else None
     linked = set(_chain(best))
-    heads = {line for trace in found.incident.traces for line in range(trace.first - HEADED, trace.last + 1)}
+    heads = [range(trace.first - HEADED, trace.last + 1) for trace in found.incident.traces]
     deaths = [_told(trace) for trace in found.raised if id(trace) not in linked]
-    deaths += [line_evidence(line) for line in found.errors if line.number not in heads]
+    deaths += [line_evidence(line) for line in found.errors if not any(line.number in head for head in heads)]
     deaths += [
         evidence_of(item.hit, "death")
         for item in found.candidates
@@ -87,7 +87,7 @@ def _first_death(found: Findings, answer: Diagnosis) -> Evidence | None:
         and item.hit.line.level in LOUD
         and not item.hit.quoted
         and (item.hit.trace is None or id(item.hit.trace) not in linked)
-        and item.hit.line.number not in heads
+        and not any(item.hit.line.number in head for head in heads)
     ]
     return min([answer.evidence[0], *deaths], key=lambda item: item.line)
 

@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from .place import by_place
 from .row import BY, FATAL, KINDS, OWNERS, Label, Row
 
 FOLDER = os.path.dirname(__file__)  # noqa: PTH120 (pathlib is slow to import)
@@ -81,6 +80,8 @@ def from_text(package: str, lines: Iterable[str]) -> Iterator[Row]:
     Raises:
         ValueError: A line that is no row, or that stands before the first module.
     """
+    from .place import by_place
+
     path = None
     for line in lines:
         if line.startswith(MODULE) and "\t" not in line:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 
-from ahocorasick_rs import AhoCorasick, Implementation, MatchKind
-
+from ..records import Record, record
+from .index import Index, Pieces, piece_of, pieces_of
 from .row import SLOT, Row
 
-SHORTEST = 6
-"""Characters of the literal piece by which a template is looked for; templates of shorter pieces are not looked for."""
-LONGEST = 32
-"""Characters of that piece that are looked for: the expression sees the rest, and little is built quickly."""
 GAP = 400
 """Characters that one slot may stand for."""
 NEAR = 0.8
@@ -22,8 +17,8 @@ _CLASS = re.compile(r"(?:[\w.]+: )?")
 _SPACE = re.compile(r"\s+")
 
 
-@dataclass(slots=True, frozen=True)
-class Match:
+@record(slots=True, frozen=True)
+class Match(Record):
     """A row that a text holds."""
 
     row: Row
@@ -41,25 +36,18 @@ class Matcher:
 
     Args:
         rows: What is looked for; the text of a row is compared with runs of white space made one space.
+        pieces: By which they are looked for; None works that out, and leaves rows out that have no piece.
     """
 
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self._rows: list[Row] = []
-        self._literals: list[int] = []
-        self._expressions: list[re.Pattern[str] | None] = []
-        by_piece: dict[str, list[int]] = {}
-        for row in rows:
-            piece = anchor(row.template)[:LONGEST].rstrip()
-            if len(piece) < SHORTEST:
-                continue
-            by_piece.setdefault(piece, []).append(len(self._rows))
-            self._rows.append(row)
-            self._literals.append(row.literal)
-            self._expressions.append(None)
-        self._pieces = list(by_piece.values())
-        self._automaton = AhoCorasick(
-            list(by_piece), matchkind=MatchKind.Standard, implementation=Implementation.ContiguousNFA
-        )
+    def __init__(self, rows: Iterable[Row], pieces: Mapping[str, Pieces] | None = None) -> None:
+        self._rows: Sequence[Row]
+        if pieces is None or not isinstance(rows, Sequence):
+            self._rows = [row for row in rows if piece_of(row)]
+            pieces = pieces_of(self._rows)
+        else:
+            self._rows = rows
+        self._index = Index(pieces)
+        self._expressions: dict[int, re.Pattern[str]] = {}
 
     def find(self, text: str) -> list[Match]:
         """Return what a text holds, most literal characters first; of matches within a longer one none.
@@ -68,20 +56,17 @@ class Matcher:
             text: A message, or some lines of a log.
         """
         text = _SPACE.sub(" ", text)
-        candidates: set[int] = set()
-        for found in self._automaton.find_matches_as_indexes(text, overlapping=True):
-            candidates.update(self._pieces[found[0]])
         matches = []
-        for index in candidates:
+        for index in sorted(self._index.find(text)):
             match = self._expression(index).search(text)
             if match is not None:
                 row = self._rows[index]
-                matches.append(Match(row, *match.span(), self._literals[index], _is_whole(row, text, *match.span())))
+                matches.append(Match(row, *match.span(), row.literal, _is_whole(row, text, *match.span())))
         matches.sort(key=lambda match: (-match.literal, match.row.package, match.row.template))
         return _outermost(matches)
 
     def _expression(self, index: int) -> re.Pattern[str]:
-        known = self._expressions[index]
+        known = self._expressions.get(index)
         if known is None:
             known = self._expressions[index] = expression(self._rows[index].template)
         return known
@@ -106,11 +91,6 @@ def of_module(matches: Sequence[Match]) -> Row | None:
     """
     rows = [match.row for match in matches if match.whole and match.row.tells_module]
     return rows[0] if len({row.label.bucket for row in rows}) == 1 else None
-
-
-def anchor(template: str) -> str:
-    """Return the longest literal piece of a template."""
-    return max((piece.strip() for piece in template.split(SLOT)), key=len)
 
 
 def expression(template: str) -> re.Pattern[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ..records import Record, record
 from .words import distinctive
 
 KINDS = ("raise", "assert", "argparse", "answer", "native", "log")
@@ -22,8 +21,8 @@ BY = ("read", "rule", "place")
 FATAL = ("start", "any", "request", "survived", "never")
 
 
-@dataclass(slots=True, frozen=True)
-class Label:
+@record(slots=True, frozen=True)
+class Label(Record):
     """What a message stands for."""
 
     bucket: str
@@ -42,8 +41,8 @@ class Label:
     expression over the words of one package's messages, names it; ``place``: the label is that of its module."""
 
 
-@dataclass(slots=True, frozen=True)
-class Row:
+@record(slots=True, frozen=True)
+class Row(Record):
     """One message, once for all releases and places that print it."""
 
     package: str

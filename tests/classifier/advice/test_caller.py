@@ -124,7 +124,8 @@ def test_a_plug_ins_error_is_looked_for_at_the_plug_ins_own_tracker() -> None:
 
 def test_who_calls_a_server_does_not_make_its_engine() -> None:
     """A trainer's client fails at a server that has a command line of its own."""
-    made = situation("File /root/verl/verl/trainer/main_ppo.py")
-    assert caller(made) == "verl"
+    words = "File /root/verl/verl/trainer/main_ppo.py"
+    assert caller(situation(words)) == "verl"
+    made = situation(words)
     made.asked = True
     assert caller(made) == ""

@@ -47,6 +47,16 @@ SAID = [
     ("OSError: It looks like the config file at '/root/.cache/huggingface/hub/models--a--b/snapshots/1/config.json' is not a valid JSON file.", "python -m json.tool", ""),
     (f"Cell In[9], line 1\n{FIT}", "Restart the kernel", ""),
     ("torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 clients joined.\n--nnodes 2 --master-addr gpu-1", "nc -vz", "VLLM_HOST_IP"),
+    ("ValueError: /adapters/half doesn't contain tensors", "ls -l /adapters/half", "--lora-modules"),
+    ("[1] ib_device.c:1204 UCX  ERROR ibv_create_ah(dlid=1) for RC DEVX QP connect on mlx5_2 failed\nnixl._bindings.nixlBackendError: NIXL_ERR_BACKEND", "UCX_TLS=tcp,cuda_copy", "recompute"),
+    ("pydantic_core._pydantic_core.ValidationError: 1 validation error for VllmConfig\n  Value error, RecoverSSM currently requires pipeline_parallel_size=1", "--pipeline-parallel-size 1", "pip install"),
+    ("pydantic_core._pydantic_core.ValidationError: 1 validation error for SpeculativeConfig\n  Value error, num_speculative_tokens:3 must be divisible by n_predict=2 [type=value_error]", "In --speculative-config set num", "DRAFT"),
+    ("ValueError: VLLM_ALLOW_RUNTIME_LORA_UPDATING cannot be used with api_server_count > 1", "--api-server-count 1", "--enable-lora and"),
+    ("RuntimeError: Data processing error: CAS service error : https://cas-server.xethub.hf.co ReqwestMiddleware Error: Request failed after 5 retries", "HF_HUB_", ""),
+    ("ValueError: Non-MoE models do not support external data parallel mode. For external load balancing, launch independent vLLM instances without --data-parallel-* arguments.", "One 'vllm serve' per GPU group", "--data-parallel-size"),
+    ("This model's maximum context length is 32768 tokens. However, you requested 24577 output tokens and your prompt contains at least 8192 input tokens, for a total of at least 32769 tokens.", "Leave max_tokens", "at most"),
+    ("[rank3]: DeepEP error: timeout (dispatch CPU)", "Search the log", "NCCL_P2P_DISABLE"),
+    ("node-1:812:1190 [1] NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory", "ulimit -l unlimited", "VLLM_HOST_IP"),
 ]  # fmt: skip
 
 

@@ -161,3 +161,13 @@ def test_a_program_that_shares_vllms_log() -> None:
     ours = triage(server + stack.format("/srv/site-packages/vllm/config.py")).fixes
     assert not any("vllm serve" in (fix.change or "") for fix in theirs)
     assert any("vllm serve" in (fix.change or "") for fix in ours)
+
+
+def test_platforms_that_vllm_only_asked_for_are_not_the_servers() -> None:
+    """At DEBUG it names all that it knows, and the module that each lacks."""
+    asked = (
+        "Checking if TPU platform is available.\nTPU platform is not available because: No module named 'libtpu'\n"
+        "CUDA platform is not available because: NVML Shared Library Not Found"
+    )
+    assert "platform" not in told_by(asked, {})
+    assert told_by(f"{asked}\nvllm/v1/worker/tpu_worker.py:init_device: x", {})["platform"] == "tpu"

@@ -66,6 +66,14 @@ CASES = [
     (("vllm serve acme/moe-nvfp4 --enable-expert-parallel --all2all-backend deepep_low_latency\n"
       "NotImplementedError: No NvFp4 MoE backend supports the deployment configuration."), "leave out --enable-expert-parallel", []),
     ("[aiter] waiting for baton release at /opt/aiter/jit/build/lock_module_moe_sorting", "pgrep -af", ["find ~"]),
+    (("RuntimeError: Ninja build failed. Ninja output:\nFAILED: sampling.cuda.o\n/opt/x/sampling.cuh:20:10: fatal error: curand.h: No such file or directory\n"
+      "ninja: build stopped: subcommand failed."), "The header names it", ["CUDA_HOME=", "rm -rf"]),
+    ("[aiter] failed jit build [module_moe_sorting]\nPermissionError: [Errno 13] Permission denied: '/opt/aiter/jit/build'", "The message names the path", ["rm -rf"]),
+    ("ValueError: Detected some but not all shards of model.layers.0.linear_attn.in_proj_ba are quantized. All shards of fused layers to have the same precision.",
+     "Give the ignore list", ["install -U", "group size 128"]),
+    ("ValueError: There is no module or parameter named 'module' in Qwen2ForCausalLM", "model.merge_and_unload", ["install -U", "num_hidden_layers"]),
+    ("AssertionError: Attempted to load weight (torch.Size([33030144, 1])) into parameter (torch.Size([3584, 18944]))", "A tensor of N rows", ["install -U", "vocab_size"]),
+    ("ValueError: Out of range float values are not JSON compliant: nan\nPOST /v1/completions", "--dtype bfloat16", ["logprobs", "install -U"]),
 ]  # fmt: skip
 
 

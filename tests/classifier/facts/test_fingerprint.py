@@ -17,7 +17,7 @@ from vllm_triage.classifier.facts.fingerprint import (
     marks_in,
     short_path,
 )
-from vllm_triage.classifier.facts.fingerprint_index import index
+from vllm_triage.classifier.facts.fingerprint_index import FILES, INDEX, Index, Spot, index
 from vllm_triage.classifier.lines.prefix import split_line
 from vllm_triage.classifier.lines.types import Frame
 from vllm_triage.training.record.publish import RECORDED
@@ -181,3 +181,15 @@ def test_the_index_holds_every_release_in_order() -> None:
     """From the oldest on the package index on."""
     assert index().releases[0] == "0.2.0"
     assert len(set(index().releases)) == len(index().releases) > 80
+
+
+def test_functions_of_a_few_files_are_kept() -> None:
+    """Asked again, whether they were kept or not, they are the same."""
+    known = Index(Path(INDEX).read_bytes())
+    paths = sorted(known._head["files"])[: FILES + 2]
+    spots = [Spot("__init__", line, "") for line in (10, 50, 100)]
+
+    first = [known.frames(path, spots) for path in paths]
+
+    assert len(known._functions) <= FILES
+    assert first == [known.frames(path, spots) for path in paths]

@@ -27,15 +27,23 @@ class Reading:
         self.done = set(done)
         self.again = False
 
-    def follow(self, data: bytes, start: int, number: int, found: Found, index: int) -> Followed:
+    def lazy(self, _data: bytes) -> bool:
+        """Look in all of a block at once."""
+        return False
+
+    def find(self, data: bytes, start: int, end: int, number: int) -> Found:
+        """Look for all literals."""
+        assert number == 1 + data.count(b"\n", 0, start) or start == 0
+        return [(word, first + start, last + start) for word, first, last in ENGINE.scanner.find(data[start:end])]
+
+    def follow(self, data: bytes, start: int, number: int, found: Found, index: int, reach: int) -> Followed:
         """Pass over nothing."""
         return start, number, index
 
 
 def seen(data: bytes, reading: Reading | None = None, number: int = 1) -> list[tuple[int, bytes, list[int]]]:
     """Return number, bytes and rules of the lines that are worth reading."""
-    found = ENGINE.scanner.find(data)
-    lines = candidates(data, number, found, ENGINE.scanner, reading or Reading())
+    lines = candidates(data, number, ENGINE.scanner, reading or Reading())
     return [(line, data[start:end], sorted(literals)) for start, end, line, literals in lines]
 
 
@@ -55,9 +63,8 @@ def test_rules_that_become_done_within_a_block_are_waited_for_no_longer():
     """Lines with nothing but their literals are not even counted through, and all others are read as before."""
     reading = Reading()
     data = b"room 7\n" * 3000 + b"no room\n" + b"room 7\n" * 3000 + b"no room"
-    found = ENGINE.scanner.find(data)
     numbers = []
-    for *_, number, _literals in candidates(data, 1, found, ENGINE.scanner, reading):
+    for *_, number, _literals in candidates(data, 1, ENGINE.scanner, reading):
         numbers.append(number)
         reading.done.add(1)
 
@@ -76,7 +83,7 @@ def test_what_becomes_done_in_a_block_is_done_for_the_rest_of_it():
     """The reader says so while it reads."""
     reading, data = Reading(), b"no room\nroom 7\nno room\n"
     numbers = []
-    for _, _, number, literals in candidates(data, 1, ENGINE.scanner.find(data), ENGINE.scanner, reading):
+    for _, _, number, literals in candidates(data, 1, ENGINE.scanner, reading):
         numbers.append((number, sorted(literals)))
         reading.done |= {0, 2}
 
@@ -87,7 +94,7 @@ def test_a_start_within_a_block_begins_with_all_rules():
     """What was done for the start before is looked for again, from the next line on."""
     reading, data = Reading(done=(0, 2)), b"no room\nroom 7\nno room\nquiet\nno room\n"
     numbers = []
-    for _, _, number, literals in candidates(data, 1, ENGINE.scanner.find(data), ENGINE.scanner, reading):
+    for _, _, number, literals in candidates(data, 1, ENGINE.scanner, reading):
         numbers.append((number, sorted(literals)))
         reading.done = set()
 
@@ -117,7 +124,7 @@ def test_tracebacks_that_nobody_continues_are_closed():
     reading = Reading()
     data = b"Traceback (most recent call last):\n" + b"(B pid=1) quiet\n" * (2 * GIVE_UP)
     read = 0
-    for start, end, number, literals in candidates(data, 1, ENGINE.scanner.find(data), ENGINE.scanner, reading):
+    for start, end, number, literals in candidates(data, 1, ENGINE.scanner, reading):
         reading.traces.feed(read_line(data, start, end, number, literals))
         read += 1
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from tests.classifier.made import line_rule
@@ -127,6 +129,14 @@ def test_nothing_is_muted_before_its_rules_had_their_chance(effort, times, size)
     found(effort, block(b"no room", times, size))
 
     assert [b"no room"] == found(effort, b"no room\n")
+
+
+def test_what_stands_in_lines_that_were_passed_over_counts(effort):
+    """Nothing was looked for in them, but what they hold is known."""
+    word = ENGINE.scanner.words.index(b"no room")
+    effort.learn([], SETTLE + 1, Counter({word: VISITS + 1}))
+
+    assert [] == found(effort, b"no room\n")
 
 
 def test_visits_are_counted_over_blocks(effort):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from vllm_triage.classifier.incidents.plain_lines import run_of, say_nothing, says_nothing
 
-LINES = [b"request 7 was refused", b"ValueError: x", b"a ValueError: x", b"rank0: Oops: x", b"--- Logging error ---", b"", b"Fatal Python", b"see x.py", "é".encode()]  # fmt: skip
+LINES = [b"request 7 was refused", b"ValueError: x", b"a ValueError: x", b"rank0: Oops: x", b"pid 7 Oops: x", b"--- Logging error ---", b"", b"Fatal Python", b"see x.py", "é".encode()]  # fmt: skip
 
 
 @given(lines=st.lists(st.sampled_from(LINES), min_size=1, max_size=4), level=st.sampled_from(["", "INFO", "ERROR"]))

@@ -10,15 +10,20 @@ from tests.classifier.made import line_rule
 from vllm_triage.classifier.incidents import candidates
 from vllm_triage.classifier.incidents import reader as reader_module
 from vllm_triage.classifier.incidents.builder import ERRORS, SITES
+from vllm_triage.classifier.incidents.plain_lines import LONGEST
 from vllm_triage.classifier.incidents.reader import IncidentReader
-from vllm_triage.classifier.incidents.repeated import LONGEST, STEPS, Repeated
+from vllm_triage.classifier.incidents.repeated import STEPS, Repeated
 from vllm_triage.classifier.incidents.types import Incident
 from vllm_triage.classifier.lines.tail import Tail
 from vllm_triage.classifier.matching.engine import Engine
 
 ENGINE = Engine(
-    [line_rule("a/cause", "no room"), line_rule("a/code", "await queue"), line_rule("a/dead", "engine died of")]
-)
+    [
+        line_rule("a/cause", "no room"), line_rule("a/code", "await queue"), line_rule("a/dead", "engine died of"),
+        line_rule("a/never", "raise EngineDead", pattern=r"raise EngineDead\w+ now"),
+        line_rule("a/refused", "refused 1", pattern=r"refused 1\d times"),
+    ]
+)  # fmt: skip
 STACK = [
     "Traceback (most recent call last):",
     '  File "/x/site-packages/vllm/v1/engine/async_llm.py", line 10, in generate',
@@ -77,6 +82,10 @@ class Nothing(Repeated):
         """Take nothing."""
         return False
 
+    def follow(self, _block: object, start: int, number: int, index: int, _reading: object) -> tuple[int, int, int]:
+        """Pass over nothing."""
+        return start, number, index
+
 
 @pytest.fixture
 def lines_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -124,6 +133,8 @@ def logs(draw: st.DrawFn) -> str:
                     draw(st.integers(0, len(one))), prefix + draw(st.sampled_from([*LINKS, *ENDS, "Error: odd"]))
                 )
             lines += one
+            if draw(st.integers(0, 3)) == 0:
+                lines += [f"{prefix}request was refused {count} times" for count in range(draw(st.integers(1, 25)))]
         streams.append(lines)
     woven: list[str] = []
     while streams:
@@ -140,6 +151,20 @@ def logs(draw: st.DrawFn) -> str:
 def test_the_answer_is_that_of_reading_each_line(text: str, size: int) -> None:
     """Counts, numbers and all, wherever blocks are cut."""
     assert told(read(text, size)) == reference(text, size)
+
+
+@settings(max_examples=120, deadline=None)
+@given(logs(), st.sampled_from([300, 2000, 1 << 20]), st.sampled_from([(64, 16), (400, 1), (4000, 100)]))
+def test_it_is_the_same_where_literals_are_looked_for_bit_by_bit(
+    text: str, size: int, windows: tuple[int, int]
+) -> None:
+    """As in large blocks, where lines that are known are passed over first."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(IncidentReader, "lazy", lambda *_: True)
+        patch.setattr(candidates, "FIRST", windows[0])
+        patch.setattr(candidates, "LEAST", windows[1])
+        found = told(read(text, size))
+    assert found == reference(text, size)
 
 
 def test_a_stack_that_is_printed_again_is_not_read(lines_read: list[int]) -> None:
@@ -215,7 +240,7 @@ def test_what_waits_and_what_is_kept_of_errors_does_not_grow_with_the_log() -> N
         lines = [*stack[3:], *stack * 20, *stack[:3]] if number else [*errors, *stack * 3, *stack[:3]]
         reader.read(("\n".join(lines) + "\n").encode(), 1 + number * 1000, b"")
 
-    assert len(reader._repeated._waiting) == 1
+    assert len(reader._repeated.waiting) == 1
     assert len(reader._repeated._begins) <= ERRORS
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from vllm_triage.classifier.errors import InputError
 from vllm_triage.classifier.input import read
 from vllm_triage.classifier.input.read import Block, Chunks, LogFile, join_sources, read_blocks
+from vllm_triage.classifier.input.signs import looks_damaged
 
 LOG = b"INFO 11-02 10:00:00 [api_server.py:1] one\nValueError: two\n\nthree"
 
@@ -290,3 +291,20 @@ def test_encodings_are_told_by_their_bytes(encoding: str) -> None:
     text = "INFO 11-02 10:00:00 [api_server.py:1] vLLM API server version 0.9.1\r\nValueError: naïve\n"
     data = text.encode(encoding)
     assert text.replace("\r\n", "\n").encode() == text_of(Chunks([data[:5], data[5:9], data[9:]]))
+
+
+def test_signs_of_damage_are_looked_for_once_in_whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was found sound as it came is not looked at again as a block."""
+    sizes: list[int] = []
+
+    def noted(data: bytes) -> bool:
+        sizes.append(len(data))
+        return looks_damaged(data)
+
+    monkeypatch.setattr(read, "looks_damaged", noted)
+    data = b"INFO 11-02 10:00:00 [api_server.py:1] one\n" * 9000
+
+    blocks = list(read_blocks([data]))
+
+    assert [len(data)] == sizes
+    assert [9000] == [block.newlines for block in blocks]

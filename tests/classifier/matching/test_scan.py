@@ -48,6 +48,21 @@ def test_needles_find_what_the_literals_find(pieces: list[str]) -> None:
     assert SCANNER.find(data) == Scanner(SCANNER.words, SCANNER.rules, NEEDLES).find(data)
 
 
+def test_a_few_lines_are_searched_with_what_there_is() -> None:
+    """Whichever automaton blocks made ready; they do not count as blocks."""
+    scanner = Scanner(SCANNER.words, SCANNER.rules, NEEDLES)
+    for size in (0, 1, SMALL + 1):
+        scanner.find(b"memory" * (size // 6 + 1))
+        assert SCANNER.find(b"out of memory") == scanner.find_part(b"out of memory")
+
+
+def test_literals_that_go_on_behind_a_mark_are_told_by_their_begins() -> None:
+    """As a prefix may end with the mark, and the rest of the literal follow it."""
+    scanner = scanner_for([("a] b", 0), ("] c", 1), ("d] ", 2), ("e] f] g", 3), ("h", 4)])
+
+    assert {b"a] ", b"e] ", b"e] f] "} == set(scanner.begins(b"] "))
+
+
 def test_every_literal_holds_its_needle_once() -> None:
     """Where it is said to: otherwise it would be found twice, or not at all."""
     stands = [

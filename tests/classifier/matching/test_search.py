@@ -36,3 +36,14 @@ def test_a_needle_that_is_a_literal_stays() -> None:
 
     assert 999 == len(search.find(b"oops" * 999)) == len(search.find(b"oops" * 999))
     assert [b"oops"] == looked_for(search)
+
+
+@pytest.mark.parametrize("around", [1, 40])
+def test_literals_around_needles_stand_in_order_among_the_others(around: int) -> None:
+    """Whether they are few, and put in one by one, or many."""
+    words = [b"shortage of memory", b"memory", b"shorts"]
+    search, plain = Search(words, cover(words, b"")), Search(words, None)
+    data = b"memory\n" * 200 + b"shortage of memory\nmemory\n" * around + b"memory\n" * 200
+
+    assert plain.find(data) == search.find(data)
+    assert around == sum(word == 0 for word, _, _ in search.find(data))

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from vllm_triage.corpus.messages import Label, Row
-from vllm_triage.corpus.messages.matching import Matcher, anchor, decided, of_module
+from vllm_triage.corpus.messages.index import anchor
+from vllm_triage.corpus.messages.matching import Matcher, decided, of_module
 from vllm_triage.corpus.messages.words import distinctive
 
 

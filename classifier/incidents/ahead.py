@@ -1,0 +1,300 @@
+"""Passes over whole stretches of a log that say what it has said before, before anything is looked for in them.
+
+The lines of a block are split once. Those of known stacks lead from step to step by their bytes, each stream for itself, so that
+the lines of several processes may stand between each other; lines outside of stacks that begin alike are looked at together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ..lines.traceback_limits import GIVE_UP
+from ..lines.traceback_state import Step, Stream
+from .builder import SITES
+from .plain_lines import LEAP_BYTES, LONGEST, MARK, adding_nothing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+    from ..matching.scan import Scanner
+    from .repeated import Reading, Repeated, Source
+
+RUN = 8
+"""Lines from which on it is worth comparing the rest of a stack at once."""
+LANES = 5_000
+"""Prefixes, and whole lines, whose streams are remembered."""
+_NOWHERE = Step()
+_NO_RULES: frozenset[int] = frozenset()
+
+
+class Lane:
+    """How far the lines of one stream are followed, within one turn."""
+
+    __slots__ = ("begin", "key", "lines", "logged", "numbers", "prefixed", "step", "stream", "turn")
+
+    def __init__(self, key: tuple[str, str], logged: bool, prefixed: bool) -> None:
+        self.key, self.logged, self.prefixed = key, logged, prefixed
+        self.turn = 0
+        self.stream = Stream()
+        self.begin = self.step = _NOWHERE
+        self.numbers: list[int] = []
+        self.lines: list[bytes] = []
+
+    def enter(self, turn: int, number: int, reading: Reading) -> Step:
+        """Begin a turn on line ``number``, where the stream stands now; return the step that this is."""
+        self.turn = turn
+        self.numbers, self.lines = [], []
+        self.begin = self.step = _NOWHERE
+        stream = reading.traces.streams.get(self.key)
+        if (
+            stream is not None
+            and stream.state == "stack"
+            and stream.step is not None
+            and stream.stepped is stream.trace
+            and number - stream.seen <= GIVE_UP
+            and not (self.logged and len(reading.incident.sites) < SITES)
+        ):
+            self.stream = stream
+            self.begin = self.step = stream.step
+        return self.step
+
+    def leave(self) -> bool:
+        """Tell the stream which lines were passed over in this turn, which is over; return whether there are any."""
+        step, self.step = self.step, _NOWHERE
+        if not self.numbers:
+            return False
+        stream = self.stream
+        if not stream.skipped:
+            stream.resume = self.begin
+        stream.skipped.append((self.lines, self.numbers, self.prefixed))
+        stream.step, stream.seen = step, self.numbers[-1]
+        return True
+
+
+class Run:
+    """How a stack goes on: its next lines without what stands before them, and their steps."""
+
+    __slots__ = ("bodies", "silent", "size", "steps")
+
+    def __init__(self, step: Step) -> None:
+        self.bodies: list[bytes] = []
+        self.steps: list[Step] = []
+        while step.then:
+            body, step = next(iter(step.then.items()))
+            self.bodies.append(body)
+            self.steps.append(step)
+        self.size = sum(map(len, self.bodies))
+        self.silent = False
+        """Whether it is known that no rule waits for anything in them."""
+
+    def stands_at(self, data: bytes, start: int, prefix: bytes) -> bool:
+        """Tell whether the lines from ``start`` on are these, with ``prefix`` before each."""
+        # Where lines of others stand between them, the last of them is not where it would be.
+        last = start + self.size + (len(self.bodies) - 1) * (len(prefix) + 1)
+        if not data.startswith(prefix + self.bodies[-1] + b"\n", last - len(self.bodies[-1])):
+            return False
+        return data.startswith(prefix + (b"\n" + prefix).join(self.bodies), start)
+
+
+class Ahead:
+    """Follows one log, block by block.
+
+    Args:
+        scanner: Knows the literals.
+        repeated: Remembers what the log has printed.
+    """
+
+    def __init__(self, scanner: Scanner, repeated: Repeated) -> None:
+        self.passed: Counter[int] = Counter()
+        """Literals in the lines of a block that were passed over without having been looked for."""
+        self._seen: tuple[bytes, int, int, int] = b"", 0, 0, 0
+        """The part of the block in which literals were looked for last: its start, its end, the number of its first line."""
+        self._unseen = 0
+        """Number of the first line behind that part; 0 where nobody has asked yet."""
+        self._scanner, self._repeated = scanner, repeated
+        self._turn = 0
+        self._data, self._lines, self._first = b"", [b""], 0
+        self._heads: dict[bytes, Lane] = {}
+        self._wholes: dict[bytes, Lane] = {}
+        self._lanes: dict[tuple[str, str], Lane] = {}
+        self._runs: dict[Step, Run | None] = {}
+
+    def begin(self) -> None:
+        """Forget what belongs to the start that is over."""
+        for known in (self._heads, self._wholes, self._lanes):
+            known.clear()
+
+    def saw(self, data: bytes, start: int, end: int, number: int) -> None:
+        """Note that literals have been looked for in a part of a block, of which line ``number`` is the first."""
+        self._seen, self._unseen = (data, start, end, number), 0
+
+    def leave_block(self) -> None:
+        """Forget the block."""
+        self._data, self._lines = b"", [b""]
+        self._seen, self._unseen = (b"", 0, 0, 0), 0
+        self.passed.clear()
+
+    def steps(self, data: bytes, start: int, number: int, reading: Reading) -> tuple[int, int]:
+        """Pass over the lines of known stacks from ``start`` on, which is the begin of line ``number``.
+
+        Returns:
+            Where the first line begins that is left, and its number.
+        """
+        if not self._begins_known(data, start, reading):
+            return start, number
+        if self._data is not data:
+            self._data, self._lines = data, data.split(b"\n")
+            self._first = number - data.count(b"\n", 0, start)
+        lines, first, heads = self._lines, self._first, self._heads
+        turn = self._turn = self._turn + 1
+        touched: list[Lane] = []
+        began, line = number - first, number
+        # The last of them is what stands behind the last line end. No stream is silent for too long within one turn.
+        for raw in lines[began : min(len(lines) - 1, began + GIVE_UP)]:
+            name, mark, body = raw.partition(MARK)
+            lane = heads.get(name) if mark else None
+            if lane is None:
+                lane = self._wholes.get(raw) or self._lane(raw)
+                if lane is None:
+                    break
+                body = body if lane.prefixed else raw
+            step = lane.step.then.get(body)
+            if step is None and lane.turn != turn:
+                touched.append(lane)
+                step = lane.enter(turn, line, reading).then.get(body)
+            if step is None or not (step.silent or self._may_pass(step, body, lane, line, reading)):
+                break
+            lane.step = step
+            lane.numbers.append(line)
+            lane.lines.append(raw)
+            line += 1
+            if step.count == 1 and lane.begin.count == 0 and (run := self._run(step)) is not None:
+                at = start + sum(map(len, lines[began : line - first])) + line - number
+                prefix = raw[: len(raw) - len(body)]
+                if run.stands_at(data, at, prefix) and self._all_pass(run, lane, line, reading):
+                    lane.step = run.steps[-1]
+                    lane.numbers.extend(range(line, line + len(run.steps)))
+                    lane.lines.extend(lines[line - first : line - first + len(run.steps)])
+                    line += len(run.steps)
+                    break
+        for lane in touched:
+            if lane.leave():
+                self._repeated.waiting.add(lane.stream)
+        passed = lines[began : line - first]
+        return start + sum(map(len, passed)) + len(passed), line
+
+    def _begins_known(self, data: bytes, start: int, reading: Reading) -> bool:
+        """Tell whether the first line at ``start`` goes on with a stack."""
+        raw = data[start : max(start, data.find(b"\n", start, start + LONGEST))]
+        name, mark, body = raw.partition(MARK)
+        lane = self._heads.get(name) if mark else None
+        if lane is None:
+            lane = self._wholes.get(raw) or self._lane(raw)
+            if lane is None:
+                return False
+            body = body if lane.prefixed else raw
+        stream = reading.traces.streams.get(lane.key)
+        return stream is not None and stream.step is not None and body in stream.step.then
+
+    def _lane(self, raw: bytes) -> Lane | None:
+        """Return that of the stream to which a line belongs, if this is known."""
+        source, body = self._repeated.known(raw)
+        if source is None:
+            return None
+        prefixed = len(body) < len(raw)
+        if prefixed and not self._is_silent(source, raw[: len(raw) - len(body)]):
+            return None
+        lane = self._lanes.get(source.key)
+        if lane is None:
+            lane = self._lanes[source.key] = Lane(source.key, source.logged, prefixed)
+        if lane.prefixed is not prefixed:
+            return None
+        known, name = (self._heads, raw[: len(raw) - len(body) - len(MARK)]) if prefixed else (self._wholes, raw)
+        if len(known) >= LANES:
+            known.clear()
+        known[name] = lane
+        return lane
+
+    def _is_silent(self, source: Source, prefix: bytes) -> bool:
+        """Tell whether no rule waits for anything in a prefix, nor for what may stand half in it."""
+        if source.silent is None:
+            source.silent = not prefix.endswith(self._scanner.begins(MARK)) and not self._words(prefix)
+        return source.silent
+
+    def _words(self, text: bytes) -> tuple[int, ...]:
+        """Return the literals in a text that rules wait for."""
+        rules = self._scanner.rules
+        return tuple(word for word, _, _ in self._scanner.find_part(text) if rules[word])
+
+    def _missed(self, step: Step, body: bytes, lane: Lane, reading: Reading) -> AbstractSet[int] | None:
+        """Return the rules that wait for something in a line and do not match it; None where one of them may."""
+        if step.words is None:
+            step.words = self._words(MARK + body if lane.prefixed else body)
+            step.silent = not step.words
+        if step.silent:
+            return _NO_RULES
+        rules, done = self._scanner.rules, reading.done
+        waiting = {rule for word in step.words for rule in rules[word] if rule not in done}
+        return waiting if step.missed.issuperset(waiting) else None
+
+    def _count(self, step: Step, missed: AbstractSet[int], number: int, reading: Reading) -> None:
+        """Count rules as tried on line ``number``."""
+        for rule in missed:
+            reading.effort.missed(rule)
+        if self._unseen == 0:
+            data, start, end, first = self._seen
+            self._unseen = first + data.count(b"\n", start, end)
+        if number >= self._unseen:
+            self.passed.update(step.words or ())
+
+    def _may_pass(self, step: Step, body: bytes, lane: Lane, number: int, reading: Reading) -> bool:
+        """Tell whether none of the rules that wait for something in a line matches it; they count as tried then."""
+        missed = self._missed(step, body, lane, reading)
+        if missed is not None and not step.silent:
+            self._count(step, missed, number, reading)
+        return missed is not None
+
+    def _run(self, step: Step) -> Run | None:
+        """Return how stacks that came by a step have gone on, the first of them, if that is long enough."""
+        run = self._runs.get(step)
+        if run is None or run.steps[-1].then:
+            run = Run(step)
+            if len(run.steps) < RUN:
+                return None
+            self._runs[step] = run
+        return run
+
+    def _all_pass(self, run: Run, lane: Lane, number: int, reading: Reading) -> bool:
+        """Tell whether the lines of a run, the first of them line ``number``, may be passed over."""
+        if run.silent:
+            return True
+        waiting: list[tuple[Step, AbstractSet[int], int]] = []
+        for at, (step, body) in enumerate(zip(run.steps, run.bodies, strict=True), number):
+            if not step.silent:
+                missed = self._missed(step, body, lane, reading)
+                if missed is None:
+                    return False
+                if not step.silent:
+                    waiting.append((step, missed, at))
+        run.silent = all(step.silent for step in run.steps)
+        for step, missed, at in waiting:
+            self._count(step, missed, at, reading)
+        return True
+
+    def leap(self, place: tuple[bytes, int], prefix: bytes, source: Source, reading: Reading) -> tuple[int, int]:
+        """Pass over the lines of a block from a place on that begin with a prefix, if none of them adds anything.
+
+        Returns:
+            Where the first line begins that is left, and how many were passed over.
+        """
+        data, start = place
+        lines = adding_nothing(data, start, LEAP_BYTES, prefix, source, reading)
+        if not lines or not self._is_silent(source, prefix):
+            return start, 0
+        words = self._words(MARK + (b"\n" + MARK).join(lines))
+        rules, done = self._scanner.rules, reading.done
+        if words and not all(done.issuperset(rules[word]) for word in set(words)):
+            return start, 0
+        self.passed.update(words)
+        return start + sum(map(len, lines)) + len(lines) * (len(prefix) + 1), len(lines)
