@@ -102,6 +102,13 @@ def test_builds_of_ones_own_are_not_replaced() -> None:
     assert "from 0.10.2 on" in "\n".join(fix.why for fix in report.fixes)
 
 
+def test_a_script_is_told_the_package_without_the_servers_image() -> None:
+    """An ``LLM`` of a person's own program takes a newer vLLM as a server does."""
+    frame = """Traceback (most recent call last):\n  File "/opt/app/run.py", line 5, in <module>\n    llm = LLM(model="acme/x")\n"""
+    log = f"{frame}{ARCHITECTURES.format(['Qwen3NextForCausalLM'])}"
+    assert "pip install -U 'vllm>=0.10.2'" in changes(log)
+
+
 @pytest.mark.parametrize(
     ("told", "said", "release"),
     [
