@@ -151,3 +151,23 @@ sys.meta_path.insert(0, Seen)
 
 def test_asserts_can_be_left_out(house: Path) -> None:
     assert loader(house, "-O") == "SourceFileLoader"
+
+
+def test_the_front_serves_a_bundle_where_there_is_one(tmp_path: Path) -> None:
+    front = Path(bundle.__file__).parent
+    package = tmp_path / "vllm_triage"
+    (package / "classifier").mkdir(parents=True)
+    (package / "classifier" / "__init__.py").write_text("", encoding="utf-8")
+    for name in ("__init__.py", "bundle.py"):
+        (package / name).write_bytes((front / name).read_bytes())
+    code = "import vllm_triage.classifier as room; print(type(room.__spec__.loader).__name__)"
+
+    def loaded() -> str:
+        told = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {code}"
+        return subprocess.run(
+            [sys.executable, "-I", "-B", "-c", told], capture_output=True, text=True, check=True
+        ).stdout
+
+    assert loaded() == "SourceFileLoader\n"
+    bundle.write(str(package), [["vllm_triage.classifier"]])
+    assert loaded() == "Loader\n"

@@ -81,8 +81,7 @@ def test_an_installed_package_looks_for_its_parts_nowhere_else(tmp_path):
     package = tmp_path / "site/vllm_triage"
     (package / "classifier").mkdir(parents=True)
     (package / "classifier/__init__.py").touch()
-    for name in ("__init__.py", "bundle.py"):
-        (package / name).write_bytes((ROOT / "vllm_triage" / name).read_bytes())
+    (package / "__init__.py").write_bytes((ROOT / "vllm_triage/__init__.py").read_bytes())
     (tmp_path / "site/corpus").mkdir()
     (tmp_path / "site/corpus/__init__.py").touch()
     code = "import importlib.util, vllm_triage; print(importlib.util.find_spec('vllm_triage.corpus'))"

@@ -1,6 +1,6 @@
 """The modules that an ordinary answer needs, in one file: made when the wheel is built, served by a finder of its own.
 
-Python looks for each module in several places, opens two files and compares times: more than running most modules takes. With
+Python looks for each module in several places, opens a file and compares times: more than running most modules takes. With
 the bundle there is one file for a group of modules, and one look at each source. Whatever is not as it was when the wheel was
 built is imported as usual: another Python, a source that was changed or is not there, an editable installation, which has no
 bundle. Modules know their source, so tracebacks, debuggers, ``inspect`` and ``importlib.resources`` see no difference.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ...corpus.stages import STAGE_ORDER
 from ...corpus.types import Traits
 from ..advice.conditions import shows, told
-from ..incidents.types import Incident
+from ..incidents.types import Incident, StageSpan
 from ..lines.types import Line, Trace
 from ..matching.match import match_frames
 from ..matching.types import Hit
@@ -116,17 +116,35 @@ class Case:
         """Tell whether a hit counts at all: nothing harmless explains it, its stack fits, its conditions hold."""
         return not self.cancelled(hit) and self.holds(hit) and match_frames(hit.rule, hit.trace)
 
-    def went_on(self, line: Line | Trace) -> bool:
+    def went_on(self, line: Line | Trace, last: int) -> bool:
         """Tell whether the process that logged a line as an error came to a further step of the start afterwards.
 
-        Workers do not count: several may bear one name. Nor does what was printed without a logger, which may be out of order.
+        Workers do not count: several may bear one name. Nor does what was printed without a logger, which may be out of order,
+        nor what was said in a start that broke down in the end: it may be why.
+
+        Args:
+            line: What was logged.
+            last: Where it was logged for the last time.
         """
-        if not (line.process and line.level) or depth(line.process) > 1:
+        if not (line.process and line.level) or depth(line.process) > 1 or self._broke_down():
             return False
-        return any(
-            span.process == line.process and span.line > line.number and span.stage not in OF_THE_LAUNCH
+        return any(span.process == line.process and span.line > last for span in self._steps())
+
+    def _steps(self) -> list[StageSpan]:
+        """Return the steps on the way up that were logged as such: an error may name what stands for a step, too."""
+        return [
+            span
             for span in self.incident.stages
-        )
+            if span.stage not in OF_THE_LAUNCH and (span.time or span.stage == "api_ready")
+        ]
+
+    def _broke_down(self) -> bool:
+        """Tell whether a start ends with an exception, a logged error or a death, after the last step that it came to."""
+        last = max((span.line for span in self._steps()), default=0)
+        after = [trace.number for trace in self.incident.traces if trace.kind]
+        after += [line.number for line in self.incident.errors]
+        after += [hit.line.number for hit in self.incident.hits if hit.rule.role == "symptom" and not hit.quoted]
+        return max(after, default=0) > last
 
     def of_a_client(self, hit: Hit) -> bool:
         """Tell whether a client's words stand above the start: who puts them there has them from elsewhere.

@@ -230,7 +230,7 @@ class Findings:
             for trace in traces
             if trace.level in LOUD
             and not self._overcome(trace.number, bool(trace.frames))
-            and not self.case.went_on(trace)
+            and not self.case.went_on(trace, trace.last or trace.number)
         ]
 
     @cached_property

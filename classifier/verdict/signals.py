@@ -99,7 +99,7 @@ def overruled(case: Case, hit: Hit) -> str:
         return "something harmless explains it, or its conditions do not hold"
     number = hit.line.number
     overcome = bool(case.ready) and max(hit.last, number) < case.ready and not case.of_a_client(hit)
-    if case.went_on(hit.trace or hit.line):
+    if case.went_on(hit.trace or hit.line, max(hit.last, number)):
         return "the process that said it went on with its start"
     if hit.rule.scope == "request":
         # Without a logger's level it may be a client's line, out of order.
