@@ -77,7 +77,9 @@ def of_candidate(best: Candidate, found: Findings) -> Diagnosis:
     answer.chain = chain_of(best.hit)
     if found.known.corpus.traits(best.bucket).side == "client":
         shown = {item.line for item in answer.evidence}
-        answer.evidence += [item for item in last_of_chain(best.hit) if item.line not in shown]
+        last = [item for item in last_of_chain(best.hit) if item.line not in shown]
+        answer.evidence += last
+        answer.chain = answer.chain[: len(answer.chain) - len(last)]
     if sign := found.case.shown(best.hit.rule.confirmed_by, best.hit):
         answer.confirm = f"Here {sign}. {answer.confirm}".rstrip()
     if against:
