@@ -293,4 +293,5 @@ def test_what_writes_corrections_is_imported_where_one_is_due():
 def test_a_number_that_the_message_misses_is_given(given: object, expected: str) -> None:
     """vLLM 0.33.0, config/speculative.py; nothing to add it to where the log does not show the value."""
     text = "num_speculative_tokens must be provided with speculative model unless the draft model config contains an n_predict parameter."
-    assert expected == change(text, **({"speculative_config": given} if given is not None else {}))
+    arguments: dict[str, Any] = {} if given is None else {"speculative_config": given}
+    assert expected == change(text, **arguments)
