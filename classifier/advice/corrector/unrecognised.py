@@ -13,7 +13,8 @@ from .values import boolean
 
 _LINE = LazyPattern(r"error: unrecognized arguments: (?P<option>[^\n]+)")
 _UNSAFE = LazyPattern(r"[…<>]")
-_DASH = LazyPattern(r"[\u2010-\u2015\u2212]+[a-z]")
+_DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+_DASH = LazyPattern(r"-*[\u2010-\u2015\u2212][-\u2010-\u2015\u2212]*[a-z]")
 _VALUE = LazyPattern(r"-?[\d.,]+[kKmMgG%]?|[Tt]rue|[Ff]alse|yes|no|on|off|none|None|auto")
 
 
@@ -23,7 +24,7 @@ def of_unrecognised(case: Case) -> list[Change]:
     if found is None or _in_file(case, found["option"]):
         return []
     words = found["option"].split()
-    if not words[0].startswith("-"):
+    if words[0][:1] not in _DASHES:
         return _stray(words, case)
     if (wrong := _dashes(words, case)) is not None:
         return [wrong]
@@ -46,18 +47,20 @@ def of_unrecognised(case: Case) -> list[Change]:
 def _dashes(words: list[str], case: Case) -> Change | None:
     """Return the change for a long option behind one hyphen, or behind a dash that a document or chat put there."""
     name, equals, value = words[0].partition("=")
-    whole = "--" + name.lstrip("-")
+    whole = "--" + name.lstrip(_DASHES)
     if not options.exists(whole, case.release) or len(name) < 6:
         return None
     values = [value] if equals else words[1:]
     if any(word.startswith("-") and not word[1:2].isdigit() for word in values):
         return None
     put = " ".join([whole, *map(quoted, values)])
-    if name[:2] != "--":
+    mixed = _DASH.match(name) is not None
+    if name[:2] != "--" and not mixed:
         why = "Long options begin with two hyphens."
         return Change(f"Write {whole} with two hyphens", put, " ".join([name, *map(quoted, values)]), why, whole)
     # Dashes are mended to hyphens before a log is read; in the command they stand as they were typed.
-    typed = next((word for word in str(case.facts.get("command") or "").split() if _DASH.match(word.strip("'\""))), "")
+    command = str(case.facts.get("command") or "").split()
+    typed = name if mixed else next((word for word in command if _DASH.match(word.strip("'\""))), "")
     if not typed:
         return None
     dropped = " ".join([typed.strip("'\""), *map(quoted, values)])

@@ -295,3 +295,11 @@ def test_a_number_that_the_message_misses_is_given(given: object, expected: str)
     text = "num_speculative_tokens must be provided with speculative model unless the draft model config contains an n_predict parameter."
     arguments: dict[str, Any] = {} if given is None else {"speculative_config": given}
     assert expected == change(text, **arguments)
+
+
+@pytest.mark.parametrize("typed", ["\u2013-max-model-len", "-\u2013max-model-len", "\u2014max-model-len"])
+def test_a_dash_that_stands_in_the_message_is_seen(typed: str) -> None:
+    """Beside a hyphen it is not mended when the log is read."""
+    assert f"--max-model-len 1024   # instead of the words {typed} 1024" == change(
+        f"vllm: error: unrecognized arguments: {typed} 1024"
+    )
