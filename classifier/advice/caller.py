@@ -41,6 +41,7 @@ _SERVE = LazyPattern(r"\bvllm serve (?!-)")
 _ADDRESS = LazyPattern(
     r"\bcurl\b[^\n]*(?:localhost|127\.0\.0\.1|SERVER)|/health\b|^--(?:host|port)\b|\bvllm/vllm-openai\b"
 )
+_INSTALL = LazyPattern(r"pip install [^\n]*\s{2,}# or the [^\n]*\bvllm/vllm-openai\b[^\n]*$")
 _ENDPOINT = LazyPattern(r"\bPOST /|/v1/\w")
 
 
@@ -75,6 +76,9 @@ def as_called(fix: Advice, who: str) -> tuple[Advice | None, str]:
         who: What :func:`caller` found; not "".
     """
     place = "a script" if who == SCRIPT else who
+    if _INSTALL.match(fix.change):
+        # The image is the server's; the package is the engine's as well.
+        fix = replace(fix, change=_REMARK.sub("", fix.change))
     if _ADDRESS.search(fix.change) or (who == SCRIPT and _ENDPOINT.search(fix.change) and "LLM" not in fix.change):
         return None, f"the engine is {place}'s: there is no server of vLLM that could be asked, or listens"
     if fix.kind == "flag" and (change := _argument(fix.change, who)):

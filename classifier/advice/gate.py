@@ -15,6 +15,8 @@ from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
 from .caller import as_called, as_released, caller
 from .check import add_checks
+from .model_support import as_supported, beside
+from .model_type_support import as_known_type
 from .named_options import as_named
 from .pins import UPGRADE, pinned_by, plugin_of
 from .platforms import on_platform
@@ -72,6 +74,8 @@ def sift(
         from .corrector import correct
 
         corrections = correct(situation.case)
+        first, last = beside(situation)
+        fixes = [*first, *fixes, *last]
     kept, withheld = tried(fixes, situation, corrections)
     if failed:
         request = hit is not None and hit.rule.scope == "request"
@@ -132,7 +136,7 @@ def _for_caller(fixes: list[Advice], who: str) -> tuple[list[Advice], Withheld]:
 
 def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     """Return the fix as it holds here, or None with the reason."""
-    for check in (on_platform, as_named, _asked_for, _from_whom, _installed_from):
+    for check in (on_platform, as_named, _asked_for, as_supported, as_known_type, _from_whom, _installed_from):
         fitting, reason = check(fix, situation)
         if fitting is None:
             return None, reason

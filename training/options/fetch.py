@@ -26,6 +26,10 @@ Progress = Callable[[int, int], None]
 """Called with the bytes read so far and the bytes there are."""
 
 
+def silently(_done: int, _all: int) -> None:
+    """Show no progress."""
+
+
 class FetchError(Exception):
     """A release could not be downloaded; run the command again, what is there is kept."""
 
@@ -85,12 +89,15 @@ def sdist_members(address: str, progress: Progress) -> Iterator[tuple[str, bytes
                         yield name, content.read()
 
 
-def wheel_members(address: str, progress: Progress) -> Iterator[tuple[str, bytes]]:
-    """Yield path and content of the Python files in a wheel, without downloading the rest of it."""
+def wheel_members(
+    address: str, progress: Progress, wanted: Callable[[str], bool] | None = None
+) -> Iterator[tuple[str, bytes]]:
+    """Yield path and content of a wheel's files without downloading the rest of it: of vLLM's Python files, or those ``wanted``."""
+    wanted = wanted or _wanted
     with zipfile.ZipFile(io.BufferedReader(_Remote(address, progress), BLOCK)) as archive:
         # In the order in which they stand in the file, so that one block serves many.
         for member in sorted(archive.infolist(), key=lambda info: info.header_offset):
-            if _wanted(member.filename):
+            if wanted(member.filename):
                 yield member.filename, archive.read(member)
 
 

@@ -34,26 +34,26 @@ class Files:
     wheels: list[str] = field(default_factory=list)
 
 
-def releases(since: str = FIRST) -> list[Files]:
-    """Return the final and post releases from ``since`` on that were not withdrawn, oldest first."""
+def releases(since: str = FIRST, project: str = PROJECT) -> list[Files]:
+    """Return the final and post releases of ``project`` from ``since`` on that were not withdrawn, oldest first."""
     base = f"{setting('index-url') or _pip_default()}".rstrip("/")
-    page = f"{base}/{PROJECT}/"
+    page = f"{base}/{project}/"
     try:
         with open_url(page, {"Accept": "text/html"}) as answer:
             text = answer.read().decode("utf-8", "replace")
     except OSError as error:
         raise PackageIndexError(f"{page}: {error}; `pip config list` shows which index is used") from error
-    return parse_page(text, page, since)
+    return parse_page(text, page, since, project)
 
 
-def parse_page(text: str, page: str, since: str = FIRST) -> list[Files]:
+def parse_page(text: str, page: str, since: str = FIRST, project: str = PROJECT) -> list[Files]:
     """Read a page of the simple repository API; releases before ``since`` are left out."""
     reader = _Links()
     reader.feed(text)
     found: dict[str, Files] = {}
     oldest = version_key(since)
     for address, name in reader.links:
-        match = re.fullmatch(rf"{PROJECT}-(\d+(?:\.\d+)*(?:\.post\d+)?)(?:\.tar\.gz|(?:-[^-]+){{3,4}}\.whl)", name)
+        match = re.fullmatch(rf"{project}-(\d+(?:\.\d+)*(?:\.post\d+)?)(?:\.tar\.gz|(?:-[^-]+){{3,4}}\.whl)", name)
         if match is None or (version_key(match[1]) or ()) < (oldest or ()):
             continue
         files = found.setdefault(match[1], Files(match[1]))
@@ -63,7 +63,7 @@ def parse_page(text: str, page: str, since: str = FIRST) -> list[Files]:
         else:
             files.sdist = target
     if not found:
-        raise PackageIndexError(f"{page}: no release of {PROJECT} is listed")
+        raise PackageIndexError(f"{page}: no release of {project} is listed")
     return sorted(found.values(), key=lambda files: version_key(files.version) or ())
 
 

@@ -22,7 +22,7 @@ def pack(releases: dict[str, Release]) -> dict[str, Any]:
     for section in SECTIONS:
         columns = [release[section] for release in releases.values()]
         names = sorted({name for column in columns for name in column})
-        table[section] = {name: _entry([column.get(name) for column in columns]) for name in names}
+        table[section] = {name: entry_of([column.get(name) for column in columns]) for name in names}
     return table
 
 
@@ -50,7 +50,12 @@ def text(table: dict[str, Any]) -> str:
     return "{\n" + "\n".join(lines) + "\n}\n"
 
 
-def _entry(column: list[dict[str, Any] | None]) -> dict[str, Any]:
+def entry_of(column: list[dict[str, Any] | None]) -> dict[str, Any]:
+    """Return a name's entry.
+
+    Args:
+        column: The name's attributes in each release, oldest first; None where the release does not know it.
+    """
     known = [place for place, cell in enumerate(column) if cell is not None]
     runs: list[list[int]] = []
     for place in known:

@@ -331,6 +331,8 @@ def _added(complaint: Complaint, case: Case) -> Change | None:
     base, _, key = complaint.name.partition(".")
     table = case.arguments.get(base[2:].replace("-", "_"))
     both = [item for item in complaint.allowed if item.endswith(("both", "auto"))]
+    begin = len(complaint.allowed) == 1 and complaint.allowed[0].isdecimal()
+    both = list(complaint.allowed) if begin else both
     if not isinstance(table, dict) or len(both) != 1:
         return None
     option = options.describe(base, case.release)
@@ -340,10 +342,10 @@ def _added(complaint: Complaint, case: Case) -> Change | None:
         if len(like) != 1:
             return None
         key = like[0]
-    whole = json.dumps(values.with_key(table, [key], both[0]), ensure_ascii=False)
+    whole = json.dumps(values.with_key(table, [key], int(both[0]) if begin else both[0]), ensure_ascii=False)
+    why = f"{both[0]} is a number to begin with." if begin else f"{key} is one of {', '.join(complaint.allowed)}."
     return Change(
-        f"Give {base} the key {key} as well", f"{base} {quoted(whole)}", _now(base, table),
-        f"{key} is one of {', '.join(complaint.allowed)}.", base, whole,
+        f"Give {base} the key {key} as well", f"{base} {quoted(whole)}", _now(base, table), why, base, whole,
     )  # fmt: skip
 
 

@@ -22,6 +22,9 @@ _SIZES = {
 _MISSING_KEY = LazyPattern(
     r"specify (?P<key>\w+) when (?P<other>\w+) is set, supported \w+ are (?P<list>[(\[{][^)\]}\n]{1,400})"
 )
+_MISSING_COUNT = LazyPattern(r"\bnum_speculative_tokens must be provided\b")
+FIRST_DRAFT = "3"
+"""Tokens to draft where nothing says how many: few enough that a poor acceptance costs little."""
 _ATTRIBUTE = LazyPattern(r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'")
 _REFUSES = LazyPattern(
     r"[Uu]nsupported|not (?:\w+ ){0,2}supported|[Uu]nknown|[Ii]nvalid|KeyError|not found|no such", re.IGNORECASE
@@ -80,7 +83,9 @@ def of_quoted(case: Case) -> list[Complaint]:
 
 
 def of_missing_key(case: Case) -> list[Complaint]:
-    """Return the key that a JSON value lacks, with the values that the message lists for it."""
+    """Return the key that a JSON value lacks, with the values that the message lists for it, or one to begin with."""
+    if _MISSING_COUNT.search(case.text) and isinstance(case.arguments.get("speculative_config"), dict):
+        return [Complaint("--speculative-config.num_speculative_tokens", "", (FIRST_DRAFT,), kind="added")]
     found = _MISSING_KEY.search(case.text)
     if found is None:
         return []

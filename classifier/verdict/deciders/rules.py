@@ -78,6 +78,8 @@ def of_candidate(best: Candidate, found: Findings) -> Diagnosis:
     if found.known.corpus.traits(best.bucket).side == "client":
         shown = {item.line for item in answer.evidence}
         answer.evidence += [item for item in last_of_chain(best.hit) if item.line not in shown]
+    proofs = {item.line for item in answer.evidence}
+    answer.chain = [item for item in answer.chain if item.line not in proofs]
     if sign := found.case.shown(best.hit.rule.confirmed_by, best.hit):
         answer.confirm = f"Here {sign}. {answer.confirm}".rstrip()
     if against:

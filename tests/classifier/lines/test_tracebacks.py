@@ -515,7 +515,8 @@ def test_any_order_of_lines_can_be_read(lines: list[str]) -> None:
         while link is not None:
             assert link is not trace
             link, steps = link.raised_from, steps + 1
-            assert steps <= len(reader.traces)
+            # Halves without a last line are links that are not listed.
+            assert steps <= len(lines)
         assert 1 <= trace.number <= len(lines)
 
 

@@ -280,3 +280,18 @@ def test_what_writes_corrections_is_imported_where_one_is_due():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"method": "ngram"}, """--speculative-config '{"method": "ngram", "num_speculative_tokens": 3}'   # instead of --speculative-config '{"method": "ngram"}'"""),
+        ("{}", ""),
+        (None, ""),
+    ],
+)  # fmt: skip
+def test_a_number_that_the_message_misses_is_given(given: object, expected: str) -> None:
+    """vLLM 0.33.0, config/speculative.py; nothing to add it to where the log does not show the value."""
+    text = "num_speculative_tokens must be provided with speculative model unless the draft model config contains an n_predict parameter."
+    arguments: dict[str, Any] = {} if given is None else {"speculative_config": given}
+    assert expected == change(text, **arguments)

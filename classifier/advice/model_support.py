@@ -1,0 +1,235 @@
+"""Upgrades for what vLLM's class of a model lacks: to the first release that has it, and none where no release has."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from ...corpus.records import Record, record, replace
+from ..diagnosis import Advice
+from ..patterns.lazy import LazyPattern
+from .pins import pinned_by, plugin_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .situation import Situation
+
+_UPGRADES = LazyPattern(r"^(?:Upgrade|Update)\b(?!.*\btransformers within)")
+_UNKNOWN = LazyPattern(
+    r"Model architectures? \[?(?P<listed>['\"]?\w[\w, '\"]{0,400}?)\]? (?:are|is) not supported (?:for now|by ROCm)|"
+    r"\b(?P<untold>\w{1,100}) has no vLLM implementation and the Transformers implementation is not compatible|"
+    r"The Transformers implementation of '?(?P<backend>\w{1,100})'? is not compatible|"
+    r"Cannot find model module\. '?(?P<module>\w{1,100})'? is not a registered model"
+)
+_REFUSED = (
+    ("SupportsLoRA", "LoRA adapters", LazyPattern(
+        r"(?:\b(?P<cls>(?!Model\b)\w{1,80})|<class '[\w.]{1,200}?(?P<path>\w{1,80})'>|\bModel|modeling) (?:does not support LoRA(?: yet\b|, but)|is not supported for LoRA)|No supported LoRA modules found in (?P<cls2>\w{1,80})"
+    )),
+    ("SupportsPP", "pipeline parallelism", LazyPattern(r"Pipeline parallelism is (?:not supported for this model|only supported for the following)")),
+    ("SupportsEagle3", "EAGLE3 heads", LazyPattern(r"Model does not support EAGLE3")),
+    ("SupportsTranscription", "transcriptions", LazyPattern(r"model does not support (?:the )?(?:Transcriptions?|Translations?) API")),
+    ("SupportsMRoPE", "M-RoPE", LazyPattern(r"M-RoPE support is not implemented")),
+)  # fmt: skip
+"""Interfaces that vLLM asks a model's class for, what each is for, and the words that refuse a class without."""
+_MODEL_FILE = LazyPattern(r"vllm/model_executor/models/(?P<name>\w+)\.py:")
+_NO_MODELS = frozenset({"interfaces", "interfaces_base", "registry", "utils", "adapters", "vision", "__init__", "config", "module_mapping"})  # fmt: skip
+_OF_MODEL = LazyPattern(r"\w+(?:ForCausalLM|ForConditionalGeneration|Model|LMHeadModel|For\w+)")
+_FALLS_BACK = (0, 7, 2)
+"""The release from which vLLM tries the Transformers backend by itself (``model_impl`` is ``auto``)."""
+
+
+@record(frozen=True)
+class Lack(Record):
+    """What a release lacks for a model."""
+
+    names: tuple[str, ...]
+    """Architectures, any of which would do."""
+    interface: str = ""
+    """That the class lacks; "" where there is no class."""
+    use: str = ""
+    """What the interface is for."""
+
+
+def lack_in(situation: Situation) -> Lack | None:
+    """Return what the error says that this release lacks for the model; None where it says something else, or names no model."""
+    text = situation.case.text
+    if found := _UNKNOWN.search(text):
+        listed = found["listed"] or found["untold"] or found["backend"] or found["module"]
+        return Lack(tuple(dict.fromkeys(re.findall(r"\w+", listed))))
+    for interface, use, words in _REFUSED:
+        if told := words.search(text):
+            groups = told.groupdict()
+            cls = groups.get("cls") or groups.get("path") or groups.get("cls2") or ""
+            names = _served_by(cls) if cls else _in_use(situation)
+            return Lack(names, interface, use) if names else None
+    return None
+
+
+def as_supported(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
+    """Name the release that an upgrade must reach so that vLLM has what the error says is lacking; or tell that none has.
+
+    Args:
+        fix: As it holds otherwise. One that was turned over to a plug-in, or to a build of one's own, stays so.
+        situation: Of the failed start.
+    """
+    backend = fix.option == "--model-impl" and fix.value == "transformers"
+    if not backend and not _UPGRADES.search(fix.title):
+        return fix, ""
+    lack = lack_in(situation)
+    if lack is None:
+        return fix, ""
+    if backend:
+        return (None, "vLLM tried the Transformers backend by itself") if _tried(lack, situation) else (fix, "")
+    if plugin_of(situation):
+        return fix, ""  # its own classes are in no release of vLLM
+    return _upgrade(fix, lack, situation)
+
+
+def beside(situation: Situation) -> tuple[list[Advice], list[Advice]]:
+    """Return what helps a model whose architecture this release does not know: first of all, and last of all.
+
+    Args:
+        situation: Of the failed start.
+    """
+    lack = lack_in(situation)
+    if lack is None or lack.interface or any(_known(name) for name in lack.names):
+        return [], []
+    from ...corpus import architectures
+
+    name = lack.names[0]
+    meant = architectures.nearest(name, situation.release)
+    first = [_respelt(name, meant)] if meant else []
+    last = [] if meant else [_elsewhere(name)]
+    return first, last
+
+
+def _upgrade(fix: Advice, lack: Lack, situation: Situation) -> tuple[Advice | None, str]:
+    from ...corpus import architectures
+
+    newest = architectures.releases()[-1]
+    has = {name: _has(name, lack.interface, situation.release) for name in lack.names}
+    if situation.told and any(has.values()):
+        # The release has it: the words are those of a platform, a plug-in or a patched build.
+        return fix, ""
+    when = {name: _first(name, lack.interface, situation.release, has[name]) for name in lack.names}
+    reached = [(release, name) for name, release in when.items() if release]
+    if not reached:
+        return _last(fix, lack, situation, newest)
+    from ...corpus.options import version_key
+
+    release, name = min(reached, key=lambda item: version_key(item[0]) or ())
+    found = architectures.model_class(name, release)
+    file, cls = ("", name) if found is None else (found.file, found.name)
+    if lack.interface:
+        what = f"in which {name} supports {lack.use}"
+        why = f"{cls} has {lack.interface} from {release} on ({file})."
+    else:
+        what = f"the first that serves {name}"
+        why = f"vLLM's registry has {name} from {release} on ({file})."
+    if situation.own_build or situation.platform not in ("", "cuda") or pinned_by(situation):
+        return replace(fix, why=f"{fix.why} {why}".strip()), ""
+    return replace(
+        fix,
+        title=f"Upgrade vLLM to {release} or later, {what}",
+        kind="command",
+        change=f"pip install -U 'vllm>={release}'   # or the image vllm/vllm-openai:v{release}",
+        why=why,
+        fixed_in=release,
+        exact=True,
+    ), ""  # fmt: skip
+
+
+def _last(fix: Advice, lack: Lack, situation: Situation, newest: str) -> tuple[Advice | None, str]:
+    """Return the way back to the last release that served a model; None where no release has what it lacks."""
+    from ...corpus import architectures
+
+    name = lack.names[0]
+    if lack.interface:
+        return None, f"no release of vLLM up to {newest} has {lack.interface} in its class for {name} ({lack.use})"
+    until = architectures.served_until(name)
+    if not until:
+        return None, f"no release of vLLM up to {newest} serves {name}"
+    if situation.own_build or pinned_by(situation):
+        return None, f"vLLM serves {name} up to {until} only"
+    address = architectures.plugin(name)
+    also = f"   # or the plug-in {address}" if address else ""
+    return replace(
+        fix,
+        title=f"Install vLLM {until}, the last that serves {name}",
+        kind="command",
+        change=f"pip install 'vllm=={until}'{also}",
+        why=f"vLLM's registry has {name} up to {until} and no more.",
+        cost="An old release without later fixes.",
+        exact=True,
+    ), ""  # fmt: skip
+
+
+def _has(name: str, interface: str, release: str) -> bool:
+    from ...corpus import architectures
+
+    found = architectures.model_class(name, release)
+    return found is not None and (not interface or interface in found.interfaces)
+
+
+def _first(name: str, interface: str, release: str, has: bool) -> str:
+    """Return the first release, later than the log's, that has it; where the log does not tell its own, the first of the last run."""
+    from ...corpus import architectures
+
+    if not has:
+        return architectures.first_serving(name, release, interface)
+    runs = [version for version in architectures.releases() if not _has(name, interface, version)]
+    return architectures.first_serving(name, runs[-1] if runs else "", interface)
+
+
+def _tried(lack: Lack, situation: Situation) -> bool:
+    from ...corpus.options import version_key
+
+    if lack.interface or situation.case.arguments.get("model_impl") == "vllm":
+        return False
+    if any(_has(name, "", situation.release) for name in lack.names) and situation.told:
+        return False
+    return (version_key(situation.release) or ())[:3] >= _FALLS_BACK
+
+
+def _known(name: str) -> bool:
+    from ...corpus import architectures
+
+    return bool(architectures.spans(name) or architectures.served_until(name))
+
+
+def _served_by(cls: str) -> tuple[str, ...]:
+    """Return the architectures of a class; its own name where no release has the class, and nothing for what is no model's."""
+    from ...corpus import architectures
+
+    found = architectures.of_class(cls)
+    return found[:1] if found else ((cls,) if _OF_MODEL.fullmatch(cls) else ())
+
+
+def _in_use(situation: Situation) -> tuple[str, ...]:
+    """Return the architecture that the log says was loaded: by vLLM's own line, or by the frames of its file."""
+    from ...corpus import architectures
+
+    told = situation.facts.get("architecture")
+    if isinstance(told, str) and told:
+        return (told,)
+    stack = situation.trace.stack() if situation.trace is not None else ""
+    files = [file for file in _MODEL_FILE.made.findall(stack) if file not in _NO_MODELS]
+    return architectures.of_module(files[-1], situation.release)[:1] if files else ()
+
+
+def _respelt(name: str, meant: str) -> Advice:
+    value = json.dumps({"architectures": [meant]})
+    return Advice(
+        0, f"Correct the architecture's name: {meant}", "flag", f"--hf-overrides '{value}'",
+        f"vLLM serves {meant}; {name}, which config.json names, is no architecture of any release. Correct it in config.json for good.",
+        "none", "The log prints 'Resolved architecture'.", "--hf-overrides", value, exact=True, restart=True,
+    )  # fmt: skip
+
+
+def _elsewhere(name: str) -> Advice:
+    return Advice(
+        0, f"Look on the model card for the plug-in or the build of vLLM that brings {name}", "step",
+        "Install what the model card names: a plug-in (vLLM loads those of the entry point vllm.general_plugins), a fork, or a build of vLLM's main branch",
+        "No release of vLLM has a class of this name.", "Code that vLLM's releases do not test.",
+        "The log prints 'Resolved architecture'.", restart=True,
+    )  # fmt: skip

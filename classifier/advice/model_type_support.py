@@ -1,0 +1,165 @@
+"""Upgrades for a model type that transformers does not know: to the release that does, where vLLM's own bound allows it."""
+
+from __future__ import annotations
+
+import re
+
+from ...corpus.records import Record, record, replace
+from ..diagnosis import Advice
+from ..facts.versions import in_range
+from ..patterns.lazy import LazyPattern
+from .pins import pinned_by
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .situation import Situation
+
+_UNKNOWN = LazyPattern(
+    r"model type `?'?(?P<type>[\w.\-]{1,80}?)'?`? but Transformers does not recognize this architecture"
+)
+_KEY = LazyPattern(r"^KeyError: '(?P<type>[\w.\-]{1,80})'\s*$", re.MULTILINE)
+_MAPPING = "transformers/models/auto/configuration_auto.py"
+_OF_TRANSFORMERS = LazyPattern(r"^Upgrade transformers\b")
+_OF_VLLM = LazyPattern(r"^(?:Upgrade|Update) vLLM\b")
+_HEADS = r"(?:for(?:causallm|conditionalgeneration|sequenceclassification)|model|lmheadmodel)"
+
+
+@record(frozen=True)
+class Need(Record):
+    """What a model type takes.
+
+    Attributes:
+        model_type: As config.json has it.
+        transformers: The releases that know it, oldest first; empty where none does.
+        architectures: Of vLLM, by the type's name; empty where no release has one of this name.
+    """
+
+    model_type: str
+    transformers: tuple[str, ...]
+    architectures: tuple[str, ...]
+
+    def allowed(self, release: str) -> str:
+        """Return the first release of transformers that knows the type and that a release of vLLM allows; "" where none."""
+        from ...corpus import model_types
+
+        asked = model_types.asked_by(release)
+        return next((version for version in self.transformers if in_range(version, asked)), "") if asked else ""
+
+    def served(self, release: str) -> bool | None:
+        """Tell whether a release of vLLM serves the model; None where no release has an architecture of the type's name."""
+        from ...corpus import architectures
+
+        return any(architectures.serves(name, release) for name in self.architectures) if self.architectures else None
+
+
+def as_known_type(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
+    """Name the release of transformers, or of vLLM, that an upgrade must reach so that a model type is known; or tell that none is.
+
+    Args:
+        fix: As it holds otherwise.
+        situation: Of the failed start.
+    """
+    of_vllm = _OF_VLLM.search(fix.title)
+    if not of_vllm and not _OF_TRANSFORMERS.search(fix.title):
+        return fix, ""
+    need = need_in(situation)
+    if need is None:
+        return fix, ""
+    return _vllm(fix, need, situation) if of_vllm else _transformers(fix, need, situation)
+
+
+def need_in(situation: Situation) -> Need | None:
+    """Return what the model type takes that the error says transformers does not know; None where it names none."""
+    found = _UNKNOWN.search(situation.case.text)
+    if found is None and situation.trace is not None and _MAPPING in situation.trace.stack():
+        found = _KEY.search(situation.case.text)
+    if found is None:
+        return None
+    from ...corpus import architectures, model_types
+
+    kind = found["type"]
+    plain = re.sub(r"\W|_", "", kind).lower()
+    named = tuple(name for name in architectures.names() if re.fullmatch(plain + _HEADS, name.lower().replace("_", "")))
+    return Need(kind, tuple(model_types.transformers_with(kind)), named)
+
+
+def _transformers(fix: Advice, need: Need, situation: Situation) -> tuple[Advice | None, str]:
+    from ...corpus import model_types
+
+    kind, release = need.model_type, situation.release
+    if not need.transformers:
+        newest = model_types.newest_transformers()
+        return replace(
+            fix,
+            title="Install transformers from its repository",
+            change="pip install git+https://github.com/huggingface/transformers",
+            why=f"No release of transformers up to {newest} knows the model type {kind}: it is newer, or the checkpoint brings code of its own.",
+            exact=True,
+        ), ""  # fmt: skip
+    if not situation.told:
+        first = need.transformers[0]
+        return _to(fix, need, first, f"transformers>={first}", "Check with `pip check` that this vLLM allows it."), ""
+    if need.served(release) is False:
+        return None, f"vLLM {release} does not serve the model: a newer transformers alone only moves the error"
+    allowed = need.allowed(release)
+    if not allowed:
+        return (
+            None,
+            f"vLLM {release} asks for transformers {model_types.asked_by(release)}, and {kind} is known from {need.transformers[0]} on",
+        )
+    upper = [part for part in model_types.asked_by(release).split(",") if part.startswith("<")]
+    return _to(fix, need, allowed, ",".join([f"transformers>={allowed}", *upper]), f"vLLM {release} allows it."), ""
+
+
+def _to(fix: Advice, need: Need, version: str, wanted: str, bound: str) -> Advice:
+    return replace(
+        fix,
+        title=f"Upgrade transformers to {version} or later, which knows {need.model_type}",
+        change=f"pip install -U '{wanted}'",
+        why=f"The model type is in transformers from {need.transformers[0]} on. {bound}",
+        exact=True,
+    )
+
+
+def _vllm(fix: Advice, need: Need, situation: Situation) -> tuple[Advice | None, str]:
+    from ...corpus import model_types
+
+    kind, release = need.model_type, situation.release
+    if situation.own_build or situation.platform not in ("", "cuda") or pinned_by(situation):
+        return fix, ""
+    if situation.told and need.served(release) and need.allowed(release):
+        return None, f"vLLM {release} serves the model and allows a transformers that knows it"
+    reached = _reaching(need, release if situation.told else "")
+    if not reached:
+        newest = model_types.later_than("")[-1]
+        if need.architectures or situation.told:
+            return None, f"no release of vLLM up to {newest} brings what the model type {kind} takes"
+        return fix, ""
+    own = model_types.own_class(kind, reached)
+    more = "" if own else f" 'transformers>={need.allowed(reached)}'"
+    said = (
+        "has a configuration class of its own for it"
+        if own
+        else f"allows transformers {need.allowed(reached)}, which knows it"
+    )
+    serves = f" and serves {need.architectures[0]}" if need.served(reached) else ""
+    return replace(
+        fix,
+        title=f"Upgrade vLLM to {reached} or later, the first that goes with {kind}",
+        change=f"pip install -U 'vllm>={reached}'{more}   # or the image vllm/vllm-openai:v{reached}",
+        why=f"vLLM {reached} {said}{serves}.",
+        fixed_in=reached,
+        exact=True,
+    ), ""  # fmt: skip
+
+
+def _reaching(need: Need, after: str) -> str:
+    """Return the first later release of vLLM that reads the model type and, where its architecture is known, serves it."""
+    from ...corpus import model_types
+
+    for version in model_types.later_than(after):
+        if need.served(version) is not False and (
+            need.allowed(version) or model_types.own_class(need.model_type, version)
+        ):
+            return version
+    return ""

@@ -1,0 +1,112 @@
+"""Which release of vLLM serves which model architecture, and what its class can do: ``corpus/vllm/architectures.json``.
+
+``python -m vllm_triage.training.options.architectures`` reads the registry of models and the model classes of all releases that
+the options table has, from the archives that ``training.options`` keeps in ``--cache DIR``; one that is missing is downloaded.
+Sources are parsed, never run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...corpus import options
+from .__main__ import CACHE
+from .fetch import FetchError, fetch, silently
+from .index import Files, PackageIndexError, releases
+from .model_classes import Found, RegistryError, architectures_of, dropped_by
+from .source import Tree
+from .table import entry_of
+
+FILE = Path(options.FOLDER) / "architectures.json"
+FORMAT = 1
+
+
+def pack(
+    found: Mapping[str, Mapping[str, Found]], until: Mapping[str, str], plugins: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the table.
+
+    Args:
+        found: The architectures of each release, oldest first.
+        until: Architectures that were served before the first of these, with the last release.
+        plugins: Addresses of plug-ins, by architecture.
+    """
+    columns = list(found.values())
+    interfaces = sorted({word for column in columns for entry in column.values() for word in entry["can"]})
+    places = {word: place for place, word in enumerate(interfaces)}
+    rows = {}
+    for name in sorted({name for column in columns for name in column}):
+        cells = [column.get(name) for column in columns]
+        numbered = [cell and {**cell, "can": [places[word] for word in cell["can"]]} for cell in cells]
+        rows[name] = entry_of(numbered)
+    return {
+        "format": FORMAT, "releases": list(found), "interfaces": interfaces, "until": dict(sorted(until.items())),
+        "plugins": dict(sorted(plugins.items())), "architectures": rows,
+    }  # fmt: skip
+
+
+def text(table: Mapping[str, Any]) -> str:
+    """Return the table as JSON with one architecture a line, so that a change of it can be reviewed."""
+    head = [f"{_compact(key)}:{_compact(value)}," for key, value in table.items() if key != "architectures"]
+    rows = [f"{_compact(name)}:{_compact(entry)}" for name, entry in table["architectures"].items()]
+    return "{\n" + "\n".join(head) + '\n"architectures":{\n' + ",\n".join(rows) + "\n}}\n"
+
+
+def mine(archives: Mapping[str, Path]) -> dict[str, Any]:
+    """Return the table of the releases whose archives these are, oldest first.
+
+    Raises:
+        RegistryError: A release's registry is written in a way that the miner does not know.
+    """
+    found: dict[str, Mapping[str, Found]] = {}
+    until: dict[str, str] = {}
+    plugins: dict[str, str] = {}
+    for version, path in archives.items():
+        tree = Tree.from_archive(path)
+        try:
+            found[version] = architectures_of(tree)
+            # The newest release that tells of an architecture counts: it may have come back in between.
+            last, addresses = dropped_by(tree)
+        except RegistryError as error:
+            raise RegistryError(f"{version}: {error}") from error
+        until.update(last)
+        plugins.update(addresses)
+    served = {name for column in found.values() for name in column}
+    return pack(found, {name: last for name, last in until.items() if name not in served}, plugins)
+
+
+def main(words: Sequence[str]) -> int:
+    """Write the table anew."""
+    parser = argparse.ArgumentParser(prog="python -m vllm_triage.training.options.architectures", description=__doc__)
+    parser.add_argument("--cache", type=Path, default=CACHE, metavar="DIR", help="where the archives are (%(default)s)")
+    given = parser.parse_args(words)
+    try:
+        archives = {version: _archive(version, given.cache) for version in options.releases()}
+        FILE.write_text(text(mine(archives)), "utf-8")
+    except (FetchError, PackageIndexError, RegistryError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _archive(version: str, cache: Path) -> Path:
+    kept = cache / f"vllm-{version}.zip"
+    if kept.exists():
+        return kept
+    offered: Files | None = next((files for files in releases() if files.version == version), None)
+    if offered is None:
+        raise PackageIndexError(f"the index has no release {version}")
+    return fetch(offered, cache, silently)
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
