@@ -27,10 +27,14 @@ Skipped: TypeAlias = "tuple[Sequence[bytes], Sequence[int], bool]"
 class Step:
     """A line of a stack that was printed before, and the lines that have followed it."""
 
-    __slots__ = ("code", "count", "frame", "frames", "missed", "silent", "then", "words")
+    __slots__ = ("code", "count", "ends", "frame", "frames", "key", "missed", "silent", "then", "words")
 
     def __init__(self) -> None:
         self.then: dict[bytes, Step] = {}
+        self.ends: dict[bytes, Step] | None = None
+        """The exceptions' own lines that have ended a stack here more than once."""
+        self.key: tuple[object, ...] = ()
+        """``Trace.key`` of the exception, where the line is its own."""
         self.words: tuple[int, ...] | None = None
         """The literals that rules wait for in the line; None where nobody has looked yet."""
         self.silent = False
@@ -105,7 +109,11 @@ def origin(raw: str) -> str:
     if raw[:5] == "[pod/":
         return raw[: raw.find("]") + 1]
     name, bar, _ = raw[:80].partition("|")
-    return name.rstrip() if bar and name[:1].isalnum() and name[-1:] == " " and " " not in name.rstrip() else ""
+    if not bar or not name[:1].isalnum() or name[-1:] != " ":
+        return ""
+    # supervisor-stdout says which of the two it was: 'chat stderr | …'.
+    name = name.rstrip().removesuffix(" stdout").removesuffix(" stderr")
+    return name if " " not in name else ""
 
 
 class Kept:
@@ -142,9 +150,9 @@ class Kept:
         if process and process not in known.processes and len(known.processes) < PROCESSES:
             known.processes.append(process)
 
-    def knows(self, key: tuple[object, ...]) -> bool:
-        """Tell whether an exception with this key is kept."""
-        return key in self._known
+    def known(self, key: tuple[object, ...]) -> Trace | None:
+        """Return the exception with this key that is kept, if there is one."""
+        return self._known.get(key)
 
 
 def link(outer: Trace, cause: Trace) -> None:
