@@ -1,4 +1,4 @@
-"""Several servers in one log, as `docker compose logs` and `kubectl logs --prefix` show them: whose lines are whose.
+"""Several servers in one log, as `docker compose logs`, `kubectl logs --prefix` and supervisor-stdout show them: whose lines are whose.
 
 Containers of one server (the nodes of a Ray cluster, a proxy, a database) stay together: only a container that starts an
 API server, or prints an engine's statistics, is a server of its own.
@@ -69,4 +69,4 @@ class Servers:
 def _begin(name: str) -> bytes:
     """Return an expression for how the lines of a container begin."""
     escaped = re.escape(name.encode())
-    return escaped if name.startswith("[") else escaped + rb" {1,60}\|"
+    return escaped if name.startswith("[") else escaped + rb"(?: std(?:out|err))? {1,60}\|"

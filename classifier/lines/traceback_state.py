@@ -109,7 +109,11 @@ def origin(raw: str) -> str:
     if raw[:5] == "[pod/":
         return raw[: raw.find("]") + 1]
     name, bar, _ = raw[:80].partition("|")
-    return name.rstrip() if bar and name[:1].isalnum() and name[-1:] == " " and " " not in name.rstrip() else ""
+    if not bar or not name[:1].isalnum() or name[-1:] != " ":
+        return ""
+    # supervisor-stdout says which of the two it was: 'chat stderr | …'.
+    name = name.rstrip().removesuffix(" stdout").removesuffix(" stderr")
+    return name if " " not in name else ""
 
 
 class Kept:

@@ -48,6 +48,12 @@ HUGE_QUEUE = 100
 DRAIN = 60.0
 """Seconds within which a queue that shrinks must be empty to be no matter: the last of its requests waits no longer."""
 
+CAPPED_LINES, MOSTLY_FREE = 3, 50.0
+"""Lines, and per cent of the KV cache, that show a queue behind a fixed number of requests before a minute is over.
+
+A burst is there at once and shrinks; this one grows, and room for more requests is there.
+"""
+
 CREEPING, CREEPING_LINES = 10, 12
 """A queue that did not shrink once over so many lines, and how long it must have become."""
 

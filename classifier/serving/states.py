@@ -190,7 +190,8 @@ def queued(view: View) -> list[State]:
     for first, until in runs([_is_queue(sample) for sample in samples], lapse=1):
         state = _state(QUEUED, view, first, until, _queue_numbers(samples[first : until + 1]), lapse=1)
         huge = state.current and _is_huge(samples[until])
-        if not huge and not view.lasting(samples[first], samples[until], until - first + 1):
+        capped = state.current and _is_capped(samples[first : until + 1])
+        if not (huge or capped or view.lasting(samples[first], samples[until], until - first + 1)):
             continue
         if 0 < state.numbers["drain"] < limits.DRAIN and not view.excerpt:
             continue
@@ -208,6 +209,18 @@ def _is_queue(sample: Sample) -> bool:
 
 def _is_huge(sample: Sample) -> bool:
     return sample.waiting >= limits.HUGE_QUEUE and sample.waiting > sample.running
+
+
+def _is_capped(row: Sequence[Sample]) -> bool:
+    """Tell whether a queue longer than what runs only grows behind a fixed number of requests, though the cache is mostly free."""
+    first = row[0]
+    return (
+        len(row) >= limits.CAPPED_LINES
+        and first.waiting > first.running
+        and all(sample.running == first.running and sample.usage < limits.MOSTLY_FREE for sample in row)
+        and all(before.waiting <= sample.waiting for before, sample in pairwise(row))
+        and first.waiting < row[-1].waiting
+    )
 
 
 def _creeps(samples: Sequence[Sample]) -> int:

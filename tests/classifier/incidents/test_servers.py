@@ -41,6 +41,25 @@ def test_each_server_keeps_its_lines_at_their_places():
     assert {"vllm-b-1": ["", b[0], "", b[1], ""]} == others
 
 
+def test_both_outputs_of_a_supervised_process_are_one_server():
+    """supervisor-stdout says which of the two a line came from."""
+    a = [f"chat-00 stdout | {BANNER}", f"chat-00 stderr | {REFUSED}"]
+    b = [f"embed-00 stdout | {BANNER}", "embed-00 stderr | one", f"embed-00 stdout | {READY}"]
+
+    own, others, names = split(a[0], b[0], b[1], a[1], b[2])
+
+    assert ["chat-00", "embed-00"] == names
+    assert [a[0], "", "", a[1], ""] == own
+    assert {"embed-00": ["", b[0], b[1], "", b[2]]} == others
+
+
+def test_a_sentence_before_a_bar_is_no_server():
+    _, others, names = split(f"what I saw | {BANNER}", f"vllm-b-1  | {BANNER}")
+
+    assert ["vllm-b-1"] == names
+    assert not others
+
+
 def test_pods_are_told_apart_as_well():
     """`kubectl logs --prefix`."""
     _, others, names = split(f"[pod/vllm-0/vllm] {BANNER}", f"[pod/vllm-1/vllm] {BANNER}", "[pod/vllm-1/vllm] one")

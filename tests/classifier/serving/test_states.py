@@ -165,6 +165,27 @@ def test_a_queue_counts_when_it_is_long_or_only_grows(waiting, expected):
     assert expected == ("queued" in states(samples))
 
 
+@pytest.mark.parametrize(
+    ("running", "waiting", "usage", "expected"),
+    [
+        ([16, 16, 16], [84, 91, 97], 9.8, True),
+        ([16, 16, 16], [84, 84, 84], 9.8, False),  # a burst
+        ([16, 16, 16], [97, 91, 84], 9.8, False),  # empties
+        ([16, 16], [84, 91], 9.8, False),
+        ([15, 16, 16], [84, 91, 97], 9.8, False),  # still taking in
+        ([16, 16, 16], [84, 91, 97], 50.0, False),  # the cache may be what keeps them out
+        ([84, 84, 84], [84, 91, 97], 9.8, False),
+    ],
+)
+def test_a_queue_that_grows_behind_a_fixed_number_counts_before_a_minute(running, waiting, usage, expected):
+    samples = [
+        sample(number, running=now, waiting=length, usage=usage)
+        for number, (now, length) in enumerate(zip(running, waiting, strict=True))
+    ]
+
+    assert expected == ("queued" in states(samples))
+
+
 def test_a_queue_tells_how_fast_it_changes():
     growing = states([sample(n, waiting=30 + 10 * n) for n in range(7)])["queued"].numbers
     shrinking = states([sample(n, waiting=600 - 10 * n) for n in range(7)])["queued"].numbers
