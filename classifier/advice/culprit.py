@@ -42,7 +42,7 @@ _BELOW = LazyPattern(
 """Frames below the code that is to blame."""
 _INNERMOST = 12
 _NOISE = LazyPattern(
-    r"0x[0-9a-f]+|(?:/[\w.+-]+){2,}|\b[0-9a-f]{12,}\b|\bat \d{10,}\b|(?<![\w.])\d{4,}(?![\w.])|\[(?:rank)?\d+\]:?"
+    r"0x[0-9a-f]+|\b(?:chatcmpl|cmpl|embd|pool|score|rerank|resp|req)-[\w-]*\d[\w-]*|(?:/[\w.+-]+){2,}|\b[0-9a-f]{12,}\b|\bat \d{10,}\b|(?<![\w.])\d{4,}(?![\w.])|\[(?:rank)?\d+\]:?"
 )
 """What differs from one report of an error to the next."""
 _EMPTIED = LazyPattern(r"\(\s*\)|['=:]\s*(?=[,)']|$)|'\s*'")
@@ -53,25 +53,37 @@ _MARKS = LazyPattern(r"[`\"\\<>{}|]")
 _SPACE = LazyPattern(r"\s+")
 _NAME = LazyPattern(r"[\w.<>]{1,60}")
 _LONGEST = 110
+_HEAD = "<module>"
+_OWN_FILE = LazyPattern(r"(?!\S*/lib(?:64)?/python3)(?:/|[A-Za-z]:[/\\])")
+"""Files of installed packages are told from their package on; those of Python itself are no program's."""
 _ACCESS = LazyPattern(r'"(?:GET|POST|PUT|DELETE|PATCH|HEAD) /\S{0,200} HTTP/[\d.]{1,3}" \d{3}\b')
 
 
 def culprit(hit: Hit | None, incident: Incident) -> dict[str, str]:
     """Return what is known of the place: ``component``, ``raised_in``, ``frame``, ``owner`` and ``search``; empty without a stack.
 
+    ``program`` is there where the stack is whole and holds nothing of vLLM: the innermost frame of the program's own files,
+    with ``library`` where it was raised in one that the program calls.
+
     Args:
         hit: The one that decided; its stack counts, else that of the first exception of the start.
         incident: The start.
     """
-    if incident.foreign or incident.engine:
+    if incident.engine:
         return {}  # its own project knows its faults
     trace = _trace_of(hit, incident)
+    if incident.foreign and (trace is None or _program_of(trace) is None):
+        return {}
     if trace is None:
         # An access line holds no words of an error, but an address and a path.
         told = hit is not None and hit.line.text and not _ACCESS.search(hit.line.text)
         return {"search": searched(hit.line.text)} if hit is not None and told else {}
     frame = _to_blame(trace)
     found = {"search": searched(f"{trace.kind}: {trace.message.partition(chr(10))[0]}", frame)}
+    if own := _program_of(trace):
+        found["program"] = own.path if own.function == _HEAD else f"{own.path}:{own.function}"
+        if frame is not None and not _OWN_FILE.match(frame.path):
+            found["library"] = frame.path.partition("/")[0]
     if frame is None:
         return found
     found |= {"frame": f"{frame.path}:{frame.function}", "owner": frame.path.partition("/")[0]}
@@ -103,6 +115,18 @@ def _trace_of(hit: Hit | None, incident: Incident) -> Trace | None:
     if hit is None:
         return next(iter(found), None)
     return next((each for each in found if each.first <= hit.line.number <= each.number), hit.trace)
+
+
+def _program_of(trace: Trace) -> Frame | None:
+    """Return the innermost frame of a program's own file, where its stack has the head and nothing in it is vLLM's."""
+    frames = trace.frames
+    # A server's handlers are pasted from their own file on, without the framework that called them.
+    whole = any(frame.function == _HEAD for frame in frames) or (frames and _OWN_FILE.match(frames[0].path))
+    if not whole or "vllm" in trace.message.lower():
+        return None
+    if any("vllm" in frame.path.lower() for frame in frames):
+        return None
+    return next((frame for frame in reversed(frames) if _OWN_FILE.match(frame.path)), None)
 
 
 def _to_blame(trace: Trace) -> Frame | None:

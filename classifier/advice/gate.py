@@ -22,6 +22,7 @@ from .pins import UPGRADE, pinned_by, plugin_of
 from .platforms import on_platform
 from .presumed import unfounded, without_idle_parts
 from .situation import Situation
+from .upgrades import reached, without_guesses
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,6 +101,9 @@ def tried(
     if who := caller(situation):
         kept, refused = _for_caller(kept, who)
         withheld += refused
+    if situation.words:
+        kept, guessed = without_guesses(kept, situation)
+        withheld += guessed
     # What destroys something, or ends processes, comes when nothing milder is left.
     kept.sort(key=lambda fix: fix.safety == "destructive")
     if not kept and fixes:
@@ -137,7 +141,7 @@ def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
         if fitting is None:
             return None, reason
         fix = fitting
-    if reason := unfounded(fix, situation):
+    if reason := unfounded(fix, situation) or reached(fix, situation):
         return None, reason
     busy = without_idle_parts(fix, situation)
     if busy is None:

@@ -12,10 +12,10 @@ UPGRADE = LazyPattern(r"^(?:Upgrade|Update)(?: vLLM)?(?: to (?:the|a) (?:newest|
 """How a fix says that a newer vLLM is wanted, and no more."""
 _PLUGIN = LazyPattern(r"(?:^|[/\s\"'])(?P<name>vllm_(?:ascend|gaudi|neuron|spyre|metal|rbln|omni)|tpu_inference)[/.]")
 _FRAMEWORK = LazyPattern(
-    r"(?:^|[/\s\"'])(?P<name>verl|openrlhf|trl|llamafactory|xinference|fastchat|swift|skyrl_\w+|areal|nemo_rl|unsloth\w*)/[\w/]{1,120}\.py"
+    r"(?:^|[/\s\"'])(?P<name>verl|openrlhf|trl|llamafactory|xinference|fastchat|swift|skyrl_\w+|areal|nemo_rl|djl_python|unsloth\w*)/[\w/]{1,120}\.py"
 )
 _NAMES = (
-    "verl/", "openrlhf/", "trl/", "llamafactory/", "xinference/", "fastchat/", "swift/", "skyrl_", "areal/", "nemo_rl/", "unsloth",
+    "verl/", "openrlhf/", "trl/", "llamafactory/", "xinference/", "fastchat/", "swift/", "skyrl_", "areal/", "nemo_rl/", "djl_python/", "unsloth",
 )  # fmt: skip
 """Of which each match of that holds one: most logs hold none, and looking for these takes a tenth of the time."""
 _MARKS = (

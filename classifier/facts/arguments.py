@@ -109,6 +109,13 @@ def literal(text: str) -> FactValue:
         return text[:VALUE]
 
 
+_SENTENCE = LazyPattern(
+    r"\s(?:--|—|–|//|=>|->|<-|→|←)\s|,\s+[A-Za-z]|\s\((?=[A-Za-z])|"
+    r"\s(?:on|with|and|gives?|gave|fails?|failed|crash(?:es|ed)?|gets?|in|for|then|when|which|where|after|because|but|it|is|was|works?|worked|from)\s+(?=\S)"
+)
+"""What begins the sentence behind a command that somebody quotes: no option of vLLM takes such a word."""
+
+
 def command_arguments(command: str) -> list[tuple[str, FactValue]]:
     """Return (name, value) for what a command line gives to vLLM; nothing where it is prose about a command."""
     return word_arguments(_words(command[:COMMAND]))
@@ -118,10 +125,21 @@ def cut_command(command: str) -> str:
     """Return a command line without what a shell does with its output, and without a comment behind it."""
     found = re.search(r"\s(?:#(?=\s)|&&|\|\|?|&|;|[12&]?>{1,2}|<)(?=[\s&/\w.]|$)|;\s|;$", command[:COMMAND])
     command = command[: found.start()] if found else command[:COMMAND]
-    command = command.strip()
+    command = _without_prose(command).strip()
     if command.count('"') % 2 or command.count("'") % 2:
         command = command.rstrip("\"'`])}., ")
     return command.rstrip("`\\ ")
+
+
+def _without_prose(command: str) -> str:
+    """Return a command line without the sentence that goes on behind it: ``… on two A100 and get``."""
+    start = max(command.find("serve "), command.find("api_server"), 0)
+    for found in _SENTENCE.finditer(command, start):
+        before = command[: found.start()]
+        # Within quotes it is a value.
+        if not before.count('"') % 2 and not before.count("'") % 2:
+            return before
+    return command
 
 
 def front_of(before: str) -> str:

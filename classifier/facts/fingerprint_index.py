@@ -23,10 +23,11 @@ from __future__ import annotations
 import os
 import zlib
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Container, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias, TypedDict
 
 from ...corpus.collector import Paused
@@ -44,7 +45,8 @@ DEFINITIONS = 2
 
 FILES = 32
 """Files whose functions are kept as they lie in each release."""
-Functions: TypeAlias = "tuple[list[list[int]], list[list[int]]]"
+_LINE = attrgetter("line")
+Functions: TypeAlias = "tuple[list[list[int]], list[bytearray]]"
 """Of each of a file's own releases the first lines of its functions, in order, and the marks of their names."""
 
 
@@ -201,23 +203,33 @@ class Index:
 
     def _by_function(self, path: str, weave: Weave, spots: list[Spot]) -> dict[Spot, int]:
         """Return what is known of those spots whose function the file has."""
-        marks = {spot: mark for spot in spots if (mark := code_mark(spot.function)) in weave.function_marks}
-        if not marks:
+        named: dict[int, list[Spot]] = {}
+        for spot in sorted(spots, key=_LINE):
+            mark = code_mark(spot.function)
+            if mark in weave.function_marks:
+                named.setdefault(mark, []).append(spot)
+        if not named:
             return {}
         lines, names = self._functions_of(path, weave)
-        fitting = dict.fromkeys(marks, 0)
-        for spot, mark in marks.items():
-            for own, begins in enumerate(lines):
-                last = bisect_right(begins, spot.line)
-                if mark in names[own][max(0, last - 1 - DEFINITIONS) : last]:
-                    fitting[spot] |= _between(weave.own, own, len(self.releases))
+        fitting = {spot: 0 for known in named.values() for spot in known}
+        for mark, known in named.items():
+            for own, (begins, marks) in enumerate(zip(lines, names, strict=True)):
+                at = marks.find(mark)
+                while at >= 0:
+                    # From its first line on, up to that of a later function.
+                    first = bisect_left(known, begins[at], key=_LINE)
+                    behind = at + 1 + DEFINITIONS
+                    last = bisect_left(known, begins[behind], key=_LINE) if behind < len(begins) else len(known)
+                    for spot in known[first:last]:
+                        fitting[spot] |= _between(weave.own, own, len(self.releases))
+                    at = marks.find(mark, at + 1)
         return fitting
 
     def _functions_of(self, path: str, weave: Weave) -> Functions:
         """Return the functions of a file; those of a few files are kept."""
         found = self._functions.get(path)
         if found is None:
-            found = [[] for _ in weave.own], [[] for _ in weave.own]
+            found = [[] for _ in weave.own], [bytearray() for _ in weave.own]
             for place in _places(weave, weave.functions, weave.function_gaps, weave.function_marks):
                 for own in place.releases:
                     found[0][own].append(place.line(own))

@@ -10,8 +10,9 @@ from collections import Counter
 
 from ..lines.traceback_limits import GIVE_UP
 from ..lines.traceback_state import Step, Stream
+from ..lines.types import Line
 from .builder import SITES
-from .plain_lines import LEAP_BYTES, LONGEST, MARK, adding_nothing
+from .plain_lines import LEAP_BYTES, LOGGED, LONGEST, MARK, adding_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ RUN = 8
 """Lines from which on it is worth comparing the rest of a stack at once."""
 LANES = 5_000
 """Prefixes, and whole lines, whose streams are remembered."""
+HEAD = b"Traceback (most recent call last):"
 _NOWHERE = Step()
 _NO_RULES: frozenset[int] = frozenset()
 
@@ -31,10 +33,13 @@ _NO_RULES: frozenset[int] = frozenset()
 class Lane:
     """How far the lines of one stream are followed, within one turn."""
 
-    __slots__ = ("begin", "key", "lines", "logged", "numbers", "prefixed", "step", "stream", "turn")
+    __slots__ = (
+        "begin", "key", "level", "lines", "logged", "numbers", "prefixed", "process", "step", "stream", "turn",
+    )  # fmt: skip
 
-    def __init__(self, key: tuple[str, str], logged: bool, prefixed: bool) -> None:
-        self.key, self.logged, self.prefixed = key, logged, prefixed
+    def __init__(self, source: Source, prefixed: bool) -> None:
+        self.key, self.logged, self.prefixed = source.key, source.logged, prefixed
+        self.process, self.level = source.process, source.level
         self.turn = 0
         self.stream = Stream()
         self.begin = self.step = _NOWHERE
@@ -53,11 +58,20 @@ class Lane:
             and stream.step is not None
             and stream.stepped is stream.trace
             and number - stream.seen <= GIVE_UP
-            and not (self.logged and len(reading.incident.sites) < SITES)
+            and not self.is_kept(reading)
         ):
             self.stream = stream
             self.begin = self.step = stream.step
         return self.step
+
+    def is_kept(self, reading: Reading) -> bool:
+        """Tell whether the stream's lines are kept to tell the release by."""
+        return self.logged and len(reading.incident.sites) < SITES
+
+    def stand(self, stream: Stream, step: Step) -> None:
+        """Forget what was passed over: a stack has ended, or begins with this step."""
+        self.numbers, self.lines = [], []
+        self.stream, self.begin, self.step = stream, step, step
 
     def leave(self) -> bool:
         """Tell the stream which lines were passed over in this turn, which is over; return whether there are any."""
@@ -141,8 +155,15 @@ class Ahead:
         Returns:
             Where the first line begins that is left, and its number.
         """
-        if not self._begins_known(data, start, reading):
-            return start, number
+        while self._begins_known(data, start, number, reading):
+            after, left = self._pass(data, start, number, reading)
+            if left == number:
+                break
+            start, number = after, left
+        return start, number
+
+    def _pass(self, data: bytes, start: int, number: int, reading: Reading) -> tuple[int, int]:
+        """Pass over lines as ``steps`` does, up to the end of a stack that stood in one piece, or so many."""
         if self._data is not data:
             self._data, self._lines = data, data.split(b"\n")
             self._first = number - data.count(b"\n", 0, start)
@@ -155,7 +176,7 @@ class Ahead:
             name, mark, body = raw.partition(MARK)
             lane = heads.get(name) if mark else None
             if lane is None:
-                lane = self._wholes.get(raw) or self._lane(raw)
+                lane = self._wholes.get(raw) or self._lane(raw, body, line, reading)
                 if lane is None:
                     break
                 body = body if lane.prefixed else raw
@@ -163,42 +184,98 @@ class Ahead:
             if step is None and lane.turn != turn:
                 touched.append(lane)
                 step = lane.enter(turn, line, reading).then.get(body)
-            if step is None or not (step.silent or self._may_pass(step, body, lane, line, reading)):
+            if step is None:
+                at = start + self._size(number, line)
+                if not self._turns(lane, body, (at, at + len(raw), line), reading):
+                    break
+                line += 1
+                continue
+            if not (step.silent or self._may_pass(step, body, lane, line, reading)):
                 break
             lane.step = step
             lane.numbers.append(line)
             lane.lines.append(raw)
             line += 1
-            if step.count == 1 and lane.begin.count == 0 and (run := self._run(step)) is not None:
-                at = start + sum(map(len, lines[began : line - first])) + line - number
-                prefix = raw[: len(raw) - len(body)]
-                if run.stands_at(data, at, prefix) and self._all_pass(run, lane, line, reading):
-                    lane.step = run.steps[-1]
-                    lane.numbers.extend(range(line, line + len(run.steps)))
-                    lane.lines.extend(lines[line - first : line - first + len(run.steps)])
-                    line += len(run.steps)
-                    break
+            if step.count == 1 and lane.begin.count == 0:
+                place = data, start + self._size(number, line), raw[: len(raw) - len(body)]
+                line += self._whole(step, lane, place, line, reading)
         for lane in touched:
             if lane.leave():
                 self._repeated.waiting.add(lane.stream)
-        passed = lines[began : line - first]
-        return start + sum(map(len, passed)) + len(passed), line
+        return start + self._size(number, line), line
 
-    def _begins_known(self, data: bytes, start: int, reading: Reading) -> bool:
-        """Tell whether the first line at ``start`` goes on with a stack."""
+    def _size(self, first: int, last: int) -> int:
+        """Return how many bytes the lines from line ``first`` on take in the block, before line ``last``."""
+        return sum(map(len, self._lines[first - self._first : last - self._first])) + last - first
+
+    def _begins_known(self, data: bytes, start: int, number: int, reading: Reading) -> bool:
+        """Tell whether the first line at ``start``, line ``number``, goes on with a stack, ends one, or begins one."""
         raw = data[start : max(start, data.find(b"\n", start, start + LONGEST))]
         name, mark, body = raw.partition(MARK)
         lane = self._heads.get(name) if mark else None
         if lane is None:
-            lane = self._wholes.get(raw) or self._lane(raw)
+            lane = self._wholes.get(raw) or self._lane(raw, body, number, reading)
             if lane is None:
                 return False
             body = body if lane.prefixed else raw
         stream = reading.traces.streams.get(lane.key)
-        return stream is not None and stream.step is not None and body in stream.step.then
+        if stream is None:
+            return False
+        step = stream.step
+        return body == HEAD or (
+            step is not None and (body in step.then or (step.ends is not None and body in step.ends))
+        )
 
-    def _lane(self, raw: bytes) -> Lane | None:
-        """Return that of the stream to which a line belongs, if this is known."""
+    def _turns(self, lane: Lane, body: bytes, place: tuple[int, int, int], reading: Reading) -> bool:
+        """Tell whether a line ends a known stack as it has ended before, or begins one; it is counted then.
+
+        Args:
+            lane: Of its stream, of which all lines of this turn are known.
+            body: The line without its prefix.
+            place: Where it begins and ends in the block, and its number.
+            reading: Stands before the line.
+        """
+        number, traces = place[2], reading.traces
+        stream = traces.streams.get(lane.key)
+        if stream is None or not lane.prefixed or lane.is_kept(reading):
+            return False
+        if body == HEAD:
+            root = self._repeated.root(lane.level)
+            if root is None or stream.state == "stack" or not self._may_pass(root, body, lane, number, reading):
+                return False
+            traces.begin_again(stream, lane.process, lane.level, number)
+            stream.step, stream.stepped = root, stream.trace
+            lane.stand(stream, root)
+            return True
+        end = lane.step.ends.get(body) if lane.step.ends else None
+        if (
+            end is None
+            or (lane.level in LOGGED and not self._repeated.is_kept_like(body, reading))
+            or (trace := traces.ended_so(stream, end.key)) is None
+            or not self._may_end(end, body, lane, number, reading)
+        ):
+            return False
+        reading.keep_context(number, (self._data, place[0], place[1]))
+        traces.end_again(stream, trace, number)
+        lane.stand(stream, _NOWHERE)
+        return True
+
+    def _may_end(self, end: Step, body: bytes, lane: Lane, number: int, reading: Reading) -> bool:
+        """Tell whether all rules that match an exception's own line have matched it before; they count once more then."""
+        if self._may_pass(end, body, lane, number, reading):
+            return True
+        rules, done = self._scanner.rules, reading.done
+        waiting = {rule for word in end.words or () for rule in rules[word] if rule not in done}
+        line = Line(number, body.decode("utf-8", "replace"), lane.process, lane.level)
+        if not reading.match_again(line, waiting, end.missed):
+            return False
+        self._count(end, _NO_RULES, number, reading)
+        return True
+
+    def _lane(self, raw: bytes, body: bytes, number: int, reading: Reading) -> Lane | None:
+        """Return that of the stream to which a line belongs, if this is known or the line may begin a stack."""
+        if body == HEAD:
+            self._repeated.learn(raw, number, reading.traces)
         source, body = self._repeated.known(raw)
         if source is None:
             return None
@@ -207,7 +284,7 @@ class Ahead:
             return None
         lane = self._lanes.get(source.key)
         if lane is None:
-            lane = self._lanes[source.key] = Lane(source.key, source.logged, prefixed)
+            lane = self._lanes[source.key] = Lane(source, prefixed)
         if lane.prefixed is not prefixed:
             return None
         known, name = (self._heads, raw[: len(raw) - len(body) - len(MARK)]) if prefixed else (self._wholes, raw)
@@ -264,6 +341,25 @@ class Ahead:
                 return None
             self._runs[step] = run
         return run
+
+    def _whole(self, step: Step, lane: Lane, place: tuple[bytes, int, bytes], number: int, reading: Reading) -> int:
+        """Pass over the rest of a stack, if it stands in one piece; return of how many lines that is.
+
+        Args:
+            step: That of the stack's first frame.
+            lane: Its stream.
+            place: The block, where the next line begins there, and what stands before each line.
+            number: Of the next line.
+            reading: Stands before it.
+        """
+        run = self._run(step)
+        if run is None or not run.stands_at(*place) or not self._all_pass(run, lane, number, reading):
+            return 0
+        count = len(run.steps)
+        lane.step = run.steps[-1]
+        lane.numbers.extend(range(number, number + count))
+        lane.lines.extend(self._lines[number - self._first : number - self._first + count])
+        return count
 
     def _all_pass(self, run: Run, lane: Lane, number: int, reading: Reading) -> bool:
         """Tell whether the lines of a run, the first of them line ``number``, may be passed over."""

@@ -99,18 +99,26 @@ class IncidentBuilder:
     def keep(self, hit: Hit, place: Place) -> None:
         """Keep a match of a rule, or count it where it says what an earlier one has said."""
         hits = [other for other in self.incident.hits if other.rule is hit.rule]
-        for other in hits:
-            if _says_the_same(other, hit):
-                other.count += 1
-                other.last = hit.line.number
-                if len(hits) >= ALIKE or other.line.text == hit.line.text:
-                    return
+        if _counted(hits, hit, hit.line.number):
+            return
         if len(hits) < PER_RULE:
             self.incident.hits.append(hit)
             self.keep_context(hit.line, place)
         else:
             hits[-1].count += 1
             hits[-1].last = hit.line.number
+
+    def same(self, rule: Rule, line: Line) -> Hit | None:
+        """Return the match of a rule that is kept of the same words by the same process, outside of source code."""
+        for hit in self.incident.hits:
+            known = hit.line.text, hit.line.process, hit.line.level
+            if hit.rule is rule and not hit.quoted and known == (line.text, line.process, line.level):
+                return hit
+        return None
+
+    def count(self, hit: Hit, number: int) -> None:
+        """Count a kept match once more, of the same words on line ``number``, as ``keep`` would."""
+        _counted([other for other in self.incident.hits if other.rule is hit.rule], hit, number)
 
     def note_error(self, line: Line, place: Place) -> None:
         """Keep a line logged as an error, unless one that begins like it was kept."""
@@ -143,6 +151,17 @@ class IncidentBuilder:
         incident.reached = reached(incident.stages, incident.traces, incident.hits)
         time_stages(incident.stages, incident.facts)
         return incident
+
+
+def _counted(hits: list[Hit], hit: Hit, number: int) -> bool:
+    """Count a match on line ``number`` with those of its rule that say the same; tell whether that is enough."""
+    for other in hits:
+        if _says_the_same(other, hit):
+            other.count += 1
+            other.last = number
+            if len(hits) >= ALIKE or other.line.text == hit.line.text:
+                return True
+    return False
 
 
 def _says_the_same(other: Hit, hit: Hit) -> bool:

@@ -125,6 +125,7 @@ def candidates(data: bytes, number: int, scanner: Scanner, reading: Reading) -> 
         if reading.again and not returns:
             position, after, index = reading.follow(data, position, number + 1, waited_for, index, reach)
             counted, number = position, after
+            open_traces = reading.traces.open
         if open_traces and number // SWEEP > swept:
             swept = number // SWEEP
             reading.traces.sweep(swept * SWEEP if reading.again else number)

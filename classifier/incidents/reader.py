@@ -21,6 +21,10 @@ from .effort import ORDINARY, Effort
 from .repeated import Repeated
 from .types import Incident
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
 AHEAD = 24
 """Facts kept that seem to belong to the start that follows."""
 LAST = 8
@@ -53,6 +57,7 @@ class IncidentReader:
         self._recorder = Recorder()
         self._large = False
         self._found: Found = []
+        self._earlier = b""
         self._repeated = Repeated(engine.scanner)
         self._begin(1)
         self._ahead: list[tuple[Rule, Line, Captures]] = []
@@ -91,7 +96,7 @@ class IncidentReader:
         self.incident.contexts.extend(data)
         self._recorder.read(data, number)
         self._large = len(data) > LARGE
-        self._found = []
+        self._found, self._earlier = [], earlier
         for start, end, line, literals in candidates(data, number, self._engine.scanner, self):
             # In a log that servers share, a line without anything is another's: an own one bears the container's name.
             if self.shared and start == end:
@@ -101,7 +106,7 @@ class IncidentReader:
             self._read_line((data, start, end, earlier), line, literals)
         self.effort.learn(self._found, len(data), self._repeated.passed)
         self._repeated.leave_block()
-        self._found = []
+        self._found, self._earlier = [], b""
 
     def lazy(self, data: bytes) -> bool:
         """Tell whether to look for literals bit by bit in a block: of a large one with errors much may be passed over."""
@@ -124,6 +129,29 @@ class IncidentReader:
     def follow(self, data: bytes, start: int, number: int, found: Found, index: int, reach: int) -> Followed:
         """Pass over the lines from ``start`` on that say what the log has said before; see ``Reading``."""
         return self._repeated.follow((data, reach, found), start, number, index, self)
+
+    def keep_context(self, number: int, place: tuple[bytes, int, int]) -> None:
+        """Keep what surrounds line ``number``; see ``Reading``."""
+        self.incident.contexts.keep(number, place, self._earlier)
+
+    def match_again(self, line: Line, waiting: Collection[int], missed: Collection[int]) -> bool:
+        """Count rules as tried on a line that has been matched before; see ``Reading``."""
+        rules = self._engine.line_rules
+        matching = [index for index in sorted(waiting) if index not in missed]
+        # Whose line a rule matches is asked each time, where it is asked; and each fact is read.
+        if any(rules[index].role == "fact" or rules[index].speaker for index in matching):
+            return False
+        hits = [self._builder.same(rules[index], line) for index in matching]
+        if None in hits:
+            return False
+        for index in waiting:
+            if index in missed:
+                self.effort.missed(index)
+        for index, hit in zip(matching, hits, strict=True):
+            self.effort.matched(index, rules[index])
+            if hit is not None:
+                self._builder.count(hit, line.number)
+        return True
 
     def _read_line(self, place: Place, number: int, literals: Literals) -> None:
         line = read_line(place[0], place[1], place[2], number, literals)

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Collection
 from operator import itemgetter
 
+from ..lines.prefix import split_line
 from ..lines.traceback_state import Step, Stream
 from ..lines.tracebacks import TraceReader
 from ..lines.types import Line, Trace
@@ -39,9 +40,23 @@ if TYPE_CHECKING:
         def incident(self) -> Incident:
             """What is kept of it."""
 
+        def keep_context(self, number: int, place: tuple[bytes, int, int]) -> None:
+            """Keep what surrounds line ``number``: its block, where it begins there and where it ends."""
+
+        def match_again(self, line: Line, waiting: Collection[int], missed: Collection[int]) -> bool:
+            """Count rules as tried on a line, if all that match have matched the same words of the same process before.
+
+            Args:
+                line: Its number, words, process and level.
+                waiting: The rules to be tried.
+                missed: Rules that do not match it.
+            """
+
 
 STEPS = 20_000
 """Lines of stacks remembered."""
+ENDS = 100
+"""Exceptions remembered that end the same stack."""
 REMEMBERED = 5_000
 """Prefixes remembered, and whole lines, and exceptions; when there are more of a kind, all of it is forgotten."""
 _USUAL = b"(IEW"
@@ -117,7 +132,7 @@ class Repeated:
         if stream.state == "stack":
             return self._steps_on(stream, (raw, body, number), literals, reading)
         taken = False
-        if not literals and source.plain and (source.level not in LOGGED or self._is_kept_like(body, reading)):
+        if not literals and source.plain and (source.level not in LOGGED or self.is_kept_like(body, reading)):
             taken = not stream.state and says_nothing(body, source.level)
             if taken:
                 self._last = raw[: len(raw) - len(body)], source
@@ -255,7 +270,7 @@ class Repeated:
 
     def _adds_nothing(self, body: bytes, source: Source, reading: Reading) -> bool:
         """Tell whether a line outside tracebacks, for which no rule waits, changes nothing."""
-        kept = source.level not in LOGGED or self._is_kept_like(body, reading)
+        kept = source.level not in LOGGED or self.is_kept_like(body, reading)
         return kept and len(body) < LONGEST - PREFIX and body[:1] != b"(" and says_nothing(body, source.level)
 
     def known(self, raw: bytes) -> tuple[Source | None, bytes]:
@@ -288,6 +303,7 @@ class Repeated:
         """
         data, start, end = place
         stream = reading.traces.latest
+        before = stream.step
         in_stack = stream.state == "stack" and not stream.mode
         if end - start > LONGEST or not in_stack:
             stream.step = None
@@ -312,6 +328,8 @@ class Repeated:
             stream.step = None
         elif part in ("", "final") and line.level in LOGGED and source.plain and len(reading.incident.errors) < ERRORS:
             self._begins.add(body[:BEGIN])
+        if part == "final" and before is not None and stream.trace.count > 1:
+            _note_end(before, body, line, missed, reading.traces)
         if (
             part == "final"
             and source.plain
@@ -320,6 +338,15 @@ class Repeated:
         ):
             _forget(self._alone)
             self._alone[source.key, body] = trace
+
+    def root(self, level: str) -> Step | None:
+        """Return where stacks begin whose lines bear vLLM's own prefix with this level."""
+        return self._roots.get((level, None))
+
+    def learn(self, raw: bytes, number: int, traces: TraceReader) -> None:
+        """Find out who wrote a line, and remember it."""
+        if len(raw) <= LONGEST:
+            self._source(raw, split_line(number, raw.decode("utf-8", "replace")), traces)
 
     def _source(self, raw: bytes, line: Line, traces: TraceReader) -> tuple[Source, bytes]:
         """Return who wrote a line that was read, and remember how to tell."""
@@ -358,7 +385,7 @@ class Repeated:
         step.missed |= missed
         return step
 
-    def _is_kept_like(self, body: bytes, reading: Reading) -> bool:
+    def is_kept_like(self, body: bytes, reading: Reading) -> bool:
         """Tell whether a line logged as an error would not be kept."""
         return len(reading.incident.errors) >= ERRORS or (body[:BEGIN] in self._begins and body.isascii())
 
@@ -367,6 +394,17 @@ class Repeated:
         trace = self._alone.get((source.key, body))
         full = source.level not in LOGGED or reading.incident.contexts.full
         return trace is not None and full and reading.traces.again(stream, trace, source.process, number)
+
+
+def _note_end(before: Step, body: bytes, line: Line, missed: set[int], traces: TraceReader) -> None:
+    """Remember the line of a known exception that ends a stack after a step."""
+    key = traces.known_end(before, line.text)
+    if key:
+        if before.ends is None or len(before.ends) >= ENDS:
+            before.ends = {}
+        end = before.ends.setdefault(body, Step())
+        end.key = key
+        end.missed |= missed
 
 
 def _all_missed(step: Step, literals: Collection[int], reading: Reading) -> bool:

@@ -27,10 +27,14 @@ Skipped: TypeAlias = "tuple[Sequence[bytes], Sequence[int], bool]"
 class Step:
     """A line of a stack that was printed before, and the lines that have followed it."""
 
-    __slots__ = ("code", "count", "frame", "frames", "missed", "silent", "then", "words")
+    __slots__ = ("code", "count", "ends", "frame", "frames", "key", "missed", "silent", "then", "words")
 
     def __init__(self) -> None:
         self.then: dict[bytes, Step] = {}
+        self.ends: dict[bytes, Step] | None = None
+        """The exceptions' own lines that have ended a stack here more than once."""
+        self.key: tuple[object, ...] = ()
+        """``Trace.key`` of the exception, where the line is its own."""
         self.words: tuple[int, ...] | None = None
         """The literals that rules wait for in the line; None where nobody has looked yet."""
         self.silent = False
@@ -146,9 +150,9 @@ class Kept:
         if process and process not in known.processes and len(known.processes) < PROCESSES:
             known.processes.append(process)
 
-    def knows(self, key: tuple[object, ...]) -> bool:
-        """Tell whether an exception with this key is kept."""
-        return key in self._known
+    def known(self, key: tuple[object, ...]) -> Trace | None:
+        """Return the exception with this key that is kept, if there is one."""
+        return self._known.get(key)
 
 
 def link(outer: Trace, cause: Trace) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .stacks import Read, Stacks, parts_of
 from .traceback_limits import BARE_WITHIN, GIVE_UP, MESSAGE_LINES, OVER, STREAMS
 from .traceback_patterns import CALLS, FRAME, LINKED, NOTEBOOK, THROWN, link_of, looks_like_exception
-from .traceback_state import Stream, origin
+from .traceback_state import Step, Stream, origin
 from .types import KEY_MESSAGE, Line, Trace
 
 _MARKS = ("--- Logging error ---", "Fatal Python error: ", "terminate called after throwing")
@@ -106,7 +106,12 @@ class TraceReader(Stacks):
         plain = (
             self.latest.state == "message" and not trace.frames and text[:1].isalpha() and looks_like_exception(text)
         )
-        if not plain or trace.kind.endswith("Group") or "ray::" in trace.message or not self._kept.knows(trace.key()):
+        if (
+            not plain
+            or trace.kind.endswith("Group")
+            or "ray::" in trace.message
+            or self._kept.known(trace.key()) is None
+        ):
             return None
         return trace
 
@@ -129,16 +134,40 @@ class TraceReader(Stacks):
             stream = self.streams[key] = Stream()
         return stream
 
+    def known_end(self, step: Step, text: str) -> tuple[object, ...]:
+        """Return the key of the known exception that a line is which follows a step of a stack; () where it is none."""
+        if not text[:1].isalpha() or CALLS in text or LINKED in text or 'File "' in text:
+            return ()
+        text = text.strip()
+        if not looks_like_exception(text):
+            return ()
+        kind, message = parts_of(text)
+        key = (kind, message[:KEY_MESSAGE], step.tail())
+        return () if self._kept.known(key) is None else key
+
+    def ended_so(self, stream: Stream, key: tuple[object, ...]) -> Trace | None:
+        """Return the known exception that ends the stack of a stream, if ``end_again`` can count it; see ``known_end``."""
+        trace = self._kept.known(key)
+        if trace is None or stream.state != "stack" or stream.mode or stream.outer is not None:
+            return None
+        return None if trace.kind.endswith("Group") or "ray::" in trace.message else trace
+
+    def end_again(self, stream: Stream, trace: Trace, number: int) -> bool:
+        """Count an exception whose stack ends on line ``number``, without reading either."""
+        self._kept.repeats = True
+        self._kept.again(trace, stream.trace.process, number)
+        stream.skipped, stream.step = [], None
+        self._expect_message(stream, trace, number)
+        return True
+
+    def begin_again(self, stream: Stream, process: str, level: str, number: int) -> None:
+        """Begin a stack on line ``number`` of a stream outside of one, without reading the line."""
+        self._head(stream, Line(number, "", process, level), "")
+
     def _ends_like_known(self, stream: Stream, text: str) -> bool:
         """Take the known stack of lines that were skipped for theirs, if an exception ends it that is known as well."""
         step = stream.step
-        if step is None or not text[:1].isalpha() or CALLS in text or LINKED in text or 'File "' in text:
-            return False
-        text = text.strip()
-        if not looks_like_exception(text):
-            return False
-        kind, message = parts_of(text)
-        if not self._kept.knows((kind, message[:KEY_MESSAGE], step.tail())):
+        if step is None or not self.known_end(step, text):
             return False
         stream.trace.frames = step.frames[: step.count]
         stream.skipped = []

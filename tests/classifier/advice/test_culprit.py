@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from vllm_triage import triage
 from vllm_triage.classifier.advice.culprit import culprit, searched
 from vllm_triage.classifier.incidents.types import Incident
 from vllm_triage.classifier.lines.types import Frame, Trace
@@ -51,3 +52,41 @@ def test_other_engines_logs_name_no_place_in_vllm() -> None:
     incident.engine = "SGLang"
     assert {} == culprit(None, incident)
     assert {} == culprit(None, Incident(1))
+
+
+def test_a_program_without_vllm_is_sent_to_its_own_line_and_to_the_library_that_it_calls() -> None:
+    """Not to vLLM's issues; only where the stack has its head and nothing of vLLM."""
+    script, library = ("/srv/job/quant.py", "<module>"), ("somequantizer/solve.py", "invert")
+    found = culprit(None, started(script, ("/srv/job/steps.py", "run"), library))
+    assert ("/srv/job/steps.py:run", "somequantizer") == (found["program"], found["library"])
+    assert culprit(None, started(script))["program"] == "/srv/job/quant.py"
+    assert "library" not in culprit(None, started(script))
+    for places in ([library], [script, ("vllm/entrypoints/llm.py", "generate"), library]):
+        assert "program" not in culprit(None, started(*places))
+    assert "program" not in culprit(None, started(script, library, message="vllm has no such attribute"))
+
+
+def test_a_whole_answer_about_another_program_offers_nothing_of_vllm() -> None:
+    """Neither its issues nor a start with its messages."""
+    text = (
+        "Traceback (most recent call last):\n"
+        '  File "/srv/job/quant.py", line 4, in <module>\n    model.quantize(rows)\n'
+        '  File "/srv/env/lib/python3.11/site-packages/somequantizer/solve.py", line 9, in invert\n    raise ValueError(words)\n'
+        "ValueError: the matrix has no inverse\n"
+    )
+    fixes = triage(text).fixes
+    assert [fix.title for fix in fixes] == [
+        "Look at the innermost frame that is the program's own",
+        "Search the issues of somequantizer for this error",
+    ]
+    assert not [fix.change for fix in fixes if "vllm" in fix.change.lower()]
+    other = triage(
+        "llama_model_load: error loading model: missing tensor 'a.b'\nError: 500 Internal Server Error: gone\n"
+    )
+    assert not [fix.change for fix in other.fixes if "VLLM_LOGGING_LEVEL" in fix.change or "vllm-project" in fix.change]
+
+
+def test_names_of_requests_are_not_searched_for() -> None:
+    """Each report has its own."""
+    assert "KeyError" == searched("KeyError: 'chatcmpl-86b7f9c5d1a94f0e-bb1ac0d3'")
+    assert "KeyError: cmpl-bot" == searched("KeyError: cmpl-bot")

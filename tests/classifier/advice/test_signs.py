@@ -136,7 +136,7 @@ KeyError: '{name}'
     [
         ("layers.0.attention.wk.weight", "--load-format safetensors"),
         ("base_model.model.model.layers.0.mlp.gate.weight", "model.merge_and_unload()"),
-        ("model.layers.0.mlp.other.weight", "pip install -U vllm"),
+        ("model.layers.0.mlp.other.weight", "compare architectures"),
     ],
 )
 def test_the_name_of_a_parameter_tells_what_to_do(name: str, first: str) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.classifier.made import line_rule
+from vllm_triage.classifier.incidents import candidates
 from vllm_triage.classifier.incidents import reader as reader_module
 from vllm_triage.classifier.incidents.builder import ERRORS, SITES
+from vllm_triage.classifier.incidents.effort import FACT_TRIES
 from vllm_triage.classifier.incidents.reader import LARGE, IncidentReader
 from vllm_triage.classifier.incidents.types import Incident
 from vllm_triage.classifier.lines.tail import Tail
+from vllm_triage.classifier.lines.types import Line
 from vllm_triage.classifier.matching.engine import Engine
 from vllm_triage.corpus.types import Rule
 
@@ -116,6 +119,52 @@ def test_literals_in_known_stacks_count_as_seen() -> None:
 
     word = reader._engine.scanner.words.index(b"return self")
     assert reader.effort._visits[word] == 3000
+
+
+def test_the_end_of_a_known_stack_and_the_next_head_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that matches the end counts once more for each, and only where it is the same process that says it."""
+    numbers: list[int] = []
+    usual = candidates.read_line
+
+    def noted(data: bytes, start: int, end: int, number: int, literals: dict[int, str]) -> Line:
+        numbers.append(number)
+        return usual(data, start, end, number, literals)
+
+    monkeypatch.setattr(reader_module, "read_line", noted)
+    other = [line.replace("pid=5", "pid=6").replace("APIServer", "APIServer_1") for line in stacks(1)]
+    lines = [*DIFFERENT, *stacks(200), *other, *stacks(100)]
+
+    incident, reader = read(lines, line_rule("a/end", "no more"))
+
+    [trace] = incident.traces
+    assert (301, len(lines), ["APIServer", "APIServer_1"]) == (trace.count, trace.last, trace.processes)
+    assert {"APIServer": (300, len(lines)), "APIServer_1": (1, SITES + 200 * len(other) + len(other))} == {
+        hit.line.process: (hit.count, hit.last) for hit in incident.hits
+    }
+    assert reader.effort._matches == {0: 301}
+    assert len(numbers) < SITES + 4 * len(other)
+
+
+def test_a_fact_at_the_end_of_known_stacks_is_read() -> None:
+    """As often as facts are tried."""
+    lines = [*DIFFERENT, *stacks(100)]
+
+    incident, reader = read(lines, line_rule("a/fact", "no more", role="fact"))
+
+    assert incident.traces[0].count == 100
+    assert reader.effort._matches == {0: FACT_TRIES + 1}
+
+
+def test_a_stack_that_ends_as_another_has_ended_is_counted_with_that_one() -> None:
+    """Two exceptions take turns at the end of one stack."""
+    ends = ["ValueError: no more", "ValueError: no room"]
+    lines = [*DIFFERENT, *(PREFIX + line for number in range(100) for line in [*STACK, ends[number % 2]])]
+
+    incident, _ = read(lines)
+
+    assert [(50, len(lines) - len(STACK) - 1), (50, len(lines))] == [
+        (trace.count, trace.last) for trace in incident.traces
+    ]
 
 
 def test_these_logs_are_large() -> None:
