@@ -11,7 +11,7 @@ from .case import Case
 from .change import Change
 from .values import boolean
 
-_LINE = LazyPattern(r"error: unrecognized arguments: (?P<option>[^\n]+)")
+_LINE = LazyPattern(r"error: unrecognized arguments: +(?P<option>\S[^\n]*)")
 _UNSAFE = LazyPattern(r"[…<>]")
 _DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 _DASH = LazyPattern(r"-*[\u2010-\u2015\u2212][-\u2010-\u2015\u2212]*[a-z]")

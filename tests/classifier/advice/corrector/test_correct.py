@@ -303,3 +303,9 @@ def test_a_dash_that_stands_in_the_message_is_seen(typed: str) -> None:
     assert f"--max-model-len 1024   # instead of the words {typed} 1024" == change(
         f"vllm: error: unrecognized arguments: {typed} 1024"
     )
+
+
+@pytest.mark.parametrize("end", ["", " ", "   ", " \t", "\n"])
+def test_a_line_that_was_cut_before_the_words_corrects_nothing(end: str) -> None:
+    """A stray argument of white space alone is printed as nothing."""
+    assert "" == change(f"vllm: error: unrecognized arguments:{end}")
