@@ -28,7 +28,6 @@ BORDER = {
     "kv_transfer/connector-install": "install_mismatch",
     "lora/max-lora-rank-pydantic": "invalid_argument",
     "multimodal/extra-missing": "install_mismatch",
-    "no_gpu/libcuda-missing": "install_mismatch",
     "parallel_config/pipeline-conflicts": "invalid_argument",
     "speculative_decoding/tokens-missing": "invalid_argument",
     "tokenizer_mismatch/remote-tokenizer-requires": "install_mismatch",

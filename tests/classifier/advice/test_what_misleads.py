@@ -41,7 +41,7 @@ CASES = [
     ("ValueError: absolute aspect ratio must be smaller than 200, got 243.6", "Pad or crop the image", ["--limit-mm-per-prompt"]),
     (HEAD + FRAME.format("vllm/multimodal/video.py", "load_bytes", "assert i == num_frames, (") + "AssertionError: Expected reading 32 frames, but only loaded 31 frames from video.",
      "ffmpeg", ["data:image", "FETCH_TIMEOUT"]),
-    ("RuntimeError: No neuron device available", "Run the platform's own tool", ["nvidia-ctk", "modprobe nvidia"]),
+    ("RuntimeError: No neuron device available", "Run the driver's own status tool", ["nvidia-ctk", "modprobe nvidia"]),
     ("nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.8, please update your driver", "install a driver", ["below 0.20"]),
     ("ValueError: Token id 5279552648203111001 is out of vocabulary", "Log prompt_token_ids", ["AutoTokenizer", "install -U"]),
     ("jinja2.exceptions.TemplateAssertionError: No filter named 'from_json'.", "--chat-template /path", ["content-format", "Check role"]),
