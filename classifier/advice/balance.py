@@ -55,12 +55,7 @@ def balanced(fix: Advice, part: Part, facts: Mapping[str, object]) -> tuple[Advi
     context = int(fits * there / cache * needed / then) // BLOCK * BLOCK if cache > 0 and fits else 0
     if most or not context or context < fits * WORTH or part.name == "--max-model-len":
         return None, f"not enough: {said}"
-    return replace(
-        fix,
-        title=f"{fix.title}, and cap the context",
-        change=f"{part.words[0].value.partition('=')[0]} {part.values[0].value} --max-model-len {context}",
-        why=f"{fix.why} Alone it is not enough: {said}.".strip(),
-    ), ""
+    return _capped(fix, part, context, f"Alone it is not enough: {said}."), ""
 
 
 def _not_starved(fix: Advice, part: Part, facts: Mapping[str, object]) -> tuple[Advice | None, str]:
@@ -86,12 +81,8 @@ def _not_starved(fix: Advice, part: Part, facts: Mapping[str, object]) -> tuple[
         return fix, ""
     if context < BLOCK:
         return None, f"it takes all of the {cache:.1f} GiB of KV cache"
-    return replace(
-        fix,
-        title=f"{fix.title}, and cap the context",
-        change=f"{part.words[0].value.partition('=')[0]} {part.values[0].value} --max-model-len {context}",
-        why=f"{fix.why} Of the KV cache {left:.1f} GiB are left then, and one request of the full context needs {one:.1f} GiB.".strip(),
-    ), ""
+    said = f"Of the KV cache {left:.1f} GiB are left then, and one request of the full context needs {one:.1f} GiB."
+    return _capped(fix, part, context, said), ""
 
 
 def _with_context(fix: Advice, part: Part, facts: Mapping[str, object], cache: float, needed: float) -> Advice:
@@ -99,11 +90,17 @@ def _with_context(fix: Advice, part: Part, facts: Mapping[str, object], cache: f
     fits = int(fit_max_model_len(facts).value or 0)
     if part.name not in _SHARE or fix.moves == "down" or not fits or not 0 < cache * FAR < needed:
         return fix
+    said = f"Alone it is hardly enough: one request needs {needed / cache:.1f} times the cache."
+    return _capped(fix, part, fits, said)
+
+
+def _capped(fix: Advice, part: Part, context: int, why: str) -> Advice:
+    """Join what a fix sets with a context."""
     return replace(
         fix,
         title=f"{fix.title}, and cap the context",
-        change=f"{part.words[0].value.partition('=')[0]} {part.values[0].value} --max-model-len {fits}",
-        why=f"{fix.why} Alone it is hardly enough: one request needs {needed / cache:.1f} times the cache.".strip(),
+        change=f"{part.words[0].value.partition('=')[0]} {part.values[0].value} --max-model-len {context}",
+        why=f"{fix.why} {why}".strip(),
     )
 
 

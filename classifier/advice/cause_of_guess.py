@@ -12,11 +12,12 @@ from ...corpus.types import Bucket, Cause, Fix, Rule
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
 from .check import finds_out
+from .culprit import TRACKER
 
 _SEARCH = Fix(
     title="Search vLLM's issues for this error",
     kind="step",
-    change="search https://github.com/vllm-project/vllm/issues for: {search}",
+    change=f"{TRACKER} {{search}}",
     why="No rule knows these words; they are those that every report of it shares.",
     cost="none",
     when=("search present",),

@@ -15,6 +15,7 @@ from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
 from .caller import as_called, as_released, caller
 from .check import add_checks
+from .culprit import TRACKER
 from .model_support import as_supported, beside
 from .model_type_support import as_known_type
 from .named_options import as_named
@@ -39,7 +40,6 @@ _SERVED = ("api_ready", "serving", "shutdown")
 """Stages after which an error is about a request, not about how the server was started."""
 _INSTALLS = LazyPattern(r"\b(?:uv )?pip3? install\b[^;&|#\n]*?(?:^|[\s'\"])vllm(?:[=<>~!\[ '\"]|$)")
 _PLAIN_UPGRADE = LazyPattern(r"\bpip3? install (?:-U|--upgrade) '?vllm'?(?:\s|$)")
-_TRACKER = "search https://github.com/vllm-project/vllm/issues for:"
 _UNSET = LazyPattern(r"unset (?P<names>\w+(?: \w+)*)")
 _MEMBER = LazyPattern(r"[A-Z]\w+\.([A-Z][A-Z_]*)")
 _OF_MEMORY = (
@@ -164,7 +164,7 @@ def _from_whom(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     if (_PLAIN_UPGRADE.search(fix.change) or UPGRADE.search(fix.title)) and (name := pinned_by(situation)):
         step = f"Upgrade {name}, and vLLM to the release that it is made for"
         return _instead(fix, step, f"{name} calls vLLM's own code, and goes with few releases of it."), ""
-    if fix.change.startswith(_TRACKER) and (name := plugin_of(situation)):
+    if fix.change.startswith(TRACKER) and (name := plugin_of(situation)):
         change = f"search the issues of {name}'s repository for:{fix.change.partition(' for:')[2]}"
         return replace(fix, title=f"Search {name}'s issues for this error", change=change), ""
     return fix, ""

@@ -69,12 +69,12 @@ def _guessed(fix: Advice, situation: Situation) -> bool:
 
 def _as_guess(fix: Advice, situation: Situation) -> Advice:
     """Return an upgrade as what it is: a try, and what to do when it does not help."""
+    if pinned_by(situation):
+        return fix
     trace = situation.trace
     said = f"{trace.kind}: {trace.message}" if trace is not None else situation.case.text
     words = searched(next((line for line in said.splitlines() if line.strip()), ""))
     words = words or "the error's words"
-    if pinned_by(situation):
-        return fix
     return replace(
         fix,
         title="Try the newest release, without knowing that it helps",

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from ..matching.scan import Scanner
-    from .repeated import Reading, Repeated, Source
+    from .repeated import Reading, Repeated
+    from .sources import Source
 
 RUN = 8
 """Lines from which on it is worth comparing the rest of a stack at once."""
@@ -275,8 +276,8 @@ class Ahead:
     def _lane(self, raw: bytes, body: bytes, number: int, reading: Reading) -> Lane | None:
         """Return that of the stream to which a line belongs, if this is known or the line may begin a stack."""
         if body == HEAD:
-            self._repeated.learn(raw, number, reading.traces)
-        source, body = self._repeated.known(raw)
+            self._repeated.sources.learn(raw, number, reading.traces)
+        source, body = self._repeated.sources.known(raw)
         if source is None:
             return None
         prefixed = len(body) < len(raw)

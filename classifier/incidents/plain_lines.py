@@ -8,7 +8,8 @@ from .builder import ERRORS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .repeated import Reading, Source
+    from .repeated import Reading
+    from .sources import Source
 
 LONGEST = 1024
 """Bytes of a line that is remembered."""

@@ -11,12 +11,12 @@ from bisect import bisect_left
 from collections.abc import Collection
 from operator import itemgetter
 
-from ..lines.prefix import split_line
 from ..lines.traceback_state import Step, Stream
 from ..lines.tracebacks import TraceReader
 from ..lines.types import Line, Trace
 from .builder import BEGIN, ERRORS, SITES
 from .plain_lines import LEAP_BYTES, LOGGED, LONGEST, PREFIX, adding_nothing, says_nothing
+from .sources import Source, Sources, forget
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,25 +57,9 @@ STEPS = 20_000
 """Lines of stacks remembered."""
 ENDS = 100
 """Exceptions remembered that end the same stack."""
-REMEMBERED = 5_000
-"""Prefixes remembered, and whole lines, and exceptions; when there are more of a kind, all of it is forgotten."""
-_USUAL = b"(IEW"
 LEAP = 8
 """Lines passed over one by one after which all that follow are looked at together."""
 _START = itemgetter(1)
-
-
-class Source:
-    """Who wrote a line, as told from its first bytes, or from all of them."""
-
-    __slots__ = ("key", "level", "logged", "plain", "process", "silent")
-
-    def __init__(self, key: tuple[str, str], line: Line, plain: bool) -> None:
-        self.key, self.process, self.level, self.logged = key, line.process, line.level, line.logged
-        self.plain = plain
-        """Whether what is left of the line is its message."""
-        self.silent: bool | None = None
-        """Whether no rule waits for anything in the prefix; None where nobody has looked yet."""
 
 
 class Repeated:
@@ -88,8 +72,7 @@ class Repeated:
         self._seen: tuple[bytes, int, int, int] = b"", 0, 0, 0
         self._last: tuple[bytes, Source] | None = None
         """What stood before the line that was taken last, outside of stacks."""
-        self._prefixes: dict[bytes, Source] = {}
-        self._whole: dict[bytes, Source] = {}
+        self.sources = Sources()
         self._roots: dict[tuple[str, tuple[str, str] | None], Step] = {}
         self._steps = 0
         self.waiting: set[Stream] = set()
@@ -125,7 +108,7 @@ class Repeated:
         if end - start > LONGEST:
             return False
         raw = data[start:end]
-        source, body = self.known(raw)
+        source, body = self.sources.known(raw)
         stream = reading.traces.streams.get(source.key) if source is not None else None
         if stream is None or source is None or (source.logged and len(reading.incident.sites) < SITES):
             return False
@@ -221,7 +204,7 @@ class Repeated:
             if end < 0:
                 break
             body = data[start + behind : end]
-            if not prefix and ((other := self._whole.get(body)) is None or other.key != source.key):
+            if not prefix and ((other := self.sources.whole.get(body)) is None or other.key != source.key):
                 break
             behind_it, waiting = self._waiting_for(found, index, end, reading)
             if waiting or not self._adds_nothing(body, source, reading):
@@ -273,17 +256,6 @@ class Repeated:
         kept = source.level not in LOGGED or self.is_kept_like(body, reading)
         return kept and len(body) < LONGEST - PREFIX and body[:1] != b"(" and says_nothing(body, source.level)
 
-    def known(self, raw: bytes) -> tuple[Source | None, bytes]:
-        """Return who wrote a line, and the line without its prefix where that is vLLM's own."""
-        at = raw.find(b"] ", 0, PREFIX) + 2
-        source = self._prefixes.get(raw[:at]) if at > 1 else None
-        if source is None:
-            return self._whole.get(raw), raw
-        # A process may be named behind the prefix; at a line's end Ray says how often it has seen it.
-        if raw[at : at + 1] == b"(" or b"across cluster]" in raw:
-            return None, raw
-        return source, raw[at:]
-
     def leave_block(self) -> None:
         """Forget the block; the lines that were passed over and may have to be read stay."""
         self.waiting = {stream for stream in self.waiting if stream.skipped}
@@ -310,7 +282,7 @@ class Repeated:
         if end - start > LONGEST:
             return
         raw = data[start:end]
-        source, body = self._source(raw, line, reading.traces)
+        source, body = self.sources.of_line(raw, line, reading.traces)
         # Lines that are remembered whole are those of one stream.
         root = line.level, source.key if body is raw else None
         if in_stack and part == "head":
@@ -336,35 +308,12 @@ class Repeated:
             and stream.trace.count > 1
             and (trace := reading.traces.stands_alone(line)) is not None
         ):
-            _forget(self._alone)
+            forget(self._alone)
             self._alone[source.key, body] = trace
 
     def root(self, level: str) -> Step | None:
         """Return where stacks begin whose lines bear vLLM's own prefix with this level."""
         return self._roots.get((level, None))
-
-    def learn(self, raw: bytes, number: int, traces: TraceReader) -> None:
-        """Find out who wrote a line, and remember it."""
-        if len(raw) <= LONGEST:
-            self._source(raw, split_line(number, raw.decode("utf-8", "replace")), traces)
-
-    def _source(self, raw: bytes, line: Line, traces: TraceReader) -> tuple[Source, bytes]:
-        """Return who wrote a line that was read, and remember how to tell."""
-        body = line.text.encode("utf-8", "replace")
-        at = len(raw) - len(body)
-        prefix = raw[:at]
-        usual = line.logged and prefix[:1] in _USUAL and raw.endswith(body) and raw.find(b"] ", 0, PREFIX) + 2 == at
-        if usual and prefix and not body.startswith(b"("):
-            source = self._prefixes.get(prefix)
-            if source is None:
-                _forget(self._prefixes)
-                source = self._prefixes[prefix] = Source(traces.key_of(line), line, True)
-            return source, body
-        source = self._whole.get(raw)
-        if source is None:
-            _forget(self._whole)
-            source = self._whole[raw] = Source(traces.key_of(line), line, body == raw)
-        return source, raw
 
     def _next(self, stream: Stream, line: Line, body: bytes, missed: set[int]) -> Step | None:
         """Return the step that a line of a stack is, and what is known of it now."""
@@ -416,8 +365,3 @@ def _all_missed(step: Step, literals: Collection[int], reading: Reading) -> bool
     for index in literals:
         reading.effort.missed(index)
     return True
-
-
-def _forget(remembered: dict[bytes, Source] | dict[tuple[tuple[str, str], bytes], Trace]) -> None:
-    if len(remembered) >= REMEMBERED:
-        remembered.clear()

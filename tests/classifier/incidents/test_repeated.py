@@ -258,4 +258,4 @@ def test_memory_is_bounded() -> None:
     reader.read(("\n".join(lines) + "\n").encode(), 1, b"")
 
     assert reader._repeated._steps == STEPS
-    assert len(reader._repeated._whole) <= 5000
+    assert len(reader._repeated.sources.whole) <= 5000
