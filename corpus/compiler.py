@@ -19,6 +19,7 @@ from typing import TypedDict
 from .build import FORMAT, RULES, regex_build
 from .effort import tell_effort
 from .literals import all_strings, required_literals
+from .messages.row import Row
 from .options import version_key
 from .options_table import made_of, pack
 from .packed_rules import Places, pack_rule, places_of
@@ -175,7 +176,9 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
         options = made_of(json.loads(table.read_bytes()), known["build"], version_key)
         _write(target / "options.marshal", pack(options))
         _write(target / "known.marshal", marshal.dumps(known))
-    _write(target / "messages.marshal", _messages(source))
+    rows = _catalogue(source)
+    _write(target / "messages.marshal", _messages(rows))
+    _write(target / "remedies.bin", _remedies(source, rows))
     _write(target / RULES, b"".join(packed))
     _write(target / "index.marshal", marshal.dumps(dict(index)))
 
@@ -198,14 +201,32 @@ def concluded_in(buckets: Iterable[Bucket]) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _messages(source: Path) -> bytes:
-    """Return the messages of the catalogue that may decide, packed: by their words, or where they are the whole of a message."""
+def _catalogue(source: Path) -> list[Row]:
+    """Return all messages of the catalogue."""
     from .messages import catalogue
-    from .messages.index import packed
 
     folder = source / "messages"
-    rows = catalogue(str(folder)) if folder.is_dir() else []  # a corpus of rules alone has none
+    return catalogue(str(folder)) if folder.is_dir() else []  # a corpus of rules alone has none
+
+
+def _messages(rows: list[Row]) -> bytes:
+    """Return the messages of the catalogue that may decide, packed: by their words, or where they are the whole of a message."""
+    from .messages.index import packed
+
     return packed(row for row in rows if row.decides or row.tells or row.tells_module)
+
+
+def _remedies(source: Path, rows: list[Row]) -> bytes:
+    """Return what is advised for single messages, packed."""
+    from .remedies import remedies
+    from .remedies.packed import pack
+
+    folder = source / "remedies"
+    found = remedies(str(folder)) if folder.is_dir() else []
+    return pack(
+        found,
+        {(row.package, row.template) for row in rows if row.label.fatal == "request" or row.label.owner == "client"},
+    )
 
 
 def _programs(rules: list[Rule]) -> tuple[str, dict[str, bytes]]:

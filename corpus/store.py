@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from .compiler import Index
     from .messages.matching import Matcher
+    from .remedies.find import Remedies
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -53,6 +54,7 @@ class Corpus:
         self._folder = folder
         self._read: dict[str, Bucket] = dict(extra)
         self._messages: Matcher | None = None
+        self._remedies: Remedies | None = None
 
     def bucket(self, name: str) -> Bucket:
         """Return a bucket with its causes, fixes and rules.
@@ -104,6 +106,14 @@ class Corpus:
             with Paused():
                 self._messages = Matcher(*unpacked(data))
         return self._messages
+
+    def remedies(self) -> Remedies:
+        """Return what is advised for single messages, to be looked for; read when first asked for."""
+        if self._remedies is None:
+            from .remedies.find import Remedies
+
+            self._remedies = Remedies(os.path.join(self._folder, "remedies.bin"))
+        return self._remedies
 
     def causes(self) -> list[str]:
         """Return all causes as ``bucket/cause``, by bucket."""
@@ -205,7 +215,7 @@ def _read_bucket(folder: str, name: str, traits: Traits) -> Bucket:
 def _stamp() -> str:
     # Size and time of every source, as Python itself judges its own caches.
     parts = [str(FORMAT), regex_build()]
-    for folder in (os.path.join(HERE, "buckets"), os.path.join(HERE, "messages"), HERE):
+    for folder in (os.path.join(HERE, "buckets"), os.path.join(HERE, "messages"), os.path.join(HERE, "remedies"), HERE):
         if not os.path.isdir(folder):  # a corpus of rules alone
             continue
         with os.scandir(folder) as entries:

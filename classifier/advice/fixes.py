@@ -94,6 +94,21 @@ def advise(
     return known
 
 
+def led_by_the_log(
+    cause: Cause, facts: Mapping[str, object], captures: Mapping[str, object], say: Callable[[str], bool] | None
+) -> bool:
+    """Tell whether a log itself shows which fix of a cause to begin with, or tells the numbers of which its value is worked out."""
+    values = {**captures, **facts}
+    fitting = [
+        fix for fix in cause.fixes if all(holds(condition, values) for condition in fix.when) and _fits_words(fix, say)
+    ]
+    return any(_leads(fix, values, say) for fix in fitting) or any(
+        found["name"] in COMPUTED and lookup(found["name"], values) is not None
+        for fix in fitting[:1]
+        for found in _SLOT.finditer(fix.change)
+    )
+
+
 def _leads(fix: Fix, values: Mapping[str, object], say: Callable[[str], bool] | None) -> bool:
     """Tell whether the log shows that a fix is the one to begin with."""
     if fix.first_when and all(shows(condition, values) for condition in fix.first_when):

@@ -11,11 +11,13 @@ import json
 import re
 
 from ...corpus.records import replace
+from ...corpus.remedies.find import SOURCE
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
 from .caller import as_called, as_released, caller
 from .check import add_checks
 from .culprit import TRACKER
+from .left_out import as_given
 from .model_support import as_supported, beside
 from .model_type_support import as_known_type
 from .named_options import as_named
@@ -56,7 +58,12 @@ _UNSAFE = (
 
 
 def sift(
-    fixes: list[Advice], hit: Hit | None, incident: Incident, release: str, signs: Signs | None
+    fixes: list[Advice],
+    hit: Hit | None,
+    incident: Incident,
+    release: str,
+    signs: Signs | None,
+    leads: list[Advice] | None = None,
 ) -> tuple[list[Advice], Withheld]:
     """Return the fixes that hold, ranked, and those that were left out.
 
@@ -66,6 +73,7 @@ def sift(
         incident: The start of the server.
         release: The one that the advice is for.
         signs: What a failure's words tell; None for a healthy server, whose remarks are not corrected.
+        leads: Of the message itself: where one of them holds, the cause's, which are for many messages, are not asked.
     """
     failed = signs is not None
     situation = Situation.of(hit, incident, release, signs)
@@ -76,7 +84,10 @@ def sift(
         corrections = correct(situation.case)
         first, last = beside(situation)
         fixes = [*first, *fixes, *last]
-    kept, withheld = tried(fixes, situation, corrections)
+    kept, withheld = _led(leads, situation, corrections) if leads else ([], [])
+    if not kept:
+        kept, refused = tried(fixes, situation, corrections)
+        withheld = [*withheld, *refused]
     if failed:
         request = hit is not None and hit.rule.scope == "request"
         add_checks(kept, situation, incident.reached, request or incident.reached in _SERVED)
@@ -113,6 +124,13 @@ def tried(
     return kept, withheld
 
 
+def _led(leads: list[Advice], situation: Situation, corrections: list[Advice]) -> tuple[list[Advice], Withheld]:
+    """Return what the message itself asks for; nothing where none of it holds."""
+    kept, withheld = tried(leads, situation, corrections)
+    titles = {title for title, _ in withheld}
+    return (kept, withheld) if any(lead.title not in titles for lead in leads) else ([], withheld)
+
+
 def _same(fix: Advice, correction: Advice) -> bool:
     """Tell whether a fix says less well what a correction says, or the same."""
     if fix.change.startswith("leave out ") and correction.change.startswith(f"{fix.change} "):
@@ -136,12 +154,22 @@ def _for_caller(fixes: list[Advice], who: str) -> tuple[list[Advice], Withheld]:
 
 def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     """Return the fix as it holds here, or None with the reason."""
-    for check in (on_platform, as_named, _asked_for, as_supported, as_known_type, _from_whom, _installed_from):
+    for check in (
+        on_platform,
+        as_named,
+        as_given,
+        _asked_for,
+        as_supported,
+        as_known_type,
+        _from_whom,
+        _installed_from,
+    ):
         fitting, reason = check(fix, situation)
         if fitting is None:
             return None, reason
         fix = fitting
-    if reason := unfounded(fix, situation) or reached(fix, situation):
+    # What is advised for this very message presumes nothing that it does not say.
+    if reason := (fix.source != SOURCE and unfounded(fix, situation)) or reached(fix, situation):
         return None, reason
     busy = without_idle_parts(fix, situation)
     if busy is None:

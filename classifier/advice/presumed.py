@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _OPTION = LazyPattern(r"(?<![\w-])--[a-z][a-z0-9-]+")
 _OF_VLLM = LazyPattern(r"\bVLLM_[A-Z]|\bvllm serve\b|\binstall [^#;]*\bvllm\b|^(?:Upgrade|Update) ")
-_OUT = LazyPattern(r"(?i:\bleave (?:out )?)(?P<options>--[a-z][\w-]*(?: (?:and )?--[a-z][\w-]*)*)")
 _FEATURES = (
     ("LoRA", LazyPattern(r"--(?:enable-lora|lora-|max-(?:cpu-)?loras?|fully-sharded-lora)"), LazyPattern(r"lora|adapter|peft", re.IGNORECASE)),
     ("speculative decoding", LazyPattern(r"--(?:num-)?(?:speculative|spec)-"), LazyPattern(r"spec|draft|eagle|mtp|medusa|ngram|proposer|multi_step_worker", re.IGNORECASE)),
@@ -91,7 +90,6 @@ def unfounded(fix: Advice, situation: Situation) -> str:
     for check in (
         _vllms_own,
         _in_use,
-        _left_out,
         _eager,
         _of_a_request,
         _of_media,
@@ -171,18 +169,6 @@ def _in_use(fix: Advice, situation: Situation) -> str:
     if _GRAPHS.search(fix.change) and situation.in_force("--enforce-eager") is True:
         return "CUDA graphs are off already (--enforce-eager)"
     return ""
-
-
-def _left_out(fix: Advice, situation: Situation) -> str:
-    """Tell that nothing is to be left out, where the log lists what was given."""
-    found = _OUT.search(fix.change)
-    given = situation.case.arguments
-    if found is None or not given or fix.source.startswith("the error's"):
-        return ""
-    names = _OPTION.findall(found["options"])
-    command = str(situation.facts.get("command") or "")
-    set_ = [name for name in names if name[2:].replace("-", "_") in given or name in command]
-    return "" if set_ or not names else f"{names[0]} is not among the arguments that the log lists"
 
 
 def _eager(fix: Advice, situation: Situation) -> str:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from ...corpus.records import replace
+from ...corpus.remedies.find import SOURCE
 from ...corpus.store import Corpus
 from ...corpus.types import Bucket
 from ..advice.culprit import culprit
-from ..advice.fixes import advise, sentences
+from ..advice.fixes import advise, led_by_the_log, sentences
 from ..advice.gate import sift
+from ..advice.remedy import as_hit, remedy_for
 from ..advice.signs import Signs
 from ..advice.start_command import corrected_command
 from ..diagnosis import Diagnosis, Evidence
 from ..facts.release import gone_from, release_for
 from ..incidents.types import Incident
-from ..lines.types import Line
+from ..lines.types import Line, Trace
 from ..matching.types import Hit
 from ..patterns.lazy import LazyPattern
 from . import policy
@@ -105,9 +108,15 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
         # What a release's defaults are is asked of the one that the log can have been written by.
         facts = signs.facts = {**facts, "assumed_release": release}
     gone = gone_from(hit.rule.versions, release) if hit is not None and hit.rule.source == "vllm" else ""
-    known_fixes = advise(entry, facts, captures, release, gone, signs.say if signs is not None else None)
-    fixes, withheld = sift(known_fixes, hit, incident, release, signs)
-    if guessed:
+    say = signs.say if signs is not None else None
+    known_fixes = advise(entry, facts, captures, release, gone, say)
+    remedy = remedy_for(hit, known.corpus) if signs is not None else None
+    leads = None
+    if remedy is not None and not led_by_the_log(entry, facts, captures, say):
+        leads = advise(replace(entry, fixes=remedy.fixes), facts, {**captures, **remedy.values}, release, gone, say)
+    fixes, withheld = sift(known_fixes, hit, incident, release, signs, leads)
+    led = bool(leads) and any(fix.source == SOURCE for fix in fixes)
+    if guessed and not led:
         fixes = as_guess(fixes)
     return Diagnosis(
         bucket=bucket,
@@ -115,7 +124,7 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
         confidence=round(min(0.99, max(0.05, confidence)), 3),
         decided_by=decided_by,
         rule=hit.rule.id if hit is not None else "",
-        strength=hit.rule.strength if hit is not None else "",
+        strength=hit.rule.strength if hit is not None and hit.rule.id else "",
         title=sentences(entry.title, values) or known_bucket.title,
         summary=sentences(entry.summary, values) or _first_sentence(known_bucket.meaning),
         fixes=fixes,
@@ -124,6 +133,7 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
         confirm=sentences(entry.confirm, values),
         refute=sentences(entry.refute, values),
         notes=[assumed] if assumed and any(fix.versions for fix in entry.fixes) else [],
+        explanation=[f"the advice is the message's own: {remedy.words}"] if remedy is not None and led else [],
     )
 
 
@@ -132,10 +142,21 @@ def _first_sentence(meaning: str) -> str:
     return meaning.partition(". ")[0].rstrip(".") + "." if meaning else ""
 
 
-def conclude(finding: str, confidence: float, decided_by: str, known: Known, incident: Incident) -> Diagnosis:
-    """Return the answer with the cause that the corpus gives for a finding that no rule makes (``corpus.findings``)."""
+def conclude(
+    finding: str,
+    confidence: float,
+    decided_by: str,
+    known: Known,
+    incident: Incident,
+    item: Trace | Line | None = None,
+) -> Diagnosis:
+    """Return the answer with the cause that the corpus gives for a finding that no rule makes (``corpus.findings``).
+
+    ``item`` is the exception, or the line, that is advised on.
+    """
     bucket, cause = known.corpus.concluded_from(finding)
-    answer = answer_for(bucket, cause, confidence, decided_by, known, incident, None)
+    hit = as_hit(item, bucket, cause) if item is not None else None
+    answer = answer_for(bucket, cause, confidence, decided_by, known, incident, hit)
     answer.way = finding
     return answer
 
@@ -260,8 +281,11 @@ def chain_of(hit: Hit) -> list[Evidence]:
     return links
 
 
-def answer_of_guess(guess: Guess, known: Known, incident: Incident) -> Diagnosis:
-    """Return the answer that the text model gives: its bucket, what can be said of the cause, and that it is a guess."""
+def answer_of_guess(guess: Guess, known: Known, incident: Incident, item: Trace | Line | None = None) -> Diagnosis:
+    """Return the answer that the text model gives: its bucket, what can be said of the cause, and that it is a guess.
+
+    ``item`` is the exception, or the line, that no rule knows.
+    """
     from ..advice.cause_of_guess import likely_cause
 
     bucket, share = guess.bucket, guess.probability
@@ -272,7 +296,8 @@ def answer_of_guess(guess: Guess, known: Known, incident: Incident) -> Diagnosis
     written = bucket in known.corpus.buckets()
     nearest = likely_cause(bucket, guess.terms, known.corpus) if written else ""
     cause = nearest or guess.cause
-    answer = answer_for(bucket, cause or GENERIC, share, "model", known, incident, None)
+    hit = as_hit(item, bucket, cause) if item is not None else None
+    answer = answer_for(bucket, cause or GENERIC, share, "model", known, incident, hit)
     answer.way = "own_model" if guess.own else way
     if not written:
         answer.title = titles.get(bucket, answer.title)

@@ -186,6 +186,16 @@ class Findings:
         unknown = next((trace for trace in self.unread if trace.frames), None)
         return with_frames(guess, unknown) if unknown is not None else guess
 
+    @property
+    def telling(self) -> Trace | Line | None:
+        """What is advised on where no rule decides: the exception or line of the best rule there is, else the first unexplained."""
+        if self.best is not None:
+            hit = self.best.hit
+            return hit.trace if hit.trace is not None else hit.line
+        if self.raised:
+            return self.raised[0]
+        return self.errors[0] if self.errors else None
+
     @cached_property
     def message(self) -> tuple[Row, Trace | Line] | None:
         """The first of the unexplained exceptions and errors whose words alone name a bucket by the catalogue of messages.

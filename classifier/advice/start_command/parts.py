@@ -12,7 +12,7 @@ from .words import SECRET, Word, is_secret, masked
 _NUMBER = LazyPattern(r"-(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$")
 _LEVEL = LazyPattern(r"-O\d$")
 _WHOLE = frozenset({"--speculative-config", "--kv-transfer-config"})
-"""Configurations of one thing: a new one replaces the old one, their keys are not mixed."""
+"""Configurations of one thing: a whole new one replaces the old one, their keys are not mixed."""
 
 
 class Part:
@@ -174,7 +174,7 @@ def _into_json(parts: Sequence[Part], change: Part) -> list[Part] | None:
     base = change.base()
     given = [part for part in parts if part.base() == base]
     update = _keys(change)
-    if update is None or base in _WHOLE or not given:
+    if update is None or (base in _WHOLE and base == change.name) or not given:
         return None
     made = list(parts)
     for place, part in enumerate(made):

@@ -66,7 +66,8 @@ def surer_model(found: Findings) -> Diagnosis | None:
     if same is not None and same.score >= policy.ACCEPT:
         # Rule and model agree: the rule knows the cause as well.
         return of_candidate(same, found)
-    return with_alternatives(answer_of_guess(guess, found.known, found.incident), found.candidates)
+    answer = answer_of_guess(guess, found.known, found.incident, found.telling)
+    return with_alternatives(answer, found.candidates)
 
 
 def _wordless(wrapper: Hit, found: Findings) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...advice.remedy import as_hit
 from ...diagnosis import Diagnosis, Evidence
 from ...lines.types import Line, Trace
 from .. import policy
@@ -19,7 +20,8 @@ def known_message(found: Findings) -> Diagnosis | None:
     cause = label.cause if found.known.bucket(label.bucket).cause(label.cause) else GENERIC
     read = row.ends
     confidence = policy.MESSAGE if read else policy.MESSAGE_OF_MODULE
-    answer = answer_for(label.bucket, cause, confidence, "rule", found.known, found.incident, None)
+    hit = as_hit(item, label.bucket, cause, row.package, label.fatal == "request")
+    answer = answer_for(label.bucket, cause, confidence, "rule", found.known, found.incident, hit)
     answer.way = "message" if read else "message_of_module"
     answer.evidence = [_trouble_evidence(item, "cause")]
     answer.explanation.append(
@@ -40,7 +42,8 @@ def unexplained_trouble(found: Findings) -> Diagnosis | None:
         return answer
     guess = found.sure_guess(policy.GUESS if found.bug is None else policy.GUESS_OVER_BUG)
     if guess is not None:
-        return with_alternatives(answer_of_guess(guess, found.known, found.incident), found.candidates)
+        guessed = answer_of_guess(guess, found.known, found.incident, found.telling)
+        return with_alternatives(guessed, found.candidates)
     for trace in found.raised[:1]:
         vote = neighbour(trace)
         if vote is not None:
@@ -57,7 +60,8 @@ def unexplained_trouble(found: Findings) -> Diagnosis | None:
 def _of_neighbour(found: Findings, trace: Trace, vote: Vote) -> Diagnosis:
     """Return what the package stands for that raised the exception: its words are nobody's, and it does one thing alone."""
     cause = vote.cause if found.known.bucket(vote.bucket).cause(vote.cause) else GENERIC
-    answer = answer_for(vote.bucket, cause, policy.PLACE, "rule", found.known, found.incident, None)
+    hit = as_hit(trace, vote.bucket, cause)
+    answer = answer_for(vote.bucket, cause, policy.PLACE, "rule", found.known, found.incident, hit)
     answer.way = "place"
     frame = vote.frame
     answer.evidence = [_trouble_evidence(trace, "cause")]
@@ -69,7 +73,7 @@ def _of_neighbour(found: Findings, trace: Trace, vote: Vote) -> Diagnosis:
 
 def _bug(found: Findings, trace: Trace) -> Diagnosis:
     """Return that the engine's own code failed: an exception of Python's in it that nobody knows."""
-    answer = conclude("strange_exception", policy.BUG, "rule", found.known, found.incident)
+    answer = conclude("strange_exception", policy.BUG, "rule", found.known, found.incident, trace)
     answer.evidence = [_trouble_evidence(trace, "cause")]
     answer.explanation.append(
         f"{trace.kind} in {trace.process or 'vLLM'}, which no rule knows: a fault of the code itself"
@@ -79,7 +83,7 @@ def _bug(found: Findings, trace: Trace) -> Diagnosis:
 
 def _unknown(found: Findings, confidence: float) -> Diagnosis:
     """Return that the cause of unexplained trouble is not known, with the lines that tell most."""
-    answer = conclude("unrecognised_failure", confidence, "none", found.known, found.incident)
+    answer = conclude("unrecognised_failure", confidence, "none", found.known, found.incident, found.telling)
     telling = [_trouble_evidence(trace, "telling") for trace in found.raised[:5]]
     shown = {item.line for item in telling}
     telling += [line_evidence(line) for line in found.errors if line.number not in shown][:5]

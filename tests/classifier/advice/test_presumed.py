@@ -77,19 +77,6 @@ def test_graphs_that_are_off() -> None:
     assert reason(graphs, enforce_eager=False) == reason(graphs) == ""
 
 
-def test_what_was_not_given_cannot_be_left_out() -> None:
-    """Where the log lists the arguments, or the command shows them."""
-    assert reason("leave out --enable-lora", words="lora", arguments={"dtype": "half"}).startswith(
-        "--enable-lora is not"
-    )
-    assert reason("leave out --enable-lora", words="lora", arguments={"enable_lora": True}) == ""
-    assert (
-        reason("leave out --enable-lora", words="lora", arguments={"a": 1}, command="vllm serve m --enable-lora") == ""
-    )
-    assert reason("leave out --dtype --seed", arguments={"seed": 1}) == ""
-    assert reason("leave out --dtype") == ""
-
-
 @pytest.mark.parametrize(
     ("kind", "place", "message", "left_out"),
     [

@@ -59,7 +59,7 @@ CASES = [
     ("vllm: error: unrecognized arguments: serve acme/tiny-7b", "command: MODEL", ["vllm serve MODEL"]),
     (("pydantic_core._pydantic_core.ValidationError: 1 validation error for SpeculativeConfig\n"
       "  Value error, Either prompt_lookup_max or prompt_lookup_min must be provided when using the ngram method. [type=value_error]"),
-     """--speculative-config '{"method": "ngram\"""", ["eagle3"]),
+     "--speculative-config.prompt_lookup_max 5", ["eagle3"]),
     (("ValueError: Failed to find a kernel that can implement the WNA16 linear layer. Reasons:\n"
       "   MarlinLinearKernel cannot implement due to: Weight input_size_per_partition = 3424 is not divisible by min_thread_k = 128. Consider reducing tensor_parallel_size"),
      "Halve --tensor-parallel-size", ["group size 128"]),

@@ -1,0 +1,69 @@
+"""What the catalogue advises for the very message that was found; it goes before what its cause has for all messages."""
+
+from __future__ import annotations
+
+import re
+
+from ...corpus.records import Record, record
+from ...corpus.store import Corpus
+from ...corpus.types import Fix, Rule
+from ..lines.types import Line, Trace
+from ..matching.types import Hit
+from ..patterns.lazy import LazyPattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FRAMES = 3
+"""Innermost frames of which one must be the message's own, where its words are anybody's."""
+LONGEST = 2000
+"""Characters of a message that are looked at."""
+_OF_PYDANTIC = LazyPattern(r"[ \t]*\[type=\w+(?:, [^\n]*)?\]?$", re.MULTILINE)
+"""What pydantic puts behind a message."""
+
+
+@record(slots=True, frozen=True)
+class Remedy(Record):
+    """The fixes of a message, and the values that stand in it."""
+
+    fixes: tuple[Fix, ...]
+    values: Mapping[str, str]
+    words: str
+    """Who says the message, and its template: for those who ask why."""
+
+
+def remedy_for(hit: Hit | None, corpus: Corpus) -> Remedy | None:
+    """Return what is advised for the message of a hit; None where nothing is.
+
+    Args:
+        hit: The one that decided; of an exception its own text counts.
+        corpus: Holds the remedies.
+    """
+    if hit is None or hit.quoted:
+        return None
+    trace = hit.trace
+    text = trace.message if trace is not None and trace.message.strip() else hit.line.text
+    places = [frame.path for frame in trace.frames[-FRAMES:]] if trace is not None else ()
+    found = corpus.remedies().find(_OF_PYDANTIC.sub("", text[:LONGEST]), places)
+    if found is None or not found.fixes:
+        return None
+    return Remedy(found.fixes, found.values, f"{found.package} says '{found.template}'")
+
+
+def as_hit(item: Trace | Line, bucket: str, cause: str, package: str = "vllm", of_request: bool = False) -> Hit:
+    """Return an exception or a line that decides without a rule in the form in which advice is made for it.
+
+    Args:
+        item: What decides.
+        bucket: What is answered.
+        cause: Within the bucket.
+        package: Who says it; ``vllm``, or a package around it.
+        of_request: Whether it ends one request and not the server.
+    """
+    rule = Rule(id="", role="cause", cause=cause, scope="request" if of_request else "any", source=package)
+    rule.prepare({}, {})
+    rule.bucket = bucket
+    if isinstance(item, Line):
+        return Hit(rule, item, {})
+    return Hit(rule, Line(item.number, item.text, item.process, item.level, raw=item.raw or item.text), {}, item)

@@ -1,0 +1,123 @@
+"""Which message with a remedy a text holds, and the remedy with the values that stand in that text.
+
+Most errors have none. Whether one may is told by checksums of what the templates begin with, which take no time to read; the
+templates themselves and the fixes are read for the few that may.
+"""
+
+from __future__ import annotations
+
+import marshal
+import re
+from array import array
+from bisect import bisect_left
+from zlib import crc32
+
+from ..messages.index import unpacked
+from ..messages.matching import Matcher
+from ..messages.row import SLOT, WORDS
+from ..messages.words import distinctive
+from ..records import Record, record
+from ..types import Fix
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+SOURCE = "the catalogue of messages"
+"""What the fixes give as their source."""
+BEGINNING = 12
+"""Characters of a template's longest literal piece whose checksum tells that the template may stand in a text."""
+LEAST = 20
+"""Literal characters that a template must have where it is not the whole of a message."""
+LONGEST = 120
+"""Characters of a value that is put into a fix; a longer one counts as unknown."""
+SIZE = 8
+"""Bytes that tell how long the checksums are, at the beginning of the file."""
+_SPACE = re.compile(r"\s+")
+
+
+@record(slots=True, frozen=True)
+class Found(Record):
+    """The remedy of a message in a text."""
+
+    package: str
+    template: str
+    fixes: tuple[Fix, ...]
+    values: Mapping[str, str]
+    """What stands where the template has slots: ``v1``, ``v2`` …; without those that are empty, long or of several lines."""
+
+
+class Remedies:
+    """Finds what somebody advises for the words of a message.
+
+    Args:
+        path: A file that ``packed.pack`` made. Its checksums are read at once, the rest when a text may hold a message with a remedy.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        with open(path, "rb") as file:  # noqa: PTH123 (pathlib is slow to import)
+            self._sums = array("I", file.read(int.from_bytes(file.read(SIZE), "little")))
+        self._known: tuple[Matcher, dict[tuple[str, str], bytes]] | None = None
+
+    def find(self, text: str, places: Collection[str] = ()) -> Found | None:
+        """Return the remedy of the message that a text is, or holds; None where it has none.
+
+        Args:
+            text: An exception's text after its class, or a line of a log.
+            places: Paths of the frames in which it was raised (``vllm/config/cache.py``): words that are anybody's count where
+                the module is among them.
+        """
+        if not self._may_hold(_SPACE.sub(" ", text)):
+            return None
+        matcher, fixes = self._read()
+        for match in matcher.find(text)[:1]:
+            row = match.row
+            data = fixes.get((row.package, row.template))
+            if data is None:
+                return None
+            path, rows = marshal.loads(data)  # noqa: S302 - our own file
+            telling = (match.whole or match.literal >= LEAST) and distinctive(row.template) >= WORDS
+            if telling or any(place in (f"{path}.py", f"{path}/__init__.py") for place in places):
+                make: Callable[..., Fix] = Fix
+                return Found(
+                    row.package, row.template, tuple(make(*told) for told in rows), values_of(row.template, text)
+                )
+        return None
+
+    def _may_hold(self, text: str) -> bool:
+        sums = self._sums
+        for at in range(len(text) - BEGINNING + 1):
+            checksum = crc32(text[at : at + BEGINNING].encode("utf-8", "replace"))
+            place = bisect_left(sums, checksum)
+            if place < len(sums) and sums[place] == checksum:
+                return True
+        return False
+
+    def _read(self) -> tuple[Matcher, dict[tuple[str, str], bytes]]:
+        if self._known is None:
+            with open(self._path, "rb") as file:  # noqa: PTH123
+                file.seek(SIZE + len(self._sums) * self._sums.itemsize)
+                rows, fixes = marshal.loads(file.read())  # noqa: S302 - our own file
+            self._known = Matcher(*unpacked(rows)), fixes
+        return self._known
+
+
+def _plain(value: str) -> str:
+    """Return a value without quotes around it; a whole number without the decimals that arithmetic gave it."""
+    plain = value.strip().strip("'\"`")
+    return plain.removesuffix(".0") if plain.removesuffix(".0").isdigit() else plain
+
+
+def values_of(template: str, text: str) -> dict[str, str]:
+    """Return what stands in a text where a template has slots, by number: ``v1`` …, without quotes around it."""
+    pieces = [r"\s+".join(map(re.escape, piece.split(" "))) for piece in template.split(SLOT)]
+    inner = r"(.{0,400}?)"
+    # The last value goes to the end of its line, but for the full stop that the template sets behind it.
+    last = r"([^\n]*)" if len(template.rpartition(SLOT)[2]) <= 2 else inner
+    expression = inner.join(pieces[:-1]) + (last if len(pieces) > 1 else "") + pieces[-1]
+    found = re.search(expression, text, re.DOTALL)
+    if found is None:
+        return {}
+    values = {f"v{number}": _plain(value) for number, value in enumerate(found.groups(), 1)}
+    return {name: value for name, value in values.items() if value and len(value) <= LONGEST and "\n" not in value}
