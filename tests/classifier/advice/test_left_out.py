@@ -50,7 +50,7 @@ def test_what_was_given_in_its_place_is_left_out() -> None:
 
 def test_ranks_stay_where_one_gpu_cannot_hold_the_weights() -> None:
     """One rank would fail sooner."""
-    facts = {
+    facts: dict[str, Any] = {
         "gpu_memory_total_gib": 24.0,
         "weights_gib": 20.0,
         "tensor_parallel_size": 4,
