@@ -105,10 +105,10 @@ class Remedies:
         return self._known
 
 
-def _fix(told: tuple[str, str, str, str, str, str, bool, bool]) -> Fix:
-    title, kind, change, why, option, value, restart, root = told
+def _fix(told: tuple[str, str, str, str, str, str, bool, bool, str]) -> Fix:
+    title, kind, change, why, option, value, restart, root, safety = told
     make: Callable[..., Fix] = Fix
-    return make(title, kind, change, why, "none", option=option, value=value, restart=restart, root=root, source=SOURCE)
+    return make(title, kind, change, why, "none", "", option, value, safety, restart=restart, root=root, source=SOURCE)
 
 
 def _plain(value: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import marshal
+import re
 from array import array
 from collections.abc import Iterable
 from zlib import crc32
 
 from ..effort import tell_effort
+from ..kinds import Safety
 from ..messages.index import anchor, packed
 from ..messages.row import Label, Row
 from ..types import Cause, Fix
@@ -15,6 +17,7 @@ from . import Change, Remedy
 from .find import BEGINNINGS, SIZE
 
 _LEAVE = "leave out "
+_DELETES = re.compile(r"\brm -")
 _NOBODY = Label("", "", "", "any", True, "place")
 
 
@@ -49,7 +52,8 @@ def _fixes(remedy: Remedy, of_client: bool) -> tuple[str, list[tuple[str | bool 
     cause = Cause(id="", title="", summary="", fixes=tuple(map(_fix, remedy.changes)))
     tell_effort(cause, "client" if of_client else "server")
     told: list[tuple[str | bool | None, ...]] = [
-        (fix.title, fix.kind, fix.change, fix.why, fix.option, fix.value, fix.restart, fix.root) for fix in cause.fixes
+        (fix.title, fix.kind, fix.change, fix.why, fix.option, fix.value, fix.restart, fix.root, fix.safety)
+        for fix in cause.fixes
     ]
     return f"{remedy.package}/{remedy.path}", told
 
@@ -64,4 +68,5 @@ def _fix(change: Change) -> Fix:
         value = "" if taken else value or next((word for word in words[1:2] if not word.startswith("--")), "")
     elif change.kind == "env":
         option, _, value = words[0].partition("=")
-    return Fix(change.title, change.kind, change.change, change.why, "none", option=option, value=value)
+    safety: Safety = "destructive" if _DELETES.search(change.change) else "safe"
+    return Fix(change.title, change.kind, change.change, change.why, "none", "", option, value, safety)

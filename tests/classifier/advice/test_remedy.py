@@ -44,14 +44,14 @@ def test_what_was_not_given_is_not_left_out() -> None:
 @pytest.mark.parametrize(
     ("said", "change"),
     [
-        ("ValueError: prompt_lookup_min=6 must be <= prompt_lookup_max=3", "--speculative-config.prompt_lookup_min 3 --speculative-config.prompt_lookup_max 6"),
+        ("ValueError: prompt_lookup_min=6 must be <= prompt_lookup_max=3", "--speculative-config.prompt_lookup_min 3 --speculative-config.prompt_lookup_max 6   # or within the JSON"),
         ("ImportError: fastokens >= 0.2.0 is required when VLLM_USE_FASTOKENS=1 (found 0.1.4).", "pip install -U 'fastokens>=0.2.0'"),
         ("ValueError: KDA recurrent state supports only auto, float32, and bfloat16; got float16", "leave out --mamba-ssm-cache-dtype"),
     ],
 )  # fmt: skip
 def test_the_first_fix_is_the_messages_own(said: str, change: str) -> None:
     """With its values, of whatever bucket it is."""
-    assert triage(HEAD + traced(said, "vllm/config/vllm.py")).fixes[0].change == change
+    assert triage(HEAD + traced(said, "vllm/config/vllm.py")).fixes[0].change.startswith(change)
 
 
 class Shelf(Corpus):
