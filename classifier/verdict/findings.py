@@ -292,7 +292,7 @@ def _recovered(hit: Hit, found: Findings) -> bool:
         and (found.case.stages.get("serving") or hit.count < traits.strangers_below)
     ):
         return True  # probes and strangers' requests at a server that works
-    if ready and _only_refused(hit) and found.case.stages.get("serving"):
+    if _only_refused(hit) and found.case.stages.get("serving"):
         return True  # somebody asked for what this server does not offer, while others were answered
     if not traits.waits:
         return False
