@@ -27,6 +27,11 @@ _SERVER = LazyPattern(
 _SCRIPT = LazyPattern(
     r"\bvllm/entrypoints/(?:(?:offline_)?llm|\w+/offline)\.py:|\bllm\.(?:generate|chat|score|embed|encode|classify|beam_search)\(|\bLLM\((?:\s*\w+ ?=|\s*['\"]|\*\*)|\bin LLM\.\w+\("
 )
+_TEST = LazyPattern(
+    r"(?m)^(?:\[[^\]\n]{1,40}\] )?E {3,}\S[\s\S]{0,4000}?(?:^(?:\[[^\]\n]{1,40}\] )?[\w./-]+\.py:\d+: \w+(?:Error|Exception)\s*$|"
+    r"short test summary info|warnings summary =|-- Captured \w+ (?:log )?(?:call|setup))"
+)
+"""What pytest prints of a test that failed: it makes an engine as a script does."""
 _OF_FRAMEWORK = LazyPattern(r"(?:^|[/\s\"'])ray/(?:serve|llm)/|\bServeReplica:|\bReplicaActor\b")
 _OUT = LazyPattern(r"^leave out (?P<options>--[a-z][\w-]*(?: (?:and )?--[a-z][\w-]*)*)$")
 _COMMAND = LazyPattern(
@@ -65,7 +70,8 @@ def _maker(situation: Situation) -> str:
     # Most logs hold neither word: looking for one takes a thousandth of the expression's time.
     if ("ray/" in words or "Replica" in words) and _OF_FRAMEWORK.search(words):
         return "Ray Serve"
-    return SCRIPT if _SCRIPT.search(words) and not _SERVER.search(words) else ""
+    made = _SCRIPT.search(words) or (("\nE  " in f"\n{words}" or "] E  " in words) and _TEST.search(words))
+    return SCRIPT if made and not _SERVER.search(words) else ""
 
 
 def as_called(fix: Advice, who: str) -> tuple[Advice | None, str]:

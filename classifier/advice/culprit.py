@@ -6,6 +6,8 @@ something went wrong in somebody's code.
 
 from __future__ import annotations
 
+import re
+
 from ..masking.mask import mask
 from ..patterns.lazy import LazyPattern
 
@@ -42,9 +44,21 @@ _BELOW = LazyPattern(
 """Frames below the code that is to blame."""
 _INNERMOST = 12
 _NOISE = LazyPattern(
-    r"0x[0-9a-f]+|\b(?:chatcmpl|cmpl|embd|pool|score|rerank|resp|req)-[\w-]*\d[\w-]*|(?:/[\w.+-]+){2,}|\b[0-9a-f]{12,}\b|\bat \d{10,}\b|(?<![\w.])\d{4,}(?![\w.])|\[(?:rank)?\d+\]:?"
+    r"0x[0-9a-f]+|\b(?:chatcmpl|cmpl|embd|pool|score|rerank|resp|req)-[\w-]*\d[\w-]*|(?:/[\w.+-]+){2,}|\b[0-9a-f]{12,}\b|\bat \d{10,}\b|(?<![\w.])\d{4,}(?![\w.])|\[(?:rank)?\d+\]:?|"
+    r"\b(?:block|thread): \[\d+,\d+,\d+\],?"
 )
 """What differs from one report of an error to the next."""
+_WRAPPED = LazyPattern(
+    r"(?:Worker failed with error (?:%s, please check the stack trace above for the root cause['\"]\s*,\s*)?['\"]|"
+    r"Error in model execution(?: \(input dumped to [^)]{1,200}\))?: |Exception in worker \S{1,60} while processing method \w+: |"
+    r"backend=['\"]?\w+['\"]? raised:\s*)(?P<inner>[A-Za-z_][\w.]{2,80} ?: .*|\S.*)",
+    re.DOTALL,
+)
+"""What vLLM and the compiler put around an error, and that error."""
+_REST = LazyPattern(r"\\n|['\"], please check the stack trace|['\"]\)\s*$")
+"""What ends an error within its wrapper."""
+_ERROR = LazyPattern(r"[a-z](?:Error|Exception)\b")
+_PLACE = LazyPattern(r"^\d+: (?:unknown: )?")
 _EMPTIED = LazyPattern(r"\(\s*\)|['=:]\s*(?=[,)']|$)|'\s*'")
 """What is left of values that were taken out."""
 _MASKED = LazyPattern(r"<[a-z][a-z-]{2,40}>")
@@ -81,7 +95,12 @@ def culprit(hit: Hit | None, incident: Incident) -> dict[str, str]:
         told = hit is not None and hit.line.text and not _ACCESS.search(hit.line.text)
         return {"search": searched(hit.line.text)} if hit is not None and told else {}
     frame = _to_blame(trace)
-    found = {"search": searched(f"{trace.kind}: {trace.message.partition(chr(10))[0]}", frame)}
+    said = f"{trace.kind}: {trace.message.partition(chr(10))[0]}"
+    if not trace.kind:
+        # Frames were pasted without the exception's own line: another line of the start may have its words.
+        lines = [other.line.text for other in (*([hit] if hit is not None else []), *incident.hits) if not other.quoted]
+        said = next((text for text in lines if _ERROR.search(text)), said)
+    found = {"search": searched(said, frame)}
     if own := _program_of(trace):
         found["program"] = own.path if own.function == _HEAD else f"{own.path}:{own.function}"
         if frame is not None and not _OWN_FILE.match(frame.path):
@@ -100,9 +119,12 @@ def culprit(hit: Hit | None, incident: Incident) -> dict[str, str]:
 
 def searched(error: str, frame: Frame | None = None) -> str:
     """Return words by which others have reported an error: without numbers, paths and addresses, with the place."""
+    if wrapped := _WRAPPED.search(error):
+        error = _REST.made.split(wrapped["inner"].replace("\\'", "'"), maxsplit=1)[0].replace(" : ", ": ", 1)
     # Without the marks around them, secrets would not be known for what they are any more.
     plain = _NOISE.sub(" ", _MARKS.sub(" ", _MASKED.sub(" ", mask(error))))
     plain = _SPACE.sub(" ", _EMPTIED.sub(" ", plain)).strip(" :.,")
+    plain = _PLACE.sub("", plain)
     words = plain[:_LONGEST].rsplit(" ", 1)[0] if len(plain) > _LONGEST else plain
     if frame is None or not _NAME.fullmatch(frame.function):
         return words

@@ -23,7 +23,7 @@ from .left_out import as_given
 from .model_support import as_supported, beside
 from .model_type_support import as_known_type
 from .named_options import as_named
-from .pins import UPGRADE, pinned_by, plugin_of
+from .pins import UPGRADE, pinned_by, tracker_of
 from .platforms import on_platform
 from .presumed import unfounded, without_idle_parts
 from .situation import Situation
@@ -116,6 +116,10 @@ def tried(
     if who := caller(situation):
         kept, refused = _for_caller(kept, who)
         withheld += refused
+    elif any("vllm serve" in fix.change for fix in kept):
+        from .start_command.again import as_started
+
+        kept = [as_started(fix, situation.facts) for fix in kept]
     if situation.words:
         kept, guessed = without_guesses(kept, situation)
         withheld += guessed
@@ -197,7 +201,7 @@ def _from_whom(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     if (_PLAIN_UPGRADE.search(fix.change) or UPGRADE.search(fix.title)) and (name := pinned_by(situation)):
         step = f"Upgrade {name}, and vLLM to the release that it is made for"
         return _instead(fix, step, f"{name} calls vLLM's own code, and goes with few releases of it."), ""
-    if fix.change.startswith(TRACKER) and (name := plugin_of(situation)):
+    if fix.change.startswith(TRACKER) and (name := tracker_of(situation)):
         change = f"search the issues of {name}'s repository for:{fix.change.partition(' for:')[2]}"
         return replace(fix, title=f"Search {name}'s issues for this error", change=change), ""
     return fix, ""
@@ -211,7 +215,7 @@ def _installed_from(fix: Advice, situation: Situation) -> tuple[Advice | None, s
 
     newest = options.releases()[-1]
     if situation.own_build:
-        build = f"vLLM {situation.told} is no release of the registry"
+        build = "This build of vLLM is no release of the registry"
         step = "Take the change over where the build comes from (its repository or image) and build it anew"
         return _instead(fix, step, f"{build}: pip would put another program in its place."), ""
     if situation.platform not in ("", "cuda"):

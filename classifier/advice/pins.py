@@ -26,6 +26,8 @@ _MARKS = (
     ),
 )
 """Words that one framework alone prints, where no path names it: its name, what is quickly looked for, and all of it."""
+_FORKS = (("HabanaAI/vllm-fork", ("gaudi",), LazyPattern(r"\b0\.\d+\.\d+[\w.]*\+gaudi")),)
+"""Repositories of forks that are no plug-ins, what is quickly looked for, and how their releases are numbered."""
 _CODE = LazyPattern(r"(?:vllm\w*|tpu_inference)/")
 """Frames of vLLM's own code, or of a plug-in's."""
 
@@ -45,6 +47,16 @@ def plugin_of(situation: Situation) -> str:
     frames = situation.trace.frames if situation.trace is not None else []
     found = next((_PLUGIN.search(frame.path) for frame in reversed(frames) if _CODE.match(frame.path)), None)
     return found["name"].replace("_", "-") if found else ""
+
+
+def tracker_of(situation: Situation) -> str:
+    """Return who else than vLLM's own project takes reports of the error: a plug-in, or a fork; else ""."""
+    if name := plugin_of(situation):
+        return name
+    places = f"{situation.told}\n{situation.words}"
+    return next(
+        (fork for fork, signs, mark in _FORKS if any(sign in places for sign in signs) and mark.search(places)), ""
+    )
 
 
 def framework_of(situation: Situation) -> str:

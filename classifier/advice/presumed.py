@@ -11,7 +11,9 @@ import re
 from ...corpus.records import replace
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
+from .backend_reasons import not_the_reason
 from .pins import UPGRADE
+from .values.worked import number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,6 +82,16 @@ _ALREADY = (
 """Switches that make a log say more, and the lines that only come with them."""
 
 
+_BESIDE_GRAPHS = LazyPattern(r":_get_prompt_logprobs\w*: |:_get_logits: ")
+"""What the runner calls outside the graphs that it records."""
+_SMALL_GIB = 1.5
+"""Weights on one GPU below which memory is not short for their sake."""
+_OF_WEIGHTS = LazyPattern(
+    r"^Split the (?:weights|model) over|\b(?:quantised|4-bit|8-bit) checkpoint|checkpoint that is already quantised|"
+    r"checkpoint of fewer bits|--cpu-offload-gb"
+)
+
+
 def unfounded(fix: Advice, situation: Situation) -> str:
     """Tell what speaks against what a fix presumes; "" where nothing does.
 
@@ -99,6 +111,8 @@ def unfounded(fix: Advice, situation: Situation) -> str:
         _bfloat16,
         _one_machine,
         _loud,
+        not_the_reason,
+        _of_small_weights,
     ):
         if reason := check(fix, situation):
             return reason
@@ -173,7 +187,11 @@ def _in_use(fix: Advice, situation: Situation) -> str:
 
 def _eager(fix: Advice, situation: Situation) -> str:
     trace = situation.trace
-    if "--enforce-eager" not in fix.change or trace is None or not trace.frames or trace.kind not in _PYTHON:
+    if "--enforce-eager" not in fix.change or trace is None or not trace.frames:
+        return ""
+    if _BESIDE_GRAPHS.search(trace.stack()):
+        return "the error was raised where logits are worked out, which is no part of CUDA graphs"
+    if trace.kind not in _PYTHON:
         return ""
     if _COMPILED.search(trace.stack()) or _COMPILED.search(trace.message):
         return ""
@@ -205,6 +223,15 @@ def _of_media(fix: Advice, situation: Situation) -> str:
     if not in_engine and not _DUMMY.search(trace.stack()):
         return ""
     return "vLLM failed on the dummy media with which it profiles at the start: nobody sent any"
+
+
+def _of_small_weights(fix: Advice, situation: Situation) -> str:
+    """Tell that the weights, of which a fix would take some away, are no burden by the log's own number."""
+    weights = number(situation.facts, "weights_gib")
+    more_ranks = fix.moves == "up" and fix.option == "--tensor-parallel-size"
+    if not weights or weights >= _SMALL_GIB or not (more_ranks or _OF_WEIGHTS.search(f"{fix.title} {fix.change}")):
+        return ""
+    return f"the weights take {weights:g} GiB only: what is short is taken by something else"
 
 
 def _one_machine(fix: Advice, situation: Situation) -> str:

@@ -63,13 +63,18 @@ _LIBRARY = LazyPattern(
 _RANK = LazyPattern(r"(?:^|_)TP(\d{1,3})(?!\d)|^VllmWorker rank=(\d{1,3})\b")
 
 
+_STAGE = LazyPattern(r"(?:^|_)PP(\d{1,3})(?!\d)")
+_EXPERTS = LazyPattern(r"(?:^|_)EP\d{1,3}(?!\d)")
+
+
 class Signs:
     """The words of one error, and what they tell where the facts of its start are silent.
 
     Attributes:
         words: What the error and its stack say, the lines around it and other conspicuous ones, and the server's arguments.
         said: What other conspicuous lines say.
-        facts: Of the start, with ``platform`` and ``engine`` where the words tell them.
+        facts: Of the start, with ``platform`` and ``engine`` where the words tell them, ``pipeline_parallel_size`` and
+            ``enable_expert_parallel`` where the names of the processes do.
         ages: Ranges of releases that single signs of the log leave (``<0.8``).
     """
 
@@ -79,7 +84,7 @@ class Signs:
         self._incident = incident
         self.said = "\n".join(other.line.text[:1000] for other in incident.hits[:_OTHERS] if not other.quoted)
         self.words = _words(hit, incident, self.said)
-        self.facts = told_by(self.words, incident.facts)
+        self.facts = named_by(_processes(incident), told_by(self.words, incident.facts))
         raw = [hit.line.raw] if hit is not None else []
         raw += [other.line.raw for other in incident.hits[:_OTHERS] if other.line.logged and not other.quoted]
         self.ages = ranges_told_by("\n".join([*raw, self.words]))
@@ -124,6 +129,17 @@ def told_by(words: str, facts: Facts) -> Facts:
             more["engine"] = "V1"
         elif _V0.search(words):
             more["engine"] = "V0"
+    return {**facts, **more} if more else facts
+
+
+def named_by(processes: set[str], facts: Facts) -> Facts:
+    """Return the facts with what the names of vLLM's processes tell: workers of pipeline stages and of experts have it in theirs."""
+    more: dict[str, int | bool] = {}
+    stages = [int(found[1]) + 1 for name in processes for found in _STAGE.finditer(name)]
+    if stages and max(stages) > 1 and (not facts.get("pipeline_parallel_size")):
+        more["pipeline_parallel_size"] = max(stages)
+    if facts.get("enable_expert_parallel") is None and any(_EXPERTS.search(name) for name in processes):
+        more["enable_expert_parallel"] = True
     return {**facts, **more} if more else facts
 
 

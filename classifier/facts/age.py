@@ -18,10 +18,26 @@ _SIGNS = (
 """What each match holds and is quickly looked for, what a log shows, and the releases that can show it."""
 
 
+_DATE = LazyPattern(r"(?m)^(?:\([^()\n]{1,60}\) |\[)?(?P<date>20[23]\d-[01]\d-[0-3]\d)[ T][0-2]\d:[0-5]\d:[0-5]\d")
+_NEWEST = (
+    ("2024-01-01", "0.2.6"), ("2024-04-01", "0.4.0"), ("2024-07-01", "0.5.0.post1"), ("2024-10-01", "0.6.2"), ("2025-01-01", "0.6.6.post1"),
+    ("2025-04-01", "0.8.2"), ("2025-07-01", "0.9.1"), ("2025-10-01", "0.10.2"), ("2026-01-01", "0.13.0"), ("2026-04-01", "0.18.1"),
+    ("2026-07-01", "0.24.0"),
+)  # fmt: skip
+"""Days, and the newest release that the registry had at the end of each."""
+
+
 def ranges_told_by(text: str) -> list[str]:
     """Return ranges of releases (``<0.8``) that lines and paths of a log leave.
 
     Args:
         text: Lines as they stand in the log, prefixes included, and paths of stack frames.
     """
-    return [releases for sign, shape, releases in _SIGNS if sign in text and shape.search(text)]
+    return [releases for sign, shape, releases in _SIGNS if sign in text and shape.search(text)] + _dated(text)
+
+
+def _dated(text: str) -> list[str]:
+    """Return the releases that there were when a line was written: what began with a date and a time, and not a file's name."""
+    found = _DATE.search(text) if "20" in text else None
+    newest = next((release for day, release in _NEWEST if found is not None and found["date"] <= day), "")
+    return [f"<={newest}"] if newest else []

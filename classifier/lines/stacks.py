@@ -16,6 +16,7 @@ from .traceback_patterns import (
     RAISE,
     exception_of,
     looks_like_exception,
+    name_and_code,
     notebook_frame,
     short_path,
 )
@@ -87,11 +88,14 @@ class Stacks:
         stream.foreign = 0
         if len(trace.frames) < FRAMES and stream.mode in ("", "crash"):
             number = found.group("number")
+            function, code = (found.group("function") or "").strip(), ""
+            if " " in function or "\\" in function:
+                function, code = name_and_code(function)
             trace.frames.append(
                 Frame(
                     short_path(found.group("path")),
-                    (found.group("function") or "").strip(),
-                    "",
+                    function,
+                    code,
                     int(number) if number else 0,
                     line.number,
                     line.raw,

@@ -10,6 +10,8 @@ CALLS = "(most recent call "
 FRAME = LazyPattern(
     r'^[\s|+]*File "(?P<path>[^"\n]{1,400})", line (?P<number>\d{1,9})(?:,? in (?P<function>[^\n(]{1,200}))?'
 )
+# Reports put the line of code behind the name: in forward\n x = self.mlp(x) … in forward x = self.mlp(x)
+NAME_AND_CODE = LazyPattern(r"(?P<name>[A-Za-z_]\w*|<[a-z]+>)(?:\s|\\n)+(?P<code>[^\s\[=.,:].*)")
 # IPython: File /a/b.py:12, in f(x) … /a/b.py in f(x) … [/a/b.py](https://…) in f(x) … Input In [3], in <cell line: 1>()
 NOTEBOOK = LazyPattern(
     r"^\s*(?:File |\[)?(?P<path>(?:[~/.]|[A-Za-z]:\\)[^\s:\]()]{1,300}\.pyx?|<ipython[^>]{1,80}>"
@@ -52,7 +54,9 @@ LINKED = "above exception"
 DIRECT = "The above exception was the direct cause of the following exception"
 DURING = "During handling of the above exception, another exception occurred"
 MARGIN = LazyPattern(r"^[ ]{0,40}[|+] ?")
-PACKAGES = LazyPattern(r"^.*(?:site-packages|dist-packages)/|^.*/python3(?:\.\d+)?/(?:lib-dynload/)?")
+PACKAGES = LazyPattern(
+    r"^.*(?:site-packages|dist-packages)/(?:[^/]{1,120}\.egg/(?=.))?|^.*/python3(?:\.\d+)?/(?:lib-dynload/)?"
+)
 
 
 def short_path(path: str) -> str:
@@ -63,6 +67,12 @@ def short_path(path: str) -> str:
         return path[found.end() :]
     at = path.rfind("/vllm/")
     return path[at + 1 :] if at >= 0 else path
+
+
+def name_and_code(words: str) -> tuple[str, str]:
+    """Return a frame's function and its line of code, where a report has both on one line; else the words, and no code."""
+    found = NAME_AND_CODE.match(words)
+    return (found["name"], found["code"]) if found else (words, "")
 
 
 def looks_like_exception(text: str) -> bool:

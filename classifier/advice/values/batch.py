@@ -6,6 +6,15 @@ from collections.abc import Mapping
 
 from .worked import Worked, needs, number, release_at_least, whole
 
+_USUAL = 256
+"""vLLM's default of max_num_seqs, but on large GPUs."""
+_LARGE = 1024
+_PROMPTS = 8192
+"""Tokens a step that are usual where prompts are long."""
+_MANY = 16384
+"""Tokens a step from which on more of them bring little."""
+_BUSY = 4
+"""How many times more tokens of prompts than of answers keep an engine busy with prompts."""
 _BINDS = 0.9
 """Share of max_num_seqs that runs from which on it counts as the limit."""
 
@@ -13,14 +22,17 @@ _BINDS = 0.9
 def default_max_num_seqs(facts: Mapping[str, object]) -> int:
     """Return what ``vllm serve`` takes where max_num_seqs is not given (vllm/engine/arg_utils.py, get_batch_defaults).
 
-    From 0.8.5 on it is 1024 on GPUs of 70 GiB and more; from 0.9.2 on not on the A100; else 256.
+    From 0.8.5 on it is 1024 on GPUs of 70 GiB and more; from 0.9.2 on not on the A100; else 256. Where more than 256 requests
+    run, it is the larger one, whatever the log tells of the GPU.
     """
+    if (number(facts, "running") or 0) > _USUAL:
+        return _LARGE
     total, name = number(facts, "gpu_memory_total_gib") or 0, str(facts.get("gpu_name") or "").lower()
-    version = facts.get("vllm_version")
-    if total < 70 or release_at_least(version, 0, 8, 5) is False:
-        return 256
+    version = facts.get("vllm_version") or facts.get("assumed_release")
+    if total < 70 or facts.get("engine") == "V0" or release_at_least(version, 0, 8, 5) is False:
+        return _USUAL
     small = "a100" in name and release_at_least(version, 0, 9, 2) is not False
-    return 256 if small or "gb10" in name else 1024
+    return _USUAL if small or "gb10" in name else _LARGE
 
 
 def default_max_num_batched_tokens(facts: Mapping[str, object]) -> int:
@@ -33,7 +45,7 @@ def default_max_num_batched_tokens(facts: Mapping[str, object]) -> int:
         return max(2048, whole(facts, "max_model_len") or 2048)
     if total >= 160 and release_at_least(version, 0, 33) is not False:
         return 16384
-    return 8192 if default_max_num_seqs(facts) == 1024 else 2048
+    return 8192 if default_max_num_seqs(facts) == _LARGE else 2048
 
 
 def halve_max_num_seqs(facts: Mapping[str, object]) -> Worked:
@@ -57,6 +69,27 @@ def raise_max_num_seqs(facts: Mapping[str, object]) -> Worked:
         return Worked("", f"{running:g} run, and {now} might: max_num_seqs is not the limit", {"running": running})
     said = f"{now}" if given else f"{now} (vLLM's default)"
     return Worked(str(2 * now), f"twice {said}", {"max_num_seqs": now, "running": running})
+
+
+def raise_max_num_batched_tokens(facts: Mapping[str, object]) -> Worked:
+    """Return more tokens a step, where prompts are what the engine is busy with; below 8192 that is the next step anyway."""
+    given = whole(facts, "max_num_batched_tokens")
+    if given and given < _PROMPTS:
+        return Worked(str(_PROMPTS), f"now {given}", {"max_num_batched_tokens": given})
+    prompts, answers = number(facts, "prompt_throughput"), number(facts, "generation_throughput")
+    version = facts.get("vllm_version") or facts.get("assumed_release")
+    unchunked = facts.get("engine") == "V0" or release_at_least(version, 0, 8) is False
+    if prompts is None or answers is None or (not given and unchunked):
+        return needs("prompt_throughput", "generation_throughput")
+    inputs = {"prompt_throughput": prompts, "generation_throughput": answers}
+    if prompts < _BUSY * answers:
+        return Worked("", f"{prompts:g} tokens/s of prompts beside {answers:g} generated: not prompts alone", inputs)
+    now = given or default_max_num_batched_tokens(facts)
+    said = f"{now}" if given else f"{now} (vLLM's default)"
+    if now > _MANY:
+        return Worked("", f"{said} is much already", inputs)
+    how = f"{prompts:g} tokens/s of prompts beside {answers:g} generated: the engine is busy with prompts; twice {said}"
+    return Worked(str(2 * now), how, inputs)
 
 
 def fit_max_num_seqs(facts: Mapping[str, object]) -> Worked:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from .worked import GIB, Worked, needs, number, parse_bytes, release_at_least
+from .worked import GIB, Worked, needs, number, parse_bytes, release_at_least, whole
 
 MARGIN = 0.02
 """Share of the GPU's memory left free beside what the log shows as free: other programs' use moves."""
@@ -13,6 +13,8 @@ STEP = 0.03
 """How far the share is raised where nothing tells how much is wanted."""
 HIGHEST = 0.97
 """The driver and CUDA contexts keep the rest."""
+UNTOLD = 0.1
+"""Of the weights and the KV cache: what activations and others take at most beside them, where the log does not tell the GPU's memory."""
 LOWEST = 0.05
 """Below this no model is served."""
 
@@ -110,4 +112,27 @@ def lower_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
     share = max(0.1, math.floor((now - down) * 100 + 1e-9) / 100)
     if share >= now:
         return Worked("", f"{said} is as low as it goes", inputs)
+    return Worked(f"{share:.2f}", f"{how} → {share:.2f}", inputs)
+
+
+def enough_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
+    """Return the share with which max_num_seqs requests of the full context fit; less exactly worked out, one step down.
+
+    The KV cache takes all that is left of the share, whether or not as many requests may run as would fill it.
+    """
+    cache, tokens = number(facts, "kv_cache_available_gib"), whole(facts, "kv_cache_tokens")
+    seqs, length = whole(facts, "max_num_seqs"), whole(facts, "max_model_len")
+    weights, total = number(facts, "weights_gib"), number(facts, "gpu_memory_total_gib")
+    given = number(facts, "gpu_memory_utilization")
+    now = given if given is not None else default_utilization(facts)
+    if not cache or not tokens or not seqs or not length or not weights or seqs * length >= tokens or now <= 0:
+        return lower_gpu_memory_utilization(facts)
+    needed = cache * seqs * length / tokens
+    whole_gpu = total or (weights + cache) * (1 + UNTOLD) / now
+    share = math.ceil((now - (cache - needed) / whole_gpu + MARGIN) * 100 - 1e-9) / 100
+    if not LOWEST <= share < now - STEP:
+        return lower_gpu_memory_utilization(facts)
+    inputs = {"kv_cache_available_gib": cache, "kv_cache_tokens": tokens, "max_num_seqs": seqs, "max_model_len": length}
+    about = f"{total:.4g} GiB" if total else f"about {whole_gpu:.0f} GiB"
+    how = f"{seqs} requests of {length} tokens need {needed:.1f} of the {cache:g} GiB of KV cache; {now:g} - {cache - needed:.1f} ÷ {about} + {MARGIN} margin"
     return Worked(f"{share:.2f}", f"{how} → {share:.2f}", inputs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import sqrt
 
 from ...patterns.lazy import LazyPattern
 from .memory import default_utilization
@@ -14,6 +15,15 @@ FULLER = 0.95
 RESERVE_GIB = 1.5
 """What activations, CUDA context and a minimal KV cache take beside the weights: below that no server starts."""
 _MOST_GPUS = 64
+_ADDED_GIB = 12.0
+"""Memory of a GPU below which nobody adds more of it: those of notebooks and desktops."""
+_DISPLAY_GIB = 0.6
+"""What a fuller share must leave to the driver and to what else uses the GPU, on small cards mostly a screen."""
+_WIDE = 0.4
+"""Billions of parameters that quantised checkpoints leave at 16 bits (embeddings, lm_head), for each square root of all billions."""
+_FULL = 16
+_FOUR_BITS = 4.16
+"""With scales and zero points for each group of 128."""
 _DTYPE_BITS = {
     "float32": 32,
     "fp32": 32,
@@ -31,7 +41,7 @@ _FLOAT4 = ("bitsandbytes", "bnb", "modelopt_fp4", "nvfp4", "fp4")
 # Bits of a quantised weight with its scales and zero points (groups of 128, bitsandbytes 64, MXFP4 32, NVFP4 16).
 _QUANT_BITS = {
     **dict.fromkeys(_EIGHT, 8.0),
-    **dict.fromkeys(_FOUR, 4.16),
+    **dict.fromkeys(_FOUR, _FOUR_BITS),
     **dict.fromkeys(_FLOAT4, 4.5),
     "mxfp4": 4.25,
     "gpt_oss_mxfp4": 4.25,
@@ -111,10 +121,23 @@ def total_weights_gib(facts: Mapping[str, object]) -> Worked:
     bits = bits_per_weight(facts)
     if not billions or bits is None:
         return needs("weights_gib") if model else needs("weights_gib", "model")
-    size = billions * 1e9 * bits[0] / 8 / GIB
+    size = _size(billions, bits[0])
     how = f"{billions:g} billion parameters by the name × {bits[0] / 8:g} bytes ({bits[1]})"
+    if bits[0] < _FULL:
+        how += f", {_left_wide(billions):.1f} of them (embeddings, lm_head) at 2 bytes"
     inputs = {"model": model, "parameters_billions": billions, "bits_per_weight": bits[0]}
     return Worked(f"{short(size)}", f"{how} → about {short(size)} GiB", inputs)
+
+
+def _left_wide(billions: float) -> float:
+    """Return how many billions of parameters a quantised checkpoint keeps at 16 bits, at least about."""
+    return min(_WIDE * sqrt(billions), billions / 2)
+
+
+def _size(billions: float, bits: float) -> float:
+    """Return the GiB of a model's weights at a width."""
+    wide = _left_wide(billions) if bits < _FULL else 0.0
+    return ((billions - wide) * bits + wide * _FULL) * 1e9 / 8 / GIB
 
 
 def no_flag_fixes(facts: Mapping[str, object]) -> Worked:
@@ -150,11 +173,21 @@ def smallest_change_that_fits(facts: Mapping[str, object]) -> Worked:
             return Worked(f"--tensor-parallel-size {size}", f"{text}; ÷ {size} = {short(weights / size)} GiB", inputs)
     if found := _quantised(facts, weights, (total, share), seen[-1]):
         return Worked(found[0], f"{text}; {found[1]}", inputs)
-    for size in sizes_that_divide(_MOST_GPUS, facts):
+    for size in sizes_that_divide(_MOST_GPUS, facts) if total >= _ADDED_GIB else ():
         if weights / size <= room:
             change = f"{_gpus(size, total)} and --tensor-parallel-size {size}"
             return Worked(change, f"{text}; ÷ {size} = {short(weights / size)} GiB", inputs)
-    return Worked("", f"{text}: not with {_MOST_GPUS} of them either", inputs)
+    change, how = ("", f": not with {_MOST_GPUS} of them either") if total >= _ADDED_GIB else _smaller(room * seen[-1])
+    return Worked(change, f"{text}{how}", inputs)
+
+
+def _smaller(room: float) -> tuple[str, str]:
+    """Return the largest model of four bits that fits, and the sum; nothing where none does."""
+    most = next((half / 2 for half in range(40, 0, -1) if _size(half / 2, _FOUR_BITS) <= room), 0.0)
+    if not most:
+        return "", "; no model fits"
+    change = f"a model of at most about {most:g} billion parameters in a 4-bit checkpoint (AWQ, GPTQ, w4a16)"
+    return change, f"; with 4 bits and embeddings at 16 that is {short(_size(most, _FOUR_BITS))} GiB"
 
 
 def _quantised(
@@ -162,21 +195,23 @@ def _quantised(
 ) -> tuple[str, str] | None:
     """Return the checkpoint of fewer bits that fits, with a fuller share where it needs one, and the sum; None where none does."""
     total, share = memory
-    for asked in dict.fromkeys((share, max(share, FULLER))):
+    fuller = max(share, FULLER) if total * (1 - FULLER) >= _DISPLAY_GIB else share
+    for asked in dict.fromkeys((share, fuller)):
         width, words = _fewer_bits(facts, weights, (total * asked - RESERVE_GIB) * gpus)
         if words:
             parallel = f" with --tensor-parallel-size {gpus}" if gpus > 1 else ""
-            fuller = f", and --gpu-memory-utilization {asked:g}" if asked > share else ""
+            more = f", and --gpu-memory-utilization {asked:g}" if asked > share else ""
             shared = f" and a share of {asked:g}" if asked > share else ""
-            return f"{words} of the same model{parallel}{fuller}", f"at {width:g} bits{shared} it does"
+            return f"{words} of the same model{parallel}{more}", f"at {width:g} bits{shared} it does"
     return None
 
 
 def _fewer_bits(facts: Mapping[str, object], weights: float, room: float) -> tuple[float, str]:
     """Return the widest quantised checkpoint that fits ``room``, and its name; no name where none does."""
     bits = bits_per_weight(facts)
-    for width, words in ((8.0, "an FP8 or 8-bit checkpoint"), (4.16, "a 4-bit checkpoint (AWQ, GPTQ, w4a16)")):
-        if bits is not None and bits[0] > width + 1 and weights * width / bits[0] <= room:
+    billions = weights * GIB * 8 / bits[0] / 1e9 if bits is not None else 0.0
+    for width, words in ((8.0, "an FP8 or 8-bit checkpoint"), (_FOUR_BITS, "a 4-bit checkpoint (AWQ, GPTQ, w4a16)")):
+        if bits is not None and bits[0] > width + 1 and _size(billions, width) <= room:
             return width, words
     return 0.0, ""
 

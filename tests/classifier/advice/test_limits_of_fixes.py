@@ -130,7 +130,7 @@ def test_what_is_said_where_a_build_cannot_be_replaced() -> None:
     assert (kept[0].kind, kept[0].change, kept[0].why, kept[0].option, kept[0].exact) == (
         "step",
         "Take the change over where the build comes from (its repository or image) and build it anew",
-        "why vLLM 0.19.1+gabc is no release of the registry: pip would put another program in its place.",
+        "why This build of vLLM is no release of the registry: pip would put another program in its place.",
         "",
         False,
     )
