@@ -8,7 +8,7 @@ from functools import partial
 from ...corpus.records import replace
 from ...corpus.remedies.find import SOURCE
 from ...corpus.store import Corpus
-from ...corpus.types import Bucket
+from ...corpus.types import Bucket, Cause
 from ..advice.culprit import culprit
 from ..advice.fixes import advise, led_by_the_log, sentences
 from ..advice.gate import sift
@@ -33,6 +33,9 @@ NO_BUCKET = ("unknown", "no_failure")
 """What the text model may say that is no failure of a known kind."""
 QUOTED = 30
 """Characters of an exception's message from which on a later line that holds it quotes it."""
+_FAULTS = "engine_bug"
+_KERNELS = frozenset({"experts", "attention", "all_reduce", "all2all"})
+"""Parts of vLLM of which there are several, to choose from by an option."""
 ABOVE = 2
 """Lines above the deciding one among which the head is that it continues."""
 BELOW = 4
@@ -96,6 +99,8 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
     captures = dict(hit.captures) if hit is not None else {}
     if bucket != "no_failure":
         captures = {**culprit(hit, incident), **captures}
+    if guessed and known_bucket.id != _FAULTS:
+        entry = _by_the_frame(entry, str(captures.get("component") or ""), known)
     values = {**incident.facts, **captures}
     signs = Signs(hit, incident) if bucket != "no_failure" else None
     facts = signs.facts if signs is not None else incident.facts
@@ -135,6 +140,15 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
         notes=[assumed] if assumed and any(fix.versions for fix in entry.fixes) else [],
         explanation=[f"the advice is the message's own: {remedy.words}"] if remedy is not None and led else [],
     )
+
+
+def _by_the_frame(entry: Cause, component: str, known: Known) -> Cause:
+    """Return what is advised for a guess with the kernel in front that the innermost frames name: they are surer than words."""
+    if component not in _KERNELS:
+        return entry
+    faults = known.bucket(_FAULTS).cause("runner_fault")
+    fixes = tuple(fix for fix in faults.fixes if f"component == {component}" in fix.when) if faults is not None else ()
+    return replace(entry, fixes=(*fixes, *entry.fixes))
 
 
 def _first_sentence(meaning: str) -> str:

@@ -58,6 +58,23 @@ TEST_RUN = (
 )
 
 
+MLLAMA = (
+    f'INFO 02-27 10:00:00 api_server.py:911] vLLM API server version 0.7.3\n{HEAD}  File "{SITE}/vllm/worker/enc_dec_model_runner.py", line 182, in execute_model\n    hidden = model_executable(\n'
+    f'  File "{SITE}/vllm/model_executor/models/mllama.py", line 1392, in forward\n    assert actual_len >= last_group_len\nAssertionError\n'
+)
+EXPERT_KERNEL = (
+    f'{HEAD}  File "{SITE}/vllm/model_executor/layers/fused_moe/experts/flashinfer_b12x_moe.py", line 207, in apply\n    run(x)\n'
+    f'  File "{SITE}/flashinfer/fused_moe/cute_dsl/blackwell_sm12x/moe_dispatch.py", line 1742, in launch_sm120_moe\n    return launch(x)\n'
+    "RuntimeError: CUDA Error: cudaErrorInvalidValue\n"
+)
+PIXTRAL = (
+    f'{HEAD}  File "{SITE}/transformers/models/pixtral/processing_pixtral.py", line 124, in __init__\n    self.id = tokenizer.convert_tokens_to_ids(t)\n'
+    "AttributeError: 'MistralTokenizer' object has no attribute 'convert_tokens_to_ids'\n"
+)
+NO_ROUTE = "[E329 06:28:12.5 socket.cpp:1023] [c10d] The client socket has timed out after 600000ms while trying to connect to (10.4.0.33, 54485)."
+XGRAMMAR = "ERROR 03-10 03:06:35 [core.py:324] ValueError: Input vocab_size less than minimum viable vocab size for tokenizer <class 'CachedTokenizer'>."
+
+
 def changes(text: str) -> list[str]:
     """Return what each fix shown for a log changes."""
     return [fix.change for fix in triage(text).fixes]
@@ -69,6 +86,8 @@ def changes(text: str) -> list[str]:
         (RESET, "Check Redis or the LMCache server"), (PROMPT_ROWS, "leave prompt_logprobs"), (EXPERTS, "leave out --enable-expert-parallel"),
         (MONITOR, "dmesg"), (DUPLICATE, "nvidia-smi -L"), (REASONS, "--block-size 16"), (TEST_RUN, "LLM(…, enforce_eager=True)"),
         ("vllm\\csrc\\cache_kernels.cu(96): error: expression must have a constant value", "wsl --install"),
+        (MLLAMA, "pip install 'vllm=="), (EXPERT_KERNEL, "--moe-backend marlin"), (PIXTRAL, "Leave --tokenizer-mode mistral out"),
+        (NO_ROUTE, "nc -vz 10.4.0.33 54485"), (XGRAMMAR, "pip install -U vllm"),
         (GAUDI, "search the issues of HabanaAI/vllm-fork's repository"),
     ],
 )  # fmt: skip
