@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
@@ -17,6 +18,7 @@ from functools import lru_cache
 from .options import FOLDER, version_key
 from .records import cast
 
+_VERSION = re.compile(r"([<>=!]+)(\d+)")
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -50,6 +52,15 @@ def asked_by(version: str) -> str:
     """Return the range of transformers that a release of vLLM asks for (``>=4.56.0,<5``); "" where the release is not covered."""
     place = _place(version)
     return "" if place is None else next(told for since, told in reversed(_told()["asks"]) if since <= place)
+
+
+def major_for(version: str) -> int:
+    """Return the newest major release of transformers that a release of vLLM was written for; 0 where it is not covered.
+
+    Its requirement names it: a lower bound within it, one that shuts the next out, or releases of it that are shut out.
+    """
+    found = _VERSION.findall(asked_by(version))
+    return max((int(major) - (sign == "<") for sign, major in found), default=0)
 
 
 def own_class(model_type: str, version: str) -> bool:

@@ -14,9 +14,11 @@ from ...corpus.records import replace
 from ...corpus.remedies.find import SOURCE
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
+from .bounds import within_bounds
 from .caller import as_called, as_released, caller
 from .check import add_checks
 from .culprit import TRACKER
+from .json_keys import within_json
 from .left_out import as_given
 from .model_support import as_supported, beside
 from .model_type_support import as_known_type
@@ -25,6 +27,7 @@ from .pins import UPGRADE, pinned_by, tracker_of
 from .platforms import on_platform
 from .presumed import unfounded, without_idle_parts
 from .situation import Situation
+from .switched_on import switched_on
 from .upgrades import reached, without_guesses
 
 TYPE_CHECKING = False
@@ -84,6 +87,7 @@ def sift(
         corrections = correct(situation.case)
         first, last = beside(situation)
         fixes = [*first, *fixes, *last]
+    fixes = [*switched_on(hit, situation), *fixes]
     kept, withheld = _led(leads, situation, corrections) if leads else ([], [])
     if not kept:
         kept, refused = tried(fixes, situation, corrections)
@@ -108,7 +112,7 @@ def tried(
             withheld.append((fix.title, reason))
         else:
             kept.append(fitting)
-    kept = [as_released(fix, situation.release) for fix in kept]
+    kept = [within_json(as_released(fix, situation.release), situation.case.arguments) for fix in kept]
     if who := caller(situation):
         kept, refused = _for_caller(kept, who)
         withheld += refused
@@ -165,6 +169,7 @@ def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
         _asked_for,
         as_supported,
         as_known_type,
+        within_bounds,
         _from_whom,
         _installed_from,
     ):

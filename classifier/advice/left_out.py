@@ -19,6 +19,8 @@ _OPTION = LazyPattern(r"(?<![\w-])--[a-z][a-z0-9-]+")
 _ONLY = LazyPattern(r"leave out (?P<options>--[a-z][\w.-]*(?: --[a-z][\w.-]*)*)")
 """A fix that does nothing else, of long names and keys of options that take JSON."""
 _RANKS = ("--tensor-parallel-size", "--pipeline-parallel-size")
+_VARIABLES = {"--attention-backend": "VLLM_ATTENTION_BACKEND"}
+"""Variables that say what an option says, and came before it."""
 _PARTS = {"--speculative-config": ("--spec-method", "--spec-model", "--spec-tokens")}
 """Options that others take the place of, one value each."""
 
@@ -38,6 +40,10 @@ def as_given(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     given = situation.case.arguments
     command = str(situation.facts.get("command") or "")
     left = [each for name in names for each in _given(name, given, command)] if given else names
+    variable = next((_VARIABLES[name] for name in names if _VARIABLES.get(name) in situation.case.variables), "")
+    if variable and (not given or not left):
+        unset = replace(fix, kind="env", change=f"unset {variable}", option=variable, value="")
+        return (unset if only else fix), ""
     if names and not left:
         return None, f"{names[0]} is not among the arguments that the log lists"
     if reason := _no_room(left, situation):

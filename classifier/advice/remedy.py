@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...corpus.records import Record, record
+from ...corpus.records import Record, record, replace
 from ...corpus.store import Corpus
 from ...corpus.types import Fix, Rule
 from ..lines.types import Line, Trace
@@ -21,6 +21,10 @@ LONGEST = 2000
 """Characters of a message that are looked at."""
 _OF_PYDANTIC = LazyPattern(r"[ \t]*\[type=\w+(?:, [^\n]*)?\]?$", re.MULTILINE)
 """What pydantic puts behind a message."""
+_SLOT = LazyPattern(r"\{(v\d+)\}")
+"""A slot without a fallback."""
+_PLATFORM = LazyPattern(r"vllm/platforms/(?P<name>cpu|cuda|hpu|neuron|rocm|tpu|xpu)$")
+_CLAUSE = LazyPattern(r"(?:;|(?<=[a-z)])\.)\s+")
 
 
 @record(slots=True, frozen=True)
@@ -33,12 +37,13 @@ class Remedy(Record):
     """Who says the message, and its template: for those who ask why."""
 
 
-def remedy_for(hit: Hit | None, corpus: Corpus) -> Remedy | None:
+def remedy_for(hit: Hit | None, corpus: Corpus, platform: str = "") -> Remedy | None:
     """Return what is advised for the message of a hit; None where nothing is.
 
     Args:
         hit: The one that decided; of an exception its own text counts.
         corpus: Holds the remedies.
+        platform: ``cuda``, ``rocm`` …; "" where the log does not tell. What another platform says in these words does not count.
     """
     if hit is None or hit.quoted:
         return None
@@ -46,9 +51,25 @@ def remedy_for(hit: Hit | None, corpus: Corpus) -> Remedy | None:
     text = trace.message if trace is not None and trace.message.strip() else hit.line.text
     places = [frame.path for frame in trace.frames[-FRAMES:]] if trace is not None else ()
     found = corpus.remedies().find(_OF_PYDANTIC.sub("", text[:LONGEST]), places)
-    if found is None or not found.fixes:
+    if found is None:
         return None
-    return Remedy(found.fixes, found.values, f"{found.package} says '{found.template}'")
+    of_platform = _PLATFORM.match(found.path)
+    if of_platform and platform and of_platform["name"] != platform:
+        return None
+    fixes = tuple(fix for each in found.fixes if (fix := _with(each, found.values)) is not None)
+    return Remedy(fixes, found.values, f"{found.package} says '{found.template}'") if fixes else None
+
+
+def _with(fix: Fix, values: Mapping[str, str]) -> Fix | None:
+    """Return a fix without what hangs on values that could not be read; None where nothing is left of it."""
+    unread = [found for found in _SLOT.findall(f"{fix.title} {fix.change}") if found not in values]
+    if not unread:
+        return fix
+    slots = [f"{{{name}}}" for name in unread]
+    if fix.kind != "step" or any(slot in fix.title for slot in slots):
+        return None
+    kept = [clause for clause in _CLAUSE.made.split(fix.change) if not any(slot in clause for slot in slots)]
+    return replace(fix, change="; ".join(kept)) if kept else None
 
 
 def as_hit(item: Trace | Line, bucket: str, cause: str, package: str = "vllm", of_request: bool = False) -> Hit:

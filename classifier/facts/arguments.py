@@ -123,7 +123,9 @@ def command_arguments(command: str) -> list[tuple[str, FactValue]]:
 
 def cut_command(command: str) -> str:
     """Return a command line without what a shell does with its output, and without a comment behind it."""
-    found = re.search(r"\s(?:#(?=\s)|&&|\|\|?|&|;|[12&]?>{1,2}|<)(?=[\s&/\w.]|$)|;\s|;$", command[:COMMAND])
+    found = re.search(
+        r"\s\((?=\w)[^()]*\)\s*$|\s(?:#(?=\s)|&&|\|\|?|&|;|[12&]?>{1,2}|<)(?=[\s&/\w.]|$)|;\s|;$", command[:COMMAND]
+    )
     command = command[: found.start()] if found else command[:COMMAND]
     command = _without_prose(command).strip()
     if command.count('"') % 2 or command.count("'") % 2:

@@ -167,10 +167,14 @@ def preempted(view: View) -> list[State]:
 
 def full(view: View) -> list[State]:
     """The KV cache is full and requests wait for blocks."""
+    samples = view.samples
     found = []
-    for first, last in runs([_is_full(sample) for sample in view.samples], lapse=1):
-        if view.lasting(view.samples[first], view.samples[last], last - first + 1):
-            found.append(_state(FULL, view, first, last, {}, lapse=1))
+    for first, last in runs([_is_full(sample) for sample in samples], lapse=1):
+        state = _state(FULL, view, first, last, {}, lapse=1)
+        # A burst is there at once and shrinks.
+        swells = state.current and _is_huge(samples[last]) and samples[last].waiting > samples[first].waiting
+        if swells or view.lasting(samples[first], samples[last], last - first + 1):
+            found.append(state)
     return found
 
 

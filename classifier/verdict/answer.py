@@ -115,7 +115,7 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
     gone = gone_from(hit.rule.versions, release) if hit is not None and hit.rule.source == "vllm" else ""
     say = signs.say if signs is not None else None
     known_fixes = advise(entry, facts, captures, release, gone, say)
-    remedy = remedy_for(hit, known.corpus) if signs is not None else None
+    remedy = remedy_for(hit, known.corpus, str(facts.get("platform") or "")) if signs is not None else None
     leads = None
     if remedy is not None and not led_by_the_log(entry, facts, captures, say):
         leads = advise(replace(entry, fixes=remedy.fixes), facts, {**captures, **remedy.values}, release, gone, say)

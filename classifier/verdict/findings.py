@@ -46,6 +46,7 @@ _PROGRESS = LazyPattern(
     r'(?<!\w)"(?!GET )[A-Z]+ [^"]*" 200|generation throughput: (?!0\.0 )\d[\d.]* tokens/s|Running: 0 reqs'
 )
 """An answer of the engine, tokens, or nothing left to do: pages, probes and metrics are answered without it."""
+_UNOFFERED = LazyPattern(r'HTTP/\d(?:\.\d)?" 40[45]\b')
 _REFUSED = LazyPattern(r'HTTP/\d(?:\.\d)?" [45]\d\d\b')
 """An answer that refuses a request."""
 _IDLE = LazyPattern(r"throughput: |No available |Waiting |waiting |still |heartbeat")
@@ -291,9 +292,16 @@ def _recovered(hit: Hit, found: Findings) -> bool:
         and (found.case.stages.get("serving") or hit.count < traits.strangers_below)
     ):
         return True  # probes and strangers' requests at a server that works
+    if _only_refused(hit) and found.case.stages.get("serving"):
+        return True  # somebody asked for what this server does not offer, while others were answered
     if not traits.waits:
         return False
     return any(line.number > last and _moves(line) for line in found.tail)
+
+
+def _only_refused(hit: Hit) -> bool:
+    """Tell whether the server's access log alone says that requests were refused."""
+    return hit.rule.role == "symptom" and hit.rule.scope == "request" and _UNOFFERED.search(hit.line.text) is not None
 
 
 def _moves(line: Line) -> bool:

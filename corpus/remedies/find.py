@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 SOURCE = "the catalogue of messages"
 """What the fixes give as their source."""
-BEGINNING = 12
-"""Characters of a template's longest literal piece whose checksum tells that the template may stand in a text."""
+BEGINNINGS = (12, 24)
+"""Characters of a template's longest literal piece whose checksum tells that the template may stand in a text: of short ones, of others."""
 LEAST = 20
 """Literal characters that a template must have where it is not the whole of a message."""
 LONGEST = 120
@@ -41,6 +41,8 @@ class Found(Record):
     """The remedy of a message in a text."""
 
     package: str
+    path: str
+    """The module, from its package on: ``vllm/config/cache``."""
     template: str
     fixes: tuple[Fix, ...]
     values: Mapping[str, str]
@@ -58,7 +60,7 @@ class Remedies:
         self._path = path
         with open(path, "rb") as file:  # noqa: PTH123 (pathlib is slow to import)
             self._sums = array("I", file.read(int.from_bytes(file.read(SIZE), "little")))
-        self._known: tuple[Matcher, dict[tuple[str, str], bytes]] | None = None
+        self._known: tuple[Matcher, dict[str, bytes]] | None = None
 
     def find(self, text: str, places: Collection[str] = ()) -> Found | None:
         """Return the remedy of the message that a text is, or holds; None where it has none.
@@ -73,34 +75,40 @@ class Remedies:
         matcher, fixes = self._read()
         for match in matcher.find(text)[:1]:
             row = match.row
-            data = fixes.get((row.package, row.template))
+            data = fixes.get(row.path)
             if data is None:
                 return None
             path, rows = marshal.loads(data)  # noqa: S302 - our own file
             telling = (match.whole or match.literal >= LEAST) and distinctive(row.template) >= WORDS
             if telling or any(place in (f"{path}.py", f"{path}/__init__.py") for place in places):
-                make: Callable[..., Fix] = Fix
-                return Found(
-                    row.package, row.template, tuple(make(*told) for told in rows), values_of(row.template, text)
-                )
+                return Found(row.package, path, row.template, tuple(map(_fix, rows)), values_of(row.template, text))
         return None
 
     def _may_hold(self, text: str) -> bool:
-        sums = self._sums
-        for at in range(len(text) - BEGINNING + 1):
-            checksum = crc32(text[at : at + BEGINNING].encode("utf-8", "replace"))
-            place = bisect_left(sums, checksum)
-            if place < len(sums) and sums[place] == checksum:
-                return True
+        sums, last = self._sums, len(text)
+        for at in range(last - BEGINNINGS[0] + 1):
+            for length in BEGINNINGS:
+                if at + length > last:
+                    break
+                checksum = crc32(text[at : at + length].encode("utf-8", "replace"))
+                place = bisect_left(sums, checksum)
+                if place < len(sums) and sums[place] == checksum:
+                    return True
         return False
 
-    def _read(self) -> tuple[Matcher, dict[tuple[str, str], bytes]]:
+    def _read(self) -> tuple[Matcher, dict[str, bytes]]:
         if self._known is None:
             with open(self._path, "rb") as file:  # noqa: PTH123
                 file.seek(SIZE + len(self._sums) * self._sums.itemsize)
                 rows, fixes = marshal.loads(file.read())  # noqa: S302 - our own file
             self._known = Matcher(*unpacked(rows)), fixes
         return self._known
+
+
+def _fix(told: tuple[str, str, str, str, str, str, bool, bool, str]) -> Fix:
+    title, kind, change, why, option, value, restart, root, safety = told
+    make: Callable[..., Fix] = Fix
+    return make(title, kind, change, why, "none", "", option, value, safety, restart=restart, root=root, source=SOURCE)
 
 
 def _plain(value: str) -> str:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import marshal
+import re
 from array import array
 from collections.abc import Iterable
-from dataclasses import fields
 from zlib import crc32
 
 from ..effort import tell_effort
+from ..kinds import Safety
 from ..messages.index import anchor, packed
 from ..messages.row import Label, Row
 from ..types import Cause, Fix
 from . import Change, Remedy
-from .find import BEGINNING, SIZE, SOURCE
+from .find import BEGINNINGS, SIZE
 
-_FIX = tuple(item.name for item in fields(Fix))
 _LEAVE = "leave out "
-_NOBODY = Label("", "", "", "any", True, "read")
+_DELETES = re.compile(r"\brm -")
+_NOBODY = Label("", "", "", "any", True, "place")
 
 
 def pack(remedies: Iterable[Remedy], clients: set[tuple[str, str]]) -> bytes:
@@ -27,23 +28,34 @@ def pack(remedies: Iterable[Remedy], clients: set[tuple[str, str]]) -> bytes:
         remedies: Of all packages. Those that keep a cause's fixes are packed as well: a longer message may hold a shorter one.
         clients: Package and template of messages that answer a request: no server is started anew for their fixes.
     """
-    known = [remedy for remedy in remedies if len(anchor(remedy.template)) >= BEGINNING]
-    rows = [Row(remedy.package, remedy.template, "", "", "", "", 0, "", "", _NOBODY) for remedy in known]
+    known = [remedy for remedy in remedies if len(anchor(remedy.template)) >= BEGINNINGS[0]]
+    # A row's place in the file of fixes stands where its module would.
+    rows = [
+        Row(remedy.package, remedy.template, "", "", str(number) if remedy.changes else "", "", 0, "", "", _NOBODY)
+        for number, remedy in enumerate(known)
+    ]
     fixes = {
-        (remedy.package, remedy.template): marshal.dumps(_fixes(remedy, (remedy.package, remedy.template) in clients))
-        for remedy in known
+        str(number): marshal.dumps(_fixes(remedy, (remedy.package, remedy.template) in clients))
+        for number, remedy in enumerate(known)
         if remedy.changes
     }
-    begins = {anchor(remedy.template)[:BEGINNING] for remedy in known if remedy.changes}
-    sums = array("I", sorted({crc32(begin.encode()) for begin in begins})).tobytes()
+    sums = array("I", sorted({crc32(_beginning(remedy).encode()) for remedy in known if remedy.changes})).tobytes()
     return len(sums).to_bytes(SIZE, "little") + sums + marshal.dumps((packed(rows), fixes))
 
 
-def _fixes(remedy: Remedy, of_client: bool) -> tuple[str, list[tuple[object, ...]]]:
+def _beginning(remedy: Remedy) -> str:
+    piece = anchor(remedy.template)
+    return piece[: max(length for length in BEGINNINGS if length <= len(piece))]
+
+
+def _fixes(remedy: Remedy, of_client: bool) -> tuple[str, list[tuple[str | bool | None, ...]]]:
     cause = Cause(id="", title="", summary="", fixes=tuple(map(_fix, remedy.changes)))
     tell_effort(cause, "client" if of_client else "server")
-    path = f"{remedy.package}/{remedy.path}"
-    return path, [tuple(getattr(fix, name) for name in _FIX) for fix in cause.fixes]
+    told: list[tuple[str | bool | None, ...]] = [
+        (fix.title, fix.kind, fix.change, fix.why, fix.option, fix.value, fix.restart, fix.root, fix.safety)
+        for fix in cause.fixes
+    ]
+    return f"{remedy.package}/{remedy.path}", told
 
 
 def _fix(change: Change) -> Fix:
@@ -56,4 +68,5 @@ def _fix(change: Change) -> Fix:
         value = "" if taken else value or next((word for word in words[1:2] if not word.startswith("--")), "")
     elif change.kind == "env":
         option, _, value = words[0].partition("=")
-    return Fix(change.title, change.kind, change.change, change.why, "none", option=option, value=value, source=SOURCE)
+    safety: Safety = "destructive" if _DELETES.search(change.change) else "safe"
+    return Fix(change.title, change.kind, change.change, change.why, "none", "", option, value, safety)

@@ -31,7 +31,11 @@ def know_command(incidents: Iterable[Incident], command: str) -> str:
         release = str(facts.get("vllm_version") or options.releases()[-1])
         told = facts.get("arguments")
         facts["command"] = command
-        facts["arguments"] = _joined(given_arguments(start, release), told if isinstance(told, dict) else {})
+        joined = _joined(given_arguments(start, release), told if isinstance(told, dict) else {})
+        if (named := start.model()) and ("model" in joined or "model_tag" in joined):
+            # Who says what was run is believed: the log may hold another server's arguments.
+            joined = {**{name: value for name, value in joined.items() if name != "model_tag"}, "model": named.value}
+        facts["arguments"] = joined
         if model := start.model():
             facts.setdefault("model", model.value)
     return ""

@@ -27,14 +27,21 @@ _CONFIGURED: tuple[tuple[str, object], ...] = (
 def start_of(facts: Mapping[str, object]) -> tuple[Start | None, str]:
     """Return the start command and what it was made of (``command``, ``arguments``, ``configuration``), if anything."""
     command = facts.get("command")
-    if isinstance(command, str) and command and (start := read_text(command)) is not None:
-        return start, "command"
     arguments = facts.get("arguments")
+    start = read_text(command) if isinstance(command, str) and command else None
+    if start is not None and not (isinstance(arguments, dict) and _of_another(start, arguments)):
+        return start, "command"
     if isinstance(arguments, dict) and arguments:
         words = _of_arguments(arguments, facts)
         return (read_words(words), "arguments") if words else (None, "")
     words = _of_configuration(facts)
     return (read_words(words), "configuration") if words else (None, "")
+
+
+def _of_another(start: Start, arguments: Mapping[str, object]) -> bool:
+    """Tell whether a command is not that of the server whose arguments the log lists: a paste may show two."""
+    model, given = start.model(), arguments.get("model") or arguments.get("model_tag")
+    return model is not None and isinstance(given, str) and "$" not in model.value and model.value != given
 
 
 def read_text(text: str) -> Start | None:

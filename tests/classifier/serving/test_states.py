@@ -137,6 +137,8 @@ def test_the_engine_that_stands_still_beside_one_that_works_is_named():
         (rows(6, waiting=2, usage=79.0, running=3), False),
         ([*rows(3, waiting=2, usage=99.0), sample(3), *rows(3, 4, waiting=2, usage=99.0)], True),
         ([*rows(9, waiting=2, usage=99.0), *rows(2, 9)], False),  # over
+        ([sample(1, waiting=90, usage=99.0), sample(2, waiting=187, usage=99.0)], True),  # grows beyond what a burst is
+        ([sample(1, waiting=187, usage=99.0), sample(2, waiting=120, usage=99.0)], False),  # a burst that is worked off
     ],
 )
 def test_a_cache_is_full_when_requests_wait_for_it_over_a_minute(samples, expected):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.classifier.serving.made import cache_full, log, queue_grows, stalled
+from tests.classifier.verdict.logs import ANSWERED, READY, START, STOPPED
 from vllm_triage.classifier.api import Triage, shared
 from vllm_triage.classifier.serving.clock import span
 
@@ -79,3 +80,15 @@ def test_what_nobody_wants_to_hear_of_is_not_answered():
 )
 def test_times_are_said_as_people_say_them(seconds, text):
     assert text == span(seconds)
+
+
+UNOFFERED = 'INFO:     10.0.0.9:50000 - "POST /v1/embeddings HTTP/1.1" 404 Not Found\n'
+
+
+@pytest.mark.parametrize("times", [1, 5])
+def test_what_a_server_at_work_does_not_offer_is_no_failure(times):
+    """Somebody asks a chat server for embeddings; where nobody else is answered, that is what the log is about."""
+    assert cause(START + READY + ANSWERED + times * UNOFFERED + STOPPED).startswith("no_failure/")
+    assert cause(times * UNOFFERED + 3 * ANSWERED).startswith("no_failure/")
+    assert cause(START + READY + times * UNOFFERED) == "model_unsupported/task_unsupported"
+    assert cause(times * UNOFFERED) == "model_unsupported/task_unsupported"

@@ -1,0 +1,79 @@
+"""Keys of options that take JSON: a dotted key beside a JSON value would replace all of it, so it is put into that value."""
+
+from __future__ import annotations
+
+import json
+
+from ...corpus.records import replace
+from ..diagnosis import Advice
+from .quoting import quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .start_command.parts import Part
+
+
+def within_json(fix: Advice, arguments: Mapping[str, object]) -> Advice:
+    """Return a fix that sets keys with the whole value of their option, or with a word on how they are given.
+
+    Args:
+        fix: As it holds otherwise; all but flags with dotted keys are returned as they are.
+        arguments: As given, by name with underscores; empty where the log does not tell them.
+    """
+    if fix.kind != "flag" or "." not in fix.change or fix.change.startswith("leave out "):
+        return fix
+    from .start_command.change import read_change
+
+    read = read_change(fix.change)
+    if read is None or read[0] or not any("." in part.name for part in read[1]):
+        return fix
+    made: list[Part] = []
+    for part in read[1]:
+        base = part.base()
+        if part.name != base and not any(other.name == base for other in made):
+            value = arguments.get(base[2:].replace("-", "_"))
+            table = _table(value)
+            if table is None:
+                return _told(fix, read[1]) if value is not None or not arguments else fix
+            made += _parts(base, table)
+        made = _with(made, part)
+    return replace(fix, change=" ".join(quoted(word.value) for part in made for word in part.words))
+
+
+def _parts(base: str, table: Mapping[str, object]) -> list[Part]:
+    from .start_command.parts import read
+    from .start_command.words import Word
+
+    return read([Word(base), Word(json.dumps(table, ensure_ascii=False))])
+
+
+def _with(parts: Sequence[Part], change: Part) -> list[Part]:
+    from .start_command.parts import put
+
+    return put(parts, change)
+
+
+def _table(value: object) -> dict[str, object] | None:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return None
+    return value if isinstance(value, dict) and value else None
+
+
+def _told(fix: Advice, parts: Sequence[Part]) -> Advice:
+    """Return a fix with what its keys are within the JSON, for who gives it so."""
+    keys = [part for part in parts if "." in part.name and len(part.values) == 1]
+    if "#" in fix.change or any(part.name.count(".") > 1 for part in keys):
+        return fix
+    inner = ", ".join(f'"{part.name.partition(".")[2]}": {_value(part.values[0].value)}' for part in keys)
+    return replace(fix, change=f"{fix.change}   # or within the JSON of {keys[0].base()}: {inner}")
+
+
+def _value(text: str) -> str:
+    from .start_command.parts import json_value
+
+    return json.dumps(json_value(text), ensure_ascii=False)
