@@ -34,6 +34,18 @@ NO_BUCKET = ("unknown", "no_failure")
 QUOTED = 30
 """Characters of an exception's message from which on a later line that holds it quotes it."""
 _FAULTS = "engine_bug"
+_PYTHONS = frozenset(
+    {
+        "KeyError",
+        "IndexError",
+        "AttributeError",
+        "AssertionError",
+        "UnboundLocalError",
+        "NameError",
+        "ZeroDivisionError",
+    }
+)
+"""Exceptions that Python itself raises over a fault of the code."""
 _KERNELS = frozenset({"experts", "attention", "all_reduce", "all2all"})
 """Parts of vLLM of which there are several, to choose from by an option."""
 ABOVE = 2
@@ -122,7 +134,9 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
     fixes, withheld = sift(known_fixes, hit, incident, release, signs, leads)
     led = bool(leads) and any(fix.source == SOURCE for fix in fixes)
     if guessed and not led:
-        fixes = as_guess(fixes)
+        trace = hit.trace if hit is not None else None
+        fault = trace is not None and trace.kind in _PYTHONS and trace.frames[-1:] and trace.frames[-1].path
+        fixes = as_guess(fixes, str(fault).startswith("vllm/"))
     return Diagnosis(
         bucket=bucket,
         cause=f"{bucket}/{cause}",
