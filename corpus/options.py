@@ -44,6 +44,7 @@ COMPILED = os.path.join(os.path.dirname(FOLDER), "compiled", "options.marshal")
 COMPILED_KNOWN = os.path.join(os.path.dirname(FOLDER), "compiled", "known.marshal")
 KNOWN = os.path.join(FOLDER, "known.json")
 
+_CANDIDATE = re.compile(r"v?[\d.]+rc(?:[2-9]|1\d)\.dev")
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)+)(?:[._-]?(a|b|rc)\d*)?(?:[._-]?post(\d+))?(?:[._-]?(dev)\d*)?", re.IGNORECASE)
 # Compiled where they are needed: few answers ask for either.
 _VARIABLE = r"[A-Z][A-Za-z0-9]*_[A-Za-z0-9_]*|[A-Z][A-Z0-9]+"
@@ -159,7 +160,8 @@ def describe(name: str, version: str) -> Option | None:
 def version_key(text: str) -> Key | None:
     """Return what versions are ordered by; None where ``text`` tells no release.
 
-    A release candidate stands for its release, whose options it has; a development build lies before it. Local parts
+    A release candidate stands for its release, whose options it has, and so does a build on the way from one candidate to the
+    next (``0.13.0rc2.dev112``); another development build lies before its release. Local parts
     (``+cu128``) and whatever a fork adds behind do not count. ``0.1.dev3151+g31c7178``, as a checkout without tags
     calls itself, tells no release.
     """
@@ -168,7 +170,7 @@ def version_key(text: str) -> Key | None:
         return None
     numbers = [int(number) for number in found[1].split(".")][:4]
     numbers += [0] * (4 - len(numbers))
-    return (*numbers, int(found[3] or 0), -1 if found[4] else 0)
+    return (*numbers, int(found[3] or 0), -1 if found[4] and not _CANDIDATE.match(text.strip()) else 0)
 
 
 def flag_of(name: str) -> tuple[str, Entry] | None:

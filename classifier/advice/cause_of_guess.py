@@ -85,9 +85,16 @@ def generic_cause(bucket: Bucket) -> Cause:
     return Cause(id="", title="", summary="", fixes=(*islice(fits, 1), _SEARCH))
 
 
-def as_guess(fixes: list[Advice]) -> list[Advice]:
-    """Return what is shown of a guessed cause's fixes: the first, for the rest hang on what was guessed, and the search."""
+def as_guess(fixes: list[Advice], own_fault: bool = False) -> list[Advice]:
+    """Return what is shown of a guessed cause's fixes: the first, for the rest hang on what was guessed, and the search.
+
+    Args:
+        fixes: Of the cause, ranked.
+        own_fault: Whether vLLM's own code raised an exception of Python's: no setting is its cause, so the search comes first.
+    """
     shown = [fix for number, fix in enumerate(fixes) if not number or fix.title == _SEARCH.title]
+    if own_fault:
+        shown.sort(key=lambda fix: fix.title != _SEARCH.title)
     for rank, fix in enumerate(shown, 1):
         fix.rank = rank
     return shown

@@ -45,7 +45,7 @@ _BELOW = LazyPattern(
 _INNERMOST = 12
 _NOISE = LazyPattern(
     r"0x[0-9a-f]+|\b(?:chatcmpl|cmpl|embd|pool|score|rerank|resp|req)-[\w-]*\d[\w-]*|(?:/[\w.+-]+){2,}|\b[0-9a-f]{12,}\b|\bat \d{10,}\b|(?<![\w.])\d{4,}(?![\w.])|\[(?:rank)?\d+\]:?|"
-    r"\b(?:block|thread): \[\d+,\d+,\d+\],?"
+    r"\b\d+(?:\.\d+)? [KMGT]i?B\b|(?<=\brequest )\d+\b|(?<=\btokens )\d+\b|\b(?:block|thread): \[\d+,\d+,\d+\],?"
 )
 """What differs from one report of an error to the next."""
 _WRAPPED = LazyPattern(

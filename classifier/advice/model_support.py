@@ -77,7 +77,7 @@ def as_supported(fix: Advice, situation: Situation) -> tuple[Advice | None, str]
         return fix, ""
     lack = lack_in(situation)
     if lack is None:
-        return fix, ""
+        return (fix, "") if backend else _given_up(fix, situation)
     if backend:
         return (None, "vLLM tried the Transformers backend by itself") if _tried(lack, situation) else (fix, "")
     if plugin_of(situation):
@@ -137,6 +137,22 @@ def _upgrade(fix: Advice, lack: Lack, situation: Situation) -> tuple[Advice | No
         fixed_in=release,
         exact=True,
     ), ""  # fmt: skip
+
+
+def _given_up(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
+    """Return an upgrade as it is where the newest release serves the model in use; else none, or the last release that does."""
+    from ...corpus import architectures
+    from ...corpus.options import version_key
+
+    names = _in_use(situation, all_of_file=True)
+    # A file holds several: as long as one of them is served, that may be the one.
+    until = architectures.served_until(names[0]) if names and all(map(architectures.served_until, names)) else ""
+    release = version_key(situation.release)
+    if not until or release is None or situation.own_build or pinned_by(situation) or plugin_of(situation):
+        return fix, ""
+    if release >= (version_key(until) or ()):
+        return None, f"vLLM serves {names[0]} up to {until} only"
+    return _last(fix, Lack((names[0],), "", ""), situation, until)
 
 
 def _last(fix: Advice, lack: Lack, situation: Situation, newest: str) -> tuple[Advice | None, str]:
@@ -205,7 +221,7 @@ def _served_by(cls: str) -> tuple[str, ...]:
     return found[:1] if found else ((cls,) if _OF_MODEL.fullmatch(cls) else ())
 
 
-def _in_use(situation: Situation) -> tuple[str, ...]:
+def _in_use(situation: Situation, all_of_file: bool = False) -> tuple[str, ...]:
     """Return the architecture that the log says was loaded: by vLLM's own line, or by the frames of its file."""
     from ...corpus import architectures
 
@@ -214,7 +230,8 @@ def _in_use(situation: Situation) -> tuple[str, ...]:
         return (told,)
     stack = situation.trace.stack() if situation.trace is not None else ""
     files = [file for file in _MODEL_FILE.made.findall(stack) if file not in _NO_MODELS]
-    return architectures.of_module(files[-1], situation.release)[:1] if files else ()
+    found = architectures.of_module(files[-1], situation.release) if files else ()
+    return found if all_of_file else found[:1]
 
 
 def _respelt(name: str, meant: str) -> Advice:

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 UPGRADE = LazyPattern(r"^(?:Upgrade|Update)(?: vLLM)?(?: to (?:the|a) (?:newest|latest|newer) release)?$")
 """How a fix says that a newer vLLM is wanted, and no more."""
-_PLUGIN = LazyPattern(r"(?:^|[/\s\"'])(?P<name>vllm_(?:ascend|gaudi|neuron|spyre|metal|rbln|omni)|tpu_inference)[/.]")
+_PLUGIN = LazyPattern(
+    r"(?:^|[/\s\"'])(?P<name>vllm_(?:ascend|gaudi|neuron|spyre|metal|rbln|omni)|tpu_inference|neuronx_distributed_inference)[/.]"
+)
 _FRAMEWORK = LazyPattern(
     r"(?:^|[/\s\"'])(?P<name>verl|openrlhf|trl|llamafactory|xinference|fastchat|swift|skyrl_\w+|areal|nemo_rl|djl_python|unsloth\w*)/[\w/]{1,120}\.py"
 )
@@ -28,7 +30,7 @@ _MARKS = (
 """Words that one framework alone prints, where no path names it: its name, what is quickly looked for, and all of it."""
 _FORKS = (("HabanaAI/vllm-fork", ("gaudi",), LazyPattern(r"\b0\.\d+\.\d+[\w.]*\+gaudi")),)
 """Repositories of forks that are no plug-ins, what is quickly looked for, and how their releases are numbered."""
-_CODE = LazyPattern(r"(?:vllm\w*|tpu_inference)/")
+_CODE = LazyPattern(r"(?:vllm\w*|tpu_inference|neuronx_distributed_inference)/")
 """Frames of vLLM's own code, or of a plug-in's."""
 
 

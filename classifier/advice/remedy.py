@@ -21,6 +21,9 @@ LONGEST = 2000
 """Characters of a message that are looked at."""
 _OF_PYDANTIC = LazyPattern(r"[ \t]*\[type=\w+(?:, [^\n]*)?\]?$", re.MULTILINE)
 """What pydantic puts behind a message."""
+_UNEXPECTED = "got an unexpected keyword argument"
+_FILLED = ("/", "vllm/config", "vllm/engine/arg_utils", "vllm/entrypoints/")
+"""Where arguments come from that a person wrote: files of a program of one's own, and what reads the command line."""
 _SLOT = LazyPattern(r"\{(v\d+)\}")
 """A slot without a fallback."""
 _PLATFORM = LazyPattern(r"vllm/platforms/(?P<name>cpu|cuda|hpu|neuron|rocm|tpu|xpu)$")
@@ -53,6 +56,8 @@ def remedy_for(hit: Hit | None, corpus: Corpus, platform: str = "") -> Remedy | 
     found = corpus.remedies().find(_OF_PYDANTIC.sub("", text[:LONGEST]), places)
     if found is None:
         return None
+    if found.package == "python" and _UNEXPECTED in found.template and places and not places[-1].startswith(_FILLED):
+        return None  # one package calls another: nobody wrote that argument here
     of_platform = _PLATFORM.match(found.path)
     if of_platform and platform and of_platform["name"] != platform:
         return None

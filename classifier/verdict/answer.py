@@ -8,7 +8,7 @@ from functools import partial
 from ...corpus.records import replace
 from ...corpus.remedies.find import SOURCE
 from ...corpus.store import Corpus
-from ...corpus.types import Bucket
+from ...corpus.types import Bucket, Cause
 from ..advice.culprit import culprit
 from ..advice.fixes import advise, led_by_the_log, sentences
 from ..advice.gate import sift
@@ -33,6 +33,21 @@ NO_BUCKET = ("unknown", "no_failure")
 """What the text model may say that is no failure of a known kind."""
 QUOTED = 30
 """Characters of an exception's message from which on a later line that holds it quotes it."""
+_FAULTS = "engine_bug"
+_PYTHONS = frozenset(
+    {
+        "KeyError",
+        "IndexError",
+        "AttributeError",
+        "AssertionError",
+        "UnboundLocalError",
+        "NameError",
+        "ZeroDivisionError",
+    }
+)
+"""Exceptions that Python itself raises over a fault of the code."""
+_KERNELS = frozenset({"experts", "attention", "all_reduce", "all2all"})
+"""Parts of vLLM of which there are several, to choose from by an option."""
 ABOVE = 2
 """Lines above the deciding one among which the head is that it continues."""
 BELOW = 4
@@ -96,6 +111,8 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
     captures = dict(hit.captures) if hit is not None else {}
     if bucket != "no_failure":
         captures = {**culprit(hit, incident), **captures}
+    if guessed and known_bucket.id != _FAULTS:
+        entry = _by_the_frame(entry, str(captures.get("component") or ""), known)
     values = {**incident.facts, **captures}
     signs = Signs(hit, incident) if bucket != "no_failure" else None
     facts = signs.facts if signs is not None else incident.facts
@@ -117,7 +134,9 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
     fixes, withheld = sift(known_fixes, hit, incident, release, signs, leads)
     led = bool(leads) and any(fix.source == SOURCE for fix in fixes)
     if guessed and not led:
-        fixes = as_guess(fixes)
+        trace = hit.trace if hit is not None else None
+        fault = trace is not None and trace.kind in _PYTHONS and trace.frames[-1:] and trace.frames[-1].path
+        fixes = as_guess(fixes, str(fault).startswith("vllm/"))
     return Diagnosis(
         bucket=bucket,
         cause=f"{bucket}/{cause}",
@@ -135,6 +154,15 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
         notes=[assumed] if assumed and any(fix.versions for fix in entry.fixes) else [],
         explanation=[f"the advice is the message's own: {remedy.words}"] if remedy is not None and led else [],
     )
+
+
+def _by_the_frame(entry: Cause, component: str, known: Known) -> Cause:
+    """Return what is advised for a guess with the kernel in front that the innermost frames name: they are surer than words."""
+    if component not in _KERNELS:
+        return entry
+    faults = known.bucket(_FAULTS).cause("runner_fault")
+    fixes = tuple(fix for fix in faults.fixes if f"component == {component}" in fix.when) if faults is not None else ()
+    return replace(entry, fixes=(*fixes, *entry.fixes))
 
 
 def _first_sentence(meaning: str) -> str:

@@ -58,6 +58,37 @@ TEST_RUN = (
 )
 
 
+MLLAMA = (
+    f'INFO 02-27 10:00:00 api_server.py:911] vLLM API server version 0.7.3\n{HEAD}  File "{SITE}/vllm/worker/enc_dec_model_runner.py", line 182, in execute_model\n    hidden = model_executable(\n'
+    f'  File "{SITE}/vllm/model_executor/models/mllama.py", line 1392, in forward\n    assert actual_len >= last_group_len\nAssertionError\n'
+)
+EXPERT_KERNEL = (
+    f'{HEAD}  File "{SITE}/vllm/model_executor/layers/fused_moe/experts/flashinfer_b12x_moe.py", line 207, in apply\n    run(x)\n'
+    f'  File "{SITE}/flashinfer/fused_moe/cute_dsl/blackwell_sm12x/moe_dispatch.py", line 1742, in launch_sm120_moe\n    return launch(x)\n'
+    "RuntimeError: CUDA Error: cudaErrorInvalidValue\n"
+)
+PIXTRAL = (
+    f'{HEAD}  File "{SITE}/transformers/models/pixtral/processing_pixtral.py", line 124, in __init__\n    self.id = tokenizer.convert_tokens_to_ids(t)\n'
+    "AttributeError: 'MistralTokenizer' object has no attribute 'convert_tokens_to_ids'\n"
+)
+NO_ROUTE = "[E329 06:28:12.5 socket.cpp:1023] [c10d] The client socket has timed out after 600000ms while trying to connect to (10.4.0.33, 54485)."
+XGRAMMAR = "ERROR 03-10 03:06:35 [core.py:324] ValueError: Input vocab_size less than minimum viable vocab size for tokenizer <class 'CachedTokenizer'>."
+
+
+OLD_TORCH = (
+    "ERROR: Could not find a version that satisfies the requirement torch==2.1.2 (from versions: 2.2.0, 2.2.1, 2.3.1)\n"
+    "ERROR: No matching distribution found for torch==2.1.2\n"
+)
+OTHERS_CALL = (
+    f'{HEAD}  File "{SITE}/huggingface_hub/hf_api.py", line 710, in __init__\n    self.safetensors = SafeTensorsInfo(**safetensors)\n'
+    "TypeError: SafeTensorsInfo.__init__() got an unexpected keyword argument 'sharded'\n"
+)
+OWN_MEMORY = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.86 GiB. GPU 0 has a total capacity of 21.99 GiB of which 337.38 MiB is free. "
+    "Process 30125 has 21.64 GiB memory in use. Of the allocated memory 18.20 GiB is allocated by PyTorch.\n"
+)
+
+
 def changes(text: str) -> list[str]:
     """Return what each fix shown for a log changes."""
     return [fix.change for fix in triage(text).fixes]
@@ -69,6 +100,9 @@ def changes(text: str) -> list[str]:
         (RESET, "Check Redis or the LMCache server"), (PROMPT_ROWS, "leave prompt_logprobs"), (EXPERTS, "leave out --enable-expert-parallel"),
         (MONITOR, "dmesg"), (DUPLICATE, "nvidia-smi -L"), (REASONS, "--block-size 16"), (TEST_RUN, "LLM(…, enforce_eager=True)"),
         ("vllm\\csrc\\cache_kernels.cu(96): error: expression must have a constant value", "wsl --install"),
+        (MLLAMA, "pip install 'vllm=="), (EXPERT_KERNEL, "--moe-backend marlin"), (PIXTRAL, "Leave --tokenizer-mode mistral out"),
+        (OLD_TORCH, "uv venv --python 3.11"), (OWN_MEMORY, "--gpu-memory-utilization"),
+        (NO_ROUTE, "nc -vz 10.4.0.33 54485"), (XGRAMMAR, "pip install -U vllm"),
         (GAUDI, "search the issues of HabanaAI/vllm-fork's repository"),
     ],
 )  # fmt: skip
@@ -82,6 +116,7 @@ def test_what_the_log_shows_comes_first(text: str, first: str) -> None:
     [
         (RESET, "compatibility table"), (PROMPT_ROWS, "--enforce-eager"), (DUPLICATE, "--tensor-parallel-size <"),
         (NO_BLOCKS, "quantised"), (NO_BLOCKS, "FP8 checkpoint"), (NO_BLOCKS, "--tensor-parallel-size"), (TEST_RUN, "--enforce-eager"), (MONITOR, "> vllm.log"),
+        (OTHERS_CALL, "Remove sharded"), (OLD_TORCH, "--python 3.12"), (OWN_MEMORY, "nvidia-smi"),
     ],
 )  # fmt: skip
 def test_what_the_log_rules_out_is_not_shown(text: str, not_shown: str) -> None:
