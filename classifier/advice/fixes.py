@@ -97,16 +97,20 @@ def advise(
 def led_by_the_log(
     cause: Cause, facts: Mapping[str, object], captures: Mapping[str, object], say: Callable[[str], bool] | None
 ) -> bool:
-    """Tell whether a log itself shows which fix of a cause to begin with, or tells the numbers of which its value is worked out."""
+    """Tell whether a log itself shows which fix of a cause to begin with (``first_when``, ``first_mentions``)."""
     values = {**captures, **facts}
     fitting = [
         fix for fix in cause.fixes if all(holds(condition, values) for condition in fix.when) and _fits_words(fix, say)
     ]
-    return any(_leads(fix, values, say) for fix in fitting) or any(
-        found["name"] in COMPUTED and lookup(found["name"], values) is not None
-        for fix in fitting[:1]
-        for found in _SLOT.finditer(fix.change)
-    )
+    return any(_leads(fix, values, say) for fix in fitting)
+
+
+def worked_out(cause: Cause, facts: Mapping[str, object], say: Callable[[str], bool] | None) -> bool:
+    """Tell whether the first fix of a cause has a value that is worked out from the log's numbers."""
+    fitting = (fix for fix in cause.fixes if all(holds(condition, facts) for condition in fix.when))
+    first = next((fix for fix in fitting if _fits_words(fix, say)), None)
+    names = [found["name"] for found in _SLOT.finditer(first.change)] if first is not None else []
+    return any(name in COMPUTED and lookup(name, facts) is not None for name in names)
 
 
 def _leads(fix: Fix, values: Mapping[str, object], say: Callable[[str], bool] | None) -> bool:

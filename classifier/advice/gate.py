@@ -250,6 +250,8 @@ def _set(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
         if fitting is None or fix.moves:
             return fitting, reason
         fix = fitting
+    for part in parts if fix.moves and len(parts) > 1 else ():
+        fix = _moved(fix, part, situation)[0] or fix
     so = all(_is_so(part, situation) for part in parts) and _have_values(variables, situation)
     return (None, "it is set so already") if so else (fix, "")
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from .start_command.parts import Part
 
+_JSON = ("compilation_config",)
+"""Arguments of which some keys have options of their own."""
+
 
 def within_json(fix: Advice, arguments: Mapping[str, object]) -> Advice:
     """Return a fix that sets keys with the whole value of their option, or with a word on how they are given.
@@ -22,24 +25,38 @@ def within_json(fix: Advice, arguments: Mapping[str, object]) -> Advice:
         fix: As it holds otherwise; all but flags with dotted keys are returned as they are.
         arguments: As given, by name with underscores; empty where the log does not tell them.
     """
-    if fix.kind != "flag" or "." not in fix.change or fix.change.startswith("leave out "):
+    if fix.kind != "flag" or fix.change.startswith("leave out "):
         return fix
     from .start_command.change import read_change
 
     read = read_change(fix.change)
-    if read is None or read[0] or not any("." in part.name for part in read[1]):
+    parts = [_as_given(part, arguments) for part in read[1]] if read is not None else []
+    if read is None or read[0] or not any("." in part.name for part in parts):
         return fix
     made: list[Part] = []
-    for part in read[1]:
+    for part in parts:
         base = part.base()
         if part.name != base and not any(other.name == base for other in made):
             value = arguments.get(base[2:].replace("-", "_"))
             table = _table(value)
             if table is None:
-                return _told(fix, read[1]) if value is not None or not arguments else fix
+                return _told(fix, parts) if value is not None or not arguments else fix
             made += _parts(base, table)
         made = _with(made, part)
     return replace(fix, change=" ".join(quoted(word.value) for part in made for word in part.words))
+
+
+def _as_given(part: Part, arguments: Mapping[str, object]) -> Part:
+    """Return an option as the key of the JSON in which it was given: vLLM refuses both side by side."""
+    from .start_command.parts import Part
+    from .start_command.words import Word
+
+    key = part.name[2:].replace("-", "_")
+    given = next((name for name in _JSON if key in (_table(arguments.get(name)) or {})), "")
+    if "." in part.name or not given or len(part.values) != 1:
+        return part
+    name = f"--{given.replace('_', '-')}.{key}"
+    return Part(name, [Word(name), *part.values], part.values)
 
 
 def _parts(base: str, table: Mapping[str, object]) -> list[Part]:

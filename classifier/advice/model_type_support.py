@@ -19,7 +19,7 @@ _UNKNOWN = LazyPattern(
 )
 _KEY = LazyPattern(r"^KeyError: '(?P<type>[\w.\-]{1,80})'\s*$", re.MULTILINE)
 _MAPPING = "transformers/models/auto/configuration_auto.py"
-_OF_TRANSFORMERS = LazyPattern(r"^Upgrade transformers\b")
+_OF_TRANSFORMERS = LazyPattern(r"^(?:Upgrade transformers|In a container, upgrade)\b")
 _OF_VLLM = LazyPattern(r"^(?:Upgrade|Update) vLLM\b")
 _HEADS = r"(?:for(?:causallm|conditionalgeneration|sequenceclassification)|model|lmheadmodel)"
 

@@ -39,6 +39,8 @@ _PYTHON = frozenset({
 """Exceptions of Python code: the same is raised with and without compiled kernels."""
 _COMPILED = LazyPattern(r"compil|graph|captur|inductor|dynamo|triton|torch/fx|functorch|warm_?up|jit", re.IGNORECASE)
 """Frames and words of what eager mode leaves out."""
+_DRIVER = LazyPattern(r"triton/(?:runtime/build|backends/\w+/driver)\.py")
+"""Where Triton compiles what its kernels are started with."""
 _START = LazyPattern(
     r":(?:profile_run|_dummy_run|_dummy_sampler_run|determine_(?:available_memory|num_available_blocks)|profile_num_available_blocks|load_model|load_weights|init_device|"
     r"capture_model|compile_or_warm_up_model|_initialize_kv_caches|initialize_cache|from_engine_args): "
@@ -191,6 +193,8 @@ def _eager(fix: Advice, situation: Situation) -> str:
         return ""
     if _BESIDE_GRAPHS.search(trace.stack()):
         return "the error was raised where logits are worked out, which is no part of CUDA graphs"
+    if _DRIVER.search(trace.stack()):
+        return "Triton builds its own driver there, for kernels that eager mode uses as well"
     if trace.kind not in _PYTHON:
         return ""
     if _COMPILED.search(trace.stack()) or _COMPILED.search(trace.message):

@@ -15,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_KNOWS = ("certain", "strong")
+"""Strengths of rules that know more than the words of a library, which vLLM's own rules look at from vLLM's side."""
 FRAMES = 3
 """Innermost frames of which one must be the message's own, where its words are anybody's."""
 LONGEST = 2000
@@ -54,7 +56,7 @@ def remedy_for(hit: Hit | None, corpus: Corpus, platform: str = "") -> Remedy | 
     text = trace.message if trace is not None and trace.message.strip() else hit.line.text
     places = [frame.path for frame in trace.frames[-FRAMES:]] if trace is not None else ()
     found = corpus.remedies().find(_OF_PYDANTIC.sub("", text[:LONGEST]), places)
-    if found is None:
+    if found is None or (hit.rule.id and hit.rule.strength in _KNOWS and not found.package.startswith("vllm")):
         return None
     if found.package == "python" and _UNEXPECTED in found.template and places and not places[-1].startswith(_FILLED):
         return None  # one package calls another: nobody wrote that argument here

@@ -10,7 +10,7 @@ from ...corpus.remedies.find import SOURCE
 from ...corpus.store import Corpus
 from ...corpus.types import Bucket, Cause
 from ..advice.culprit import culprit
-from ..advice.fixes import advise, led_by_the_log, sentences
+from ..advice.fixes import advise, led_by_the_log, sentences, worked_out
 from ..advice.gate import sift
 from ..advice.remedy import as_hit, remedy_for
 from ..advice.signs import Signs
@@ -129,7 +129,10 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
     known_fixes = advise(entry, facts, captures, release, gone, say)
     remedy = remedy_for(hit, known.corpus, str(facts.get("platform") or "")) if signs is not None else None
     leads = None
-    if remedy is not None and not led_by_the_log(entry, facts, captures, say):
+    plain = remedy is not None and remedy.fixes[0].kind == "step"
+    if remedy is not None and not (
+        led_by_the_log(entry, facts, captures, say) or (plain and worked_out(entry, values, say))
+    ):
         leads = advise(replace(entry, fixes=remedy.fixes), facts, {**captures, **remedy.values}, release, gone, say)
     fixes, withheld = sift(known_fixes, hit, incident, release, signs, leads)
     led = bool(leads) and any(fix.source == SOURCE for fix in fixes)

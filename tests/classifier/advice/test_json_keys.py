@@ -54,3 +54,14 @@ def test_in_an_answer() -> None:
     value = """'{"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 5}'"""
     assert report.fixes[0].change == f"--speculative-config {value}"
     assert report.corrected_command == f"vllm serve acme/x --speculative-config {value}"
+
+
+def test_an_option_that_was_given_as_a_key_stays_one() -> None:
+    """vLLM refuses the option beside the key."""
+    given = {"compilation_config": {"mode": 3, "max_cudagraph_capture_size": 64}}
+    made = within_json(fix("--max-cudagraph-capture-size 32"), given)
+    assert made.change == """--compilation-config '{"mode": 3, "max_cudagraph_capture_size": 32}'"""
+    assert (
+        within_json(fix("--max-cudagraph-capture-size 32"), {"compilation_config": {"mode": 3}}).change
+        == "--max-cudagraph-capture-size 32"
+    )

@@ -35,7 +35,7 @@ CASES = [
      + "ValueError: The output size is not aligned with the quantized weight shape. This can be caused by too large tensor parallel size.",
      "Take the 16-bit checkpoint of the classifier", ["--tensor-parallel-size"]),
     ("KeyError: 'model.layers.0.mlp.down_proj.deq_scale'", "Start with --quantization ascend", ["quantization_config config.json"]),
-    ("ValueError: GGUF model with architecture acme is not supported yet.", "Serve the repository from which", ["--model-impl"]),
+    ("ValueError: GGUF model with architecture acme is not supported yet.", "The repository with safetensors", ["--model-impl"]),
     ("ValueError: Following weights were not initialized from checkpoint: {'model.layers.34.mlp.down_proj.weight'}\nnon-default args: {'model': '/srv/my-export'}",
      "See that every file is there", ["tie_word_embeddings"]),
     ("ValueError: absolute aspect ratio must be smaller than 200, got 243.6", "Pad or crop the image", ["--limit-mm-per-prompt"]),
