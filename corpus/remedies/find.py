@@ -12,8 +12,6 @@ from array import array
 from bisect import bisect_left
 from zlib import crc32
 
-from ..messages.index import unpacked
-from ..messages.matching import Matcher
 from ..messages.row import SLOT, WORDS
 from ..messages.words import distinctive
 from ..records import Record, record
@@ -23,10 +21,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from ..messages.matching import Matcher
+
 SOURCE = "the catalogue of messages"
 """What the fixes give as their source."""
 BEGINNINGS = (12, 24)
-"""Characters of a template's longest literal piece whose checksum tells that the template may stand in a text: of short ones, of others."""
+"""Bytes of a template's longest literal piece whose checksum tells that the template may stand in a text: of short ones, of others."""
 LEAST = 20
 """Literal characters that a template must have where it is not the whole of a message."""
 LONGEST = 120
@@ -85,12 +85,10 @@ class Remedies:
         return None
 
     def _may_hold(self, text: str) -> bool:
-        sums, last = self._sums, len(text)
-        for at in range(last - BEGINNINGS[0] + 1):
-            for length in BEGINNINGS:
-                if at + length > last:
-                    break
-                checksum = crc32(text[at : at + length].encode("utf-8", "replace"))
+        data, sums = text.encode("utf-8", "replace"), self._sums
+        for length in BEGINNINGS:
+            for at in range(len(data) - length + 1):
+                checksum = crc32(data[at : at + length])
                 place = bisect_left(sums, checksum)
                 if place < len(sums) and sums[place] == checksum:
                     return True
@@ -98,6 +96,9 @@ class Remedies:
 
     def _read(self) -> tuple[Matcher, dict[str, bytes]]:
         if self._known is None:
+            from ..messages.index import unpacked
+            from ..messages.matching import Matcher
+
             with open(self._path, "rb") as file:  # noqa: PTH123
                 file.seek(SIZE + len(self._sums) * self._sums.itemsize)
                 rows, fixes = marshal.loads(file.read())  # noqa: S302 - our own file

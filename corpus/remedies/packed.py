@@ -39,12 +39,12 @@ def pack(remedies: Iterable[Remedy], clients: set[tuple[str, str]]) -> bytes:
         for number, remedy in enumerate(known)
         if remedy.changes
     }
-    sums = array("I", sorted({crc32(_beginning(remedy).encode()) for remedy in known if remedy.changes})).tobytes()
+    sums = array("I", sorted({crc32(_beginning(remedy)) for remedy in known if remedy.changes})).tobytes()
     return len(sums).to_bytes(SIZE, "little") + sums + marshal.dumps((packed(rows), fixes))
 
 
-def _beginning(remedy: Remedy) -> str:
-    piece = anchor(remedy.template)
+def _beginning(remedy: Remedy) -> bytes:
+    piece = anchor(remedy.template).encode()
     return piece[: max(length for length in BEGINNINGS if length <= len(piece))]
 
 
