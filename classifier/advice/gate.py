@@ -20,6 +20,7 @@ from .check import add_checks
 from .culprit import TRACKER
 from .json_keys import within_json
 from .left_out import as_given
+from .looks import look, look_elsewhere
 from .model_support import as_supported, beside
 from .model_type_support import as_known_type
 from .named_options import as_named
@@ -126,7 +127,7 @@ def tried(
     # What destroys something, or ends processes, comes when nothing milder is left.
     kept.sort(key=lambda fix: fix.safety == "destructive")
     if not kept and fixes:
-        kept = [_look_elsewhere() if situation.stranger else _look()]
+        kept = [look_elsewhere() if situation.stranger else look()]
     for rank, fix in enumerate(kept, 1):
         fix.rank = rank
     return kept, withheld
@@ -397,21 +398,3 @@ def _number(value: object) -> float | None:
         return float(value)
     except ValueError:
         return None
-
-
-def _look_elsewhere() -> Advice:
-    """Return what to do where another program than vLLM failed and nothing that is known of vLLM can help."""
-    return Advice(
-        0, "Look at the innermost frame that is this program's own", "step",
-        "start at the last 'File' line before the error that belongs to the program, not to a library that it calls",
-        "The stack holds nothing of vLLM: its settings cannot change what failed.", "none", "The value that the frame works on is the expected one.",
-    )  # fmt: skip
-
-
-def _look() -> Advice:
-    """Return what to do where nothing that is known can help: look at what the log holds back."""
-    return Advice(
-        0, "Start once more with all messages, and read the first error", "env", "VLLM_LOGGING_LEVEL=DEBUG",
-        "None of the fixes that are known for this cause holds for this server; what came first tells more than what came last.",
-        "A longer log.", "The log holds lines of the level DEBUG.", "VLLM_LOGGING_LEVEL", "DEBUG", restart=True, exact=True,
-    )  # fmt: skip
