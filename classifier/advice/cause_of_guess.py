@@ -13,6 +13,7 @@ from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
 from .check import finds_out
 from .culprit import TRACKER
+from .upgrades import SOURCES
 
 _SEARCH = Fix(
     title="Search vLLM's issues for this error",
@@ -86,8 +87,8 @@ def generic_cause(bucket: Bucket) -> Cause:
 
 
 def as_guess(fixes: list[Advice]) -> list[Advice]:
-    """Return what is shown of a guessed cause's fixes: the first, for the rest hang on what was guessed, and the search."""
-    shown = [fix for number, fix in enumerate(fixes) if not number or fix.title == _SEARCH.title]
+    """Return what is shown of a guessed cause's fixes: the first, for the rest hang on what was guessed, and what hangs on the error."""
+    shown = [fix for at, fix in enumerate(fixes) if not at or fix.title == _SEARCH.title or fix.source == SOURCES]
     for rank, fix in enumerate(shown, 1):
         fix.rank = rank
     return shown
