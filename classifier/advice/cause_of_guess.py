@@ -13,6 +13,7 @@ from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
 from .check import finds_out
 from .culprit import TRACKER
+from .upgrades import SOURCES
 
 _SEARCH = Fix(
     title="Search vLLM's issues for this error",
@@ -86,13 +87,13 @@ def generic_cause(bucket: Bucket) -> Cause:
 
 
 def as_guess(fixes: list[Advice], own_fault: bool = False) -> list[Advice]:
-    """Return what is shown of a guessed cause's fixes: the first, for the rest hang on what was guessed, and the search.
+    """Return what is shown of a guessed cause's fixes: the first, for the rest hang on what was guessed, and what hangs on the error.
 
     Args:
         fixes: Of the cause, ranked.
         own_fault: Whether vLLM's own code raised an exception of Python's: no setting is its cause, so the search comes first.
     """
-    shown = [fix for number, fix in enumerate(fixes) if not number or fix.title == _SEARCH.title]
+    shown = [fix for at, fix in enumerate(fixes) if not at or fix.title == _SEARCH.title or fix.source == SOURCES]
     if own_fault:
         shown.sort(key=lambda fix: fix.title != _SEARCH.title)
     for rank, fix in enumerate(shown, 1):

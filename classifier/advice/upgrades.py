@@ -8,13 +8,16 @@ from ...corpus.records import replace
 from ..diagnosis import Advice
 from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
-from .culprit import searched
+from .culprit import TRACKER, searched
 from .pins import UPGRADE, pinned_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .failing_line import FailingLine
     from .situation import Situation
 
+SOURCES = "vLLM's sources"
+"""What upgrades give as their source that hang on the line that failed, not on the cause."""
 _RELEASE = LazyPattern(r"(?<![\w.])v?0\.\d{1,2}(?:\.\d+)?(?![\w.]*%)\b")
 """A release of vLLM, as texts name it."""
 _LEAST = LazyPattern(r"\bvllm>=(?P<release>\d[\w.]*)")
@@ -24,6 +27,22 @@ _ASKED = LazyPattern(
     re.IGNORECASE,
 )
 """Words of an error that ask for a newer release."""
+_PLAIN = LazyPattern(
+    r"(?P<before>pip3? install (?:-U|--upgrade) )'?vllm'?(?P<after>\s.*)?$|Upgrade to the newest release(?: of vLLM\b.*)?$",
+    re.DOTALL,
+)
+"""How a fix installs a newer vLLM, whichever."""
+_UPGRADE = Advice(
+    0,
+    "Upgrade vLLM",
+    "command",
+    "pip install -U vllm",
+    "",
+    "Another release: its defaults may differ.",
+    "",
+    restart=True,
+)
+"""For answers that send to vLLM's issues, where a release is known after all."""
 _ENOUGH = 2
 """Other fixes beside which a guess is left out."""
 
@@ -52,13 +71,80 @@ def without_guesses(fixes: list[Advice], situation: Situation) -> tuple[list[Adv
     Returns:
         The fixes, and the titles of those left out with the reason.
     """
+    fixes, withheld = _by_line(fixes, situation)
     guesses = [fix for fix in fixes if _guessed(fix, situation)]
     if not guesses:
-        return fixes, []
+        return fixes, withheld
     others = [fix for fix in fixes if fix not in guesses]
     shown = [] if len(others) >= _ENOUGH else [_as_guess(guesses[0], situation)]
     reason = "nothing in the log or in vLLM's sources says that a newer release helps"
-    return others + shown, [(fix.title, reason) for fix in guesses[len(shown) :]]
+    return others + shown, [*withheld, *((fix.title, reason) for fix in guesses[len(shown) :])]
+
+
+def _by_line(fixes: list[Advice], situation: Situation) -> tuple[list[Advice], list[tuple[str, str]]]:
+    """Name the release in which the line that failed was rewritten; leave guesses out where the newest has it as it is."""
+    upgrades = [fix for fix in fixes if _undated(fix, situation)]
+    searches = any(fix.change.startswith(TRACKER) for fix in fixes)
+    if not upgrades and not (searches and _from_registry(situation)):
+        return fixes, []
+    from .failing_line import failing_line
+
+    line = failing_line(situation)
+    if line is None:
+        return fixes, []
+    guesses = [fix for fix in upgrades if _guessed(fix, situation)]
+    if not line.rewritten:
+        reason = f"the newest release that is known, {line.newest}, still has the failing line of {line.place}"
+        others = [fix for fix in fixes if fix not in guesses]
+        if guesses and not others:
+            others = [_search(guesses[0], f"{reason[0].upper()}{reason[1:]}", situation)]
+        return others, [(fix.title, reason) for fix in guesses]
+    dated = _dated(upgrades[0] if upgrades else _UPGRADE, line, situation)
+    if upgrades and upgrades[0] not in guesses:
+        return [dated if fix is upgrades[0] else fix for fix in fixes], []
+    others = [fix for fix in fixes if fix not in guesses]
+    # What the log names goes before; words to search for are what is left when nothing has helped.
+    at = next((at for at, fix in enumerate(others) if fix.change.startswith(TRACKER)), len(others))
+    return [*others[:at], dated, *others[at:]], []
+
+
+def _undated(fix: Advice, situation: Situation) -> bool:
+    """Tell whether a fix upgrades vLLM and names no release but the server's own."""
+    said = f"{fix.change} {fix.why}".replace(situation.told or "\0", "")
+    if fix.fixed_in or fix.versions or _RELEASE.search(said):
+        return False
+    # "… to a release that has X" is a promise that a line does not keep.
+    return bool(UPGRADE.search(fix.title) or (_PLAIN.match(fix.change) and " release " not in fix.title))
+
+
+def _dated(fix: Advice, line: FailingLine, situation: Situation) -> Advice:
+    """Return an upgrade with the release from which the failing line is gone, told as what that says and no more."""
+    release = line.rewritten
+    if line.with_function:
+        why = f"{line.place}, in which it failed, is gone from {release} on: the code was rewritten or moved."
+    else:
+        why = f"The failing line of {line.place} was rewritten in {release}."
+    why = f"{why} Whether that mends this error, the sources do not tell."
+    if not _from_registry(situation):
+        plain = fix.change.startswith("Upgrade to the newest release")
+        change = f"Upgrade to {release} or later, by a build from where this one came" if plain else fix.change
+        return replace(fix, change=change, why=f"{fix.why} {why}".strip(), fixed_in=release)
+    command = _PLAIN.match(fix.change)
+    before, after = (command["before"] or "", command["after"] or "") if command else ("", "")
+    change = f"{before or 'pip install -U '}'vllm>={release}'{after}"
+    if UPGRADE.search(fix.title):
+        title = f"Upgrade vLLM to {release} or later: the line that failed is no longer there"
+    else:
+        # What goes with the upgrade, and what for, stands in the title.
+        title, why = fix.title, f"{fix.why} {why}".strip()
+    return replace(
+        fix, title=title, kind="command", change=change, why=why, fixed_in=release, exact=True, source=SOURCES
+    )  # fmt: skip
+
+
+def _from_registry(situation: Situation) -> bool:
+    """Tell whether this vLLM can be replaced by a newer wheel of the registry."""
+    return not situation.own_build and situation.platform in ("", "cuda") and not pinned_by(situation)
 
 
 def _guessed(fix: Advice, situation: Situation) -> bool:
@@ -71,12 +157,26 @@ def _as_guess(fix: Advice, situation: Situation) -> Advice:
     """Return an upgrade as what it is: a try, and what to do when it does not help."""
     if pinned_by(situation):
         return fix
-    trace = situation.trace
-    said = f"{trace.kind}: {trace.message}" if trace is not None else situation.case.text
-    words = searched(next((line for line in said.splitlines() if line.strip()), ""))
-    words = words or "the error's words"
+    words = _words(situation)
     return replace(
         fix,
         title="Try the newest release, without knowing that it helps",
         why=f"No release is known to mend this. If the newest says the same, it is not known there: search vLLM's issues for {words}",
     )
+
+
+def _search(fix: Advice, why: str, situation: Situation) -> Advice:
+    """Return, in place of an upgrade that would bring the same line, where others have reported the error."""
+    change = f"{TRACKER} {_words(situation)}"
+    return replace(
+        fix, title="Search vLLM's issues for this error", kind="step", change=change, why=f"{why}.", option="", value="", exact=False,
+        restart=False,
+    )  # fmt: skip
+
+
+def _words(situation: Situation) -> str:
+    """Return words by which others have reported the error."""
+    trace = situation.trace
+    said = f"{trace.kind}: {trace.message}" if trace is not None else situation.case.text
+    words = searched(next((line for line in said.splitlines() if line.strip()), ""))
+    return words or "the error's words"

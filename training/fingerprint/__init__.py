@@ -6,4 +6,8 @@ a traceback can stand. Sources are parsed, never imported or run. In the order i
 ``sites`` (its logging calls), ``spots`` (its files that tracebacks go through, and the lines that they can name),
 ``weave`` (all releases of one file in one), ``pack`` (the file that the classifier reads). ``evaluate`` measures the
 index on logs whose release is known; ``fixed`` compares sources to find the first release without a fault.
+
+A second command, ``python -m vllm_triage.training.fingerprint.lines``, writes ``corpus/vllm/lines.bin``: until when releases have
+each line that a traceback can show. ``statements`` reads a file's functions, ``lives`` follows their statements over the
+releases, ``alike`` tells those that were only put otherwise.
 """

@@ -24,6 +24,7 @@ _FILES = re.compile(
 _ASIDE = re.compile(
     r"/(?:tpu|hpu|xpu|neuron|openvino|video|audio)[a-z_0-9]*\.py$|/(?:tests|protocol|datasets|mcp|sagemaker)\b|_protocol\.py$"
 )
+_UNSERVED = re.compile(r"/(?:benchmarks?|tests?|third_party|examples|tools)/|/collect_env\.py$")
 _CALL = re.compile(r"(?:\b(\w+)|[\])])\(")
 _CHEAP = frozenset(
     [
@@ -86,6 +87,11 @@ class Spot(NamedTuple):
 def is_trunk(path: str) -> bool:
     """Tell whether tracebacks of a server go through the file at ``path`` (``vllm/v1/engine/core.py``)."""
     return _FILES.fullmatch(path) is not None and _ASIDE.search(path) is None
+
+
+def is_served(path: str) -> bool:
+    """Tell whether a server runs code of the file at ``path``: not that of tests, benchmarks and examples."""
+    return path.startswith("vllm/") and path.endswith(".py") and _UNSERVED.search(path) is None
 
 
 def spot_of(line: str) -> Spot | None:

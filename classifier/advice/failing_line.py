@@ -1,0 +1,140 @@
+"""What became of the line of vLLM that failed, in the releases after: rewritten, gone with its function, or the same.
+
+A line that a later release has no longer is no proof that it was mended there, so it is told as what it is.
+"""
+
+from __future__ import annotations
+
+from ..facts.fingerprint import mark_of_frame
+from ..facts.versions import in_range
+from ..patterns.lazy import LazyPattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..facts.fingerprint import FrameMark
+    from ..lines.types import Frame, Trace
+    from .situation import Situation
+
+_FAULTS = frozenset({
+    "AssertionError", "AttributeError", "IndexError", "KeyError", "NameError", "RecursionError", "StopIteration", "TypeError",
+    "UnboundLocalError", "ZeroDivisionError",
+})  # fmt: skip
+"""Exceptions that a mistake in Python code raises."""
+_OPEN = ("RuntimeError", "ValueError")
+"""Exceptions of which only these words tell of a mistake in Python code."""
+_MISTAKEN = LazyPattern(
+    r"\b(?:shapes?|sizes?|dimensions?|strides?|broadcast|unpack|empty (?:sequence|iterable)|is not in list|invalid literal|dtypes?|"
+    r"out of bounds|multiplied|same device|inference tensor|in-?place|equal number|changed size)\b"
+)
+_MACHINE = LazyPattern(
+    r"CUDA|HIP|NCCL|cuBLAS|CUDNN|NVML|out of memory|alloc|Triton|Engine core|worker|address|driver|_OpNamespace"
+)
+"""Words of what no line of Python code is to blame for."""
+_LOADERS = LazyPattern(r"\w*(?:load_weights|weight_loader|_load_param|load_param|load_module)\w*")
+"""Functions that fail on what a checkpoint holds: whether a release can read it does not hang on the line."""
+_BELOW = LazyPattern(r"^(?:torch|asyncio|concurrent|contextlib|functools|typing|enum|json|copy|collections)[/.]|^<")
+"""Frames in which the mistakes of their callers come to light."""
+_GENERIC = LazyPattern(
+    r"vllm/(?:_\w*ops|model_executor/custom_op|compilation/\w+|utils/\w+|utils|tracing\w*/?\w*|triton_utils/\w+|platforms/\w+"
+    r"|model_executor/(?:utils|parameter)|model_executor/layers/(?:linear|layernorm|activation|vocab_parallel_embedding|utils)"
+    r"|model_executor/layers/(?:quantization/unquant|rotary_embedding)\w*(?:/\w+)?|distributed/(?:parallel_state|communication_op))\.py"
+)
+"""Files of vLLM in which the mistakes of their callers come to light."""
+_LACKING = LazyPattern(r"(?:has no attribute ['\"]?|(?<!\w)(?:name|variable) ['\"])(?P<name>\w+)")
+"""What an error says is missing: the line that asked for it holds its name."""
+_NAMED = LazyPattern(r"(?:['\"`]|has no attribute )(\w{1,80})\b")
+_INNER = LazyPattern(r"<\w+>")
+_NUMBER = LazyPattern(r"^\d+\s+")
+"""With which IPython begins lines of code."""
+
+
+class FailingLine:
+    """The line of vLLM's own code at which an exception was raised.
+
+    Attributes:
+        mark: Where it stands.
+        rewritten: The first release without it, from which on none has it; "" where the newest has it.
+        with_function: Whether the whole function is gone, not the line alone.
+        newest: The newest release that is known.
+    """
+
+    __slots__ = ("mark", "newest", "rewritten", "with_function")
+
+    def __init__(self, mark: FrameMark, rewritten: str, with_function: bool, newest: str) -> None:
+        self.mark = mark
+        self.rewritten = rewritten
+        self.with_function = with_function
+        self.newest = newest
+
+    @property
+    def place(self) -> str:
+        """The function and its file: ``schedule in vllm/v1/core/sched/scheduler.py``."""
+        return f"{self.mark.function} in {self.mark.path}"
+
+
+def failing_line(situation: Situation) -> FailingLine | None:
+    """Return the line that failed and what became of it; None where the log does not tell, or its code is not a release's.
+
+    Args:
+        situation: Of the failed start.
+    """
+    trace = situation.trace
+    if trace is None or not _mistaken(trace):
+        return None
+    mark, wrapped = _raised_at(trace)
+    if mark is None or not mark.code or _LOADERS.fullmatch(mark.function):
+        return None
+    lacking = _LACKING.search(trace.message)
+    if lacking is not None and lacking["name"] not in mark.code:
+        return None  # raised further in, by frames that the log leaves out
+    from ...corpus import options
+    from ...corpus.code_lines import FILE, FUNCTION, index
+
+    known = index()
+    told = situation.told.partition("+")[0]
+    if told and in_range(told, f">={known.releases[0]}") is not True:
+        return None
+    names = [found[1] for found in _NAMED.finditer(trace.message)]
+    fate = known.fate(mark.path, mark.function, mark.code, told or situation.release, names)
+    if fate is None and situation.release == options.releases()[-1] != told:
+        # Nothing tells the release: the line tells that it is an older one.
+        fate = known.fate(mark.path, mark.function, mark.code, "", names)
+    if fate is None or fate.gone == FILE or (wrapped and not fate.release):
+        # A file goes with what it was for, and that is no cure; behind a wrapper of vLLM's own the cure may be in there.
+        return None
+    return FailingLine(mark, fate.release, fate.gone == FUNCTION, known.releases[-1])
+
+
+def _mistaken(trace: Trace) -> bool:
+    """Tell whether an exception can be that of a mistake in Python code."""
+    if _MACHINE.search(trace.message):
+        return False
+    return trace.kind in _FAULTS or (trace.kind in _OPEN and _MISTAKEN.search(trace.message) is not None)
+
+
+def _raised_at(trace: Trace) -> tuple[FrameMark | None, bool]:
+    """Return the innermost frame of vLLM, where nothing but Python and torch was called from there, and whether a wrapper was."""
+    frames = trace.frames
+    wrapped = False
+    for at in range(len(frames) - 1, -1, -1):
+        if _BELOW.search(frames[at].path):
+            continue
+        mark = mark_of_frame(frames[at])
+        code = _NUMBER.sub("", mark.code) if mark is not None else ""
+        if mark is None or code.startswith("raise "):
+            # Another package's, or raised on purpose: the words tell more than the line.
+            return None, False
+        if not _GENERIC.fullmatch(mark.path):
+            return mark._replace(function=_function(frames, at), code=code), wrapped
+        wrapped = True
+    return None, False
+
+
+def _function(frames: Sequence[Frame], at: int) -> str:
+    """Return the function in which a line stands: of a comprehension, the one around it."""
+    path = frames[at].path
+    while at > 0 and _INNER.fullmatch(frames[at].function) and frames[at - 1].path == path:
+        at -= 1
+    return frames[at].function.rpartition(".")[2]

@@ -1,0 +1,93 @@
+"""``python -m vllm_triage.training.fingerprint.lines``: bring corpus/vllm/lines.bin up to date with the package index."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import sys
+import zlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from ...corpus.code_lines import FILTERS, INDEX, MAGIC, NEVER, key_of
+from ..options.fetch import FetchError, fetch, silently
+from ..options.index import PackageIndexError, releases
+from .__main__ import CACHE
+from .lives import Entry, Lives
+
+FIRST = "0.5.2"
+"""The oldest release whose lines are kept: few logs of older ones are still met."""
+_BEST: dict[str, Any] = {"preset": 9 | lzma.PRESET_EXTREME, "pb": 0, "lc": 0}
+
+
+def pack(versions: Sequence[str], files: Iterable[tuple[str, list[Entry]]]) -> bytes:
+    """Return the index in the layout that ``corpus/code_lines.py`` describes.
+
+    Args:
+        versions: Oldest first, 255 at most.
+        files: Each path with its entries.
+    """
+    if len(versions) > NEVER:
+        raise ValueError(f"{len(versions)} releases: the layout holds {NEVER}")
+    places: dict[str, tuple[int, int, int, int]] = {}
+    records = bytearray()
+    for path, entries in files:
+        if entries:
+            columns, count = _columns(entries)
+            packed = lzma.compress(columns, lzma.FORMAT_RAW, filters=[{**FILTERS[0], **_BEST}])
+            places[path] = (len(records), len(packed), len(entries), count)
+            records += packed
+    head = zlib.compress(json.dumps({"releases": list(versions), "files": places}, separators=(",", ":")).encode(), 9)
+    return b"".join((MAGIC, len(head).to_bytes(4, "little"), head, records))
+
+
+def _columns(entries: list[Entry]) -> tuple[bytes, int]:
+    """Return the columns of a file, and how long they are."""
+    lines: dict[int, list[Entry]] = {}
+    for each in entries:
+        lines.setdefault(key_of(each.function, each.code, len(entries)), []).append(each)
+    rows = sorted((key, *fate) for key, same in lines.items() for fate in _fates(same))
+    steps = [row[0] - (rows[at - 1][0] if at else 0) for at, row in enumerate(rows)]
+    columns = [[step >> 8 for step in steps], [step & 255 for step in steps]]
+    columns += [[row[at] for row in rows] for at in range(1, 5)]
+    return b"".join(bytes(column) for column in columns), len(rows)
+
+
+def _fates(entries: list[Entry]) -> list[tuple[int, int, int, int]]:
+    """Return the fates under one key; of lines that share it by chance the last to go, so that none is called rewritten that is not."""
+    if len({each[:2] for each in entries}) == 1:
+        return [each[2:] for each in entries]
+    return [(*max(each[2:4] for each in entries), NEVER, 0)]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Read every release and write the index anew; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m vllm_triage.training.fingerprint.lines", description=main.__doc__)
+    parser.add_argument(
+        "--cache", type=Path, default=CACHE, metavar="DIR", help="where downloaded Python files are kept (%(default)s)"
+    )
+    parser.add_argument(
+        "--index", type=Path, default=Path(INDEX), metavar="FILE", help="the index to write (%(default)s)"
+    )
+    given = parser.parse_args(arguments)
+    console = Console(stderr=True)
+    lives = Lives()
+    try:
+        for files in releases(since=FIRST):
+            lives.add(files.version, fetch(files, given.cache, silently))
+            console.print(files.version)
+    except (PackageIndexError, FetchError) as error:
+        console.print(f"[red]{error}[/red]")
+        return 2
+    data = pack(lives.releases, lives.entries())
+    given.index.write_bytes(data)
+    console.print(f"{len(lives.releases)} releases, {len(data) / 1000:.0f} kB in {given.index}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
