@@ -285,8 +285,10 @@ def _place(hit: Hit) -> list[Evidence]:
         ] or frames
     elif trace.message.strip() and not rule.innermost:
         return []
-    frame = frames[-1]
-    lines = [(frame.line, frame.raw), (frame.code_line, frame.code_raw)]
+    shown = [frames[-1]]
+    if not trace.message.strip() and trace.frames[-1] is not frames[-1]:
+        shown.append(trace.frames[-1])  # without words the line that failed is what was said
+    lines = [line for frame in shown for line in ((frame.line, frame.raw), (frame.code_line, frame.code_raw))]
     return [Evidence(number, text, trace.process, "place") for number, text in lines if number and text]
 
 
