@@ -146,6 +146,9 @@ def _same(fix: Advice, correction: Advice) -> bool:
         return True  # the correction names the value as well
     if not correction.source.startswith("the error's"):
         return fix.change == correction.change and fix.kind == correction.kind
+    sets = f"{correction.option} "
+    if correction.option and fix.change.startswith(sets) and correction.change.startswith(sets):
+        return True  # another value for what is corrected
     blank = not fix.exact and (
         fix.option == correction.option or (correction.kind == "env" and _UNSET.match(fix.change))
     )

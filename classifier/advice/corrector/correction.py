@@ -27,6 +27,8 @@ _NEVER = frozenset({"--trust-remote-code", "--allow-deprecated-quantization", "-
 """What is not changed on an error's word: it decides who may run code, or ask."""
 _WHOLE = frozenset({"--speculative-config", "--kv-transfer-config"})
 """Configurations of one thing: nothing is left of them without a key that they need."""
+_JSON, _JSON_CALLS = "hermes", LazyPattern(r"(?:qwen25|qwen3|qwq)(?!\w*(?:coder|vl|omni|next))")
+"""The parser for models that write their calls as JSON between tags (vllm/tool_parsers/__init__.py of 0.33 says so of these)."""
 _TOGETHER = {"--tool-call-parser": ("--enable-auto-tool-choice",)}
 """What is refused without the other."""
 _VERIFY = "The server's next start gets past this message."
@@ -123,6 +125,8 @@ def _family(complaint: Complaint, case: Case) -> str:
     if not complaint.name.endswith("-parser"):
         return ""
     model = re.sub(r"[^a-z0-9]", "", str(case.facts.get("model") or "").lower().rpartition("/")[2])
+    if complaint.name == "--tool-call-parser" and _JSON in complaint.allowed and _JSON_CALLS.match(model):
+        return _JSON
     found = [item for item in complaint.allowed if len(item) > 3 and re.sub(r"[^a-z0-9]", "", item.lower()) in model]
     return found[0] if len(found) == 1 else ""
 

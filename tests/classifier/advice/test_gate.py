@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from vllm_triage.classifier import triage
 from vllm_triage.classifier.advice.corrector import Case
 from vllm_triage.classifier.advice.gate import tried
 from vllm_triage.classifier.advice.situation import Situation
@@ -130,3 +131,15 @@ def test_a_correction_stands_before_what_says_less() -> None:
     vague = Advice(0, "v", "flag", "--dtype <auto|half>", "", "", "", option="--dtype")
     kept, withheld = tried([vague, fix("--seed 1")], situation(), [correction])
     assert (["--dtype half", "--seed 1"], []) == ([each.change for each in kept], withheld)
+
+
+def test_another_value_for_what_is_corrected_is_not_shown() -> None:
+    """A parser of a like name is another format; the model's own is told by its family."""
+    log = (
+        "INFO 11-22 10:00:00 [api_server.py:100] vLLM API server version 0.29.0\n"
+        "INFO 11-22 10:00:00 [utils.py:100] non-default args: {'model': 'Qwen/Qwen3-32B', 'tool_call_parser': 'qwen3'}\n"
+        "KeyError: 'invalid tool call parser: qwen3 (chose from { hermes,qwen3_coder,qwen3_xml,xlam })'\n"
+    )
+    changes = [fix.change or "" for fix in triage(log).fixes]
+    assert changes[0] == "--tool-call-parser hermes"
+    assert not any("qwen3_xml" in change for change in changes)
