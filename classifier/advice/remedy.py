@@ -60,11 +60,27 @@ def remedy_for(hit: Hit | None, corpus: Corpus, platform: str = "") -> Remedy | 
         return None
     if found.package == "python" and _UNEXPECTED in found.template and places and not places[-1].startswith(_FILLED):
         return None  # one package calls another: nobody wrote that argument here
+    if places and _elsewhere(places[-1], found.path):
+        return None
     of_platform = _PLATFORM.match(found.path)
     if of_platform and platform and of_platform["name"] != platform:
         return None
     fixes = tuple(fix for each in found.fixes if (fix := _with(each, found.values)) is not None)
     return Remedy(fixes, found.values, f"{found.package} says '{found.template}'") if fixes else None
+
+
+def _elsewhere(raised: str, known: str) -> bool:
+    """Tell whether the same words were raised in another file than the one beside which the fixes were written.
+
+    Files move between folders from release to release; their names stay as a rule.
+    """
+    inside = known.partition("/")[0]
+    if not raised.startswith(f"{inside}/") or raised.endswith("/utils.py"):
+        return False
+    name = raised.rpartition("/")[2].removesuffix(".py")
+    folder = raised.rpartition("/")[0].rpartition("/")[2]
+    last = known.rpartition("/")[2]
+    return last not in (name, folder) and not (last == "__init__" and known.split("/")[-2] in (name, folder))
 
 
 def _with(fix: Fix, values: Mapping[str, str]) -> Fix | None:

@@ -8,7 +8,7 @@ import pytest
 
 from vllm_triage.classifier import triage
 from vllm_triage.classifier.advice.remedy import remedy_for
-from vllm_triage.classifier.lines.types import Line
+from vllm_triage.classifier.lines.types import Frame, Line, Trace
 from vllm_triage.classifier.matching.types import Hit
 from vllm_triage.corpus import Corpus, load
 from vllm_triage.corpus.remedies import Change, Remedy
@@ -42,16 +42,16 @@ def test_what_was_not_given_is_not_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "change"),
+    ("said", "place", "change"),
     [
-        ("ValueError: prompt_lookup_min=6 must be <= prompt_lookup_max=3", "--speculative-config.prompt_lookup_min 3 --speculative-config.prompt_lookup_max 6   # or within the JSON"),
-        ("ImportError: fastokens >= 0.2.0 is required when VLLM_USE_FASTOKENS=1 (found 0.1.4).", "pip install -U 'fastokens>=0.2.0'"),
-        ("ValueError: KDA recurrent state supports only auto, float32, and bfloat16; got float16", "leave out --mamba-ssm-cache-dtype"),
+        ("ValueError: prompt_lookup_min=6 must be <= prompt_lookup_max=3", "vllm/config/speculative.py", "--speculative-config.prompt_lookup_min 3 --speculative-config.prompt_lookup_max 6   # or within the JSON"),
+        ("ImportError: fastokens >= 0.2.0 is required when VLLM_USE_FASTOKENS=1 (found 0.1.4).", "vllm/tokenizers/fastokens.py", "pip install -U 'fastokens>=0.2.0'"),
+        ("ValueError: KDA recurrent state supports only auto, float32, and bfloat16; got float16", "vllm/model_executor/layers/mamba/mamba_utils.py", "leave out --mamba-ssm-cache-dtype"),
     ],
 )  # fmt: skip
-def test_the_first_fix_is_the_messages_own(said: str, change: str) -> None:
+def test_the_first_fix_is_the_messages_own(said: str, place: str, change: str) -> None:
     """With its values, of whatever bucket it is."""
-    assert triage(HEAD + traced(said, "vllm/config/vllm.py")).fixes[0].change.startswith(change)
+    assert triage(HEAD + traced(said, place)).fixes[0].change.startswith(change)
 
 
 class Shelf(Corpus):
@@ -98,3 +98,23 @@ def test_what_another_platform_says_in_the_same_words(tmp_path: Path) -> None:
     assert changes(tmp_path, said, said, known, path="platforms/xpu", platform="cuda") == []
     assert changes(tmp_path, said, said, known, path="platforms/xpu", platform="xpu") == ["--seed 1"]
     assert changes(tmp_path, said, said, known, path="platforms/xpu") == ["--seed 1"]
+
+
+@pytest.mark.parametrize(
+    ("raised", "own"),
+    [
+        ("vllm/config/x.py", True),
+        ("vllm/engine/config/x.py", True),  # moved
+        ("vllm/model_executor/y.py", False),  # another loader says it in the same words
+        ("vllm/config/utils.py", True),
+        ("pydantic/_internal/_dataclasses.py", True),  # raised for a validator
+    ],
+)
+def test_words_that_another_file_raises(tmp_path: Path, raised: str, own: bool) -> None:
+    """What is advised was written beside one line of source."""
+    rule = Rule(id="x/y", role="cause")
+    rule.prepare({}, {})
+    said = "the acme backend needs rivets of steel"
+    trace = Trace(1, 1, "", "ValueError", said, [Frame(raised, "check", "raise")])
+    corpus = Shelf(tmp_path, Remedy("vllm", "config/x", said, (Change("flag", "Set it", "--seed 1", ""),)))
+    assert (remedy_for(Hit(rule, Line(1, said), {}, trace), corpus) is not None) is own
