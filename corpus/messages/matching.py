@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..records import Record, record
 from .index import Index, Pieces, piece_of, pieces_of
+from .pieces import span_of
 from .row import SLOT, Row
 
-GAP = 400
-"""Characters that one slot may stand for."""
 NEAR = 0.8
 """Share of the best match's literal characters from which on another one counts beside it."""
 _CLASS = re.compile(r"(?:[\w.]+: )?")
@@ -47,7 +46,6 @@ class Matcher:
         else:
             self._rows = rows
         self._index = Index(pieces)
-        self._expressions: dict[int, re.Pattern[str]] = {}
 
     def find(self, text: str) -> list[Match]:
         """Return what a text holds, most literal characters first; of matches within a longer one none.
@@ -58,18 +56,12 @@ class Matcher:
         text = _SPACE.sub(" ", text)
         matches = []
         for index in sorted(self._index.find(text)):
-            match = self._expression(index).search(text)
-            if match is not None:
-                row = self._rows[index]
-                matches.append(Match(row, *match.span(), row.literal, _is_whole(row, text, *match.span())))
+            row = self._rows[index]
+            span = span_of(row.template, text)
+            if span is not None:
+                matches.append(Match(row, *span, row.literal, _is_whole(row, text, *span)))
         matches.sort(key=lambda match: (-match.literal, match.row.package, match.row.template))
         return _outermost(matches)
-
-    def _expression(self, index: int) -> re.Pattern[str]:
-        known = self._expressions.get(index)
-        if known is None:
-            known = self._expressions[index] = expression(self._rows[index].template)
-        return known
 
 
 def decided(matches: Sequence[Match]) -> Row | None:
@@ -91,13 +83,6 @@ def of_module(matches: Sequence[Match]) -> Row | None:
     """
     rows = [match.row for match in matches if match.whole and match.row.tells_module]
     return rows[0] if len({row.label.bucket for row in rows}) == 1 else None
-
-
-def expression(template: str) -> re.Pattern[str]:
-    """Return what matches a template in a text with single spaces; what follows a slot at its end is left open."""
-    pieces = [re.escape(piece) for piece in template.split(SLOT)]
-    middle = rf".{{0,{GAP}}}?".join(pieces)
-    return re.compile(middle, re.DOTALL)
 
 
 def _is_whole(row: Row, text: str, start: int, end: int) -> bool:

@@ -10,8 +10,10 @@ import marshal
 import re
 from array import array
 from bisect import bisect_left
+from itertools import pairwise
 from zlib import crc32
 
+from ..messages.pieces import GAP, places_of
 from ..messages.row import SLOT, WORDS
 from ..messages.words import distinctive
 from ..records import Record, record
@@ -31,6 +33,8 @@ LEAST = 20
 """Literal characters that a template must have where it is not the whole of a message."""
 LONGEST = 120
 """Characters of a value that is put into a fix; a longer one counts as unknown."""
+CLOSING = 2
+"""Characters of a template behind its last slot that are no more than a bracket and a full stop."""
 SIZE = 8
 """Bytes that tell how long the checksums are, at the beginning of the file."""
 _SPACE = re.compile(r"\s+")
@@ -120,13 +124,18 @@ def _plain(value: str) -> str:
 
 def values_of(template: str, text: str) -> dict[str, str]:
     """Return what stands in a text where a template has slots, by number: ``v1`` …, without quotes around it."""
-    pieces = [r"\s+".join(map(re.escape, piece.split(" "))) for piece in template.split(SLOT)]
-    inner = r"(.{0,400}?)"
-    # The last value goes to the end of its line, but for the full stop that the template sets behind it.
-    last = r"([^\n]*)" if len(template.rpartition(SLOT)[2]) <= 2 else inner
-    expression = inner.join(pieces[:-1]) + (last if len(pieces) > 1 else "") + pieces[-1]
-    found = re.search(expression, text, re.DOTALL)
-    if found is None:
+    lined = _SPACE.sub(lambda run: "\n" if "\n" in run[0] else " ", text)
+    places = places_of(template, lined.replace("\n", " "))
+    if places is None:
         return {}
-    values = {f"v{number}": _plain(value) for number, value in enumerate(found.groups(), 1)}
+    inner = [lined[before[1] : after[0]] for before, after in pairwise(places)]
+    if template.startswith(SLOT):
+        inner.insert(0, lined[max(0, places[0][0] - GAP) : places[0][0]])
+    closing = template.rpartition(SLOT)[2]
+    if SLOT in template and len(closing) <= CLOSING:
+        # The last value goes to the end of its line, but for the full stop that the template sets behind it.
+        begin = places[-2][1] if closing and len(places) > 1 else places[-1][1] if not closing else 0
+        last = lined[begin:].partition("\n")[0].rstrip().removesuffix(closing)
+        inner = [*inner[: template.count(SLOT) - 1], last]
+    values = {f"v{number}": _plain(value) for number, value in enumerate(inner, 1)}
     return {name: value for name, value in values.items() if value and len(value) <= LONGEST and "\n" not in value}
