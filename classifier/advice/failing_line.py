@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..facts.fingerprint import mark_of_frame
 from ..facts.versions import in_range
+from ..lines.mistakes import MISTAKES
 from ..patterns.lazy import LazyPattern
 
 TYPE_CHECKING = False
@@ -17,10 +18,7 @@ if TYPE_CHECKING:
     from ..lines.types import Frame, Trace
     from .situation import Situation
 
-_FAULTS = frozenset({
-    "AssertionError", "AttributeError", "IndexError", "KeyError", "NameError", "RecursionError", "StopIteration", "TypeError",
-    "UnboundLocalError", "ZeroDivisionError",
-})  # fmt: skip
+_FAULTS = MISTAKES - {"NotImplementedError"}
 """Exceptions that a mistake in Python code raises."""
 _OPEN = ("RuntimeError", "ValueError")
 """Exceptions of which only these words tell of a mistake in Python code."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from ...corpus.types import Cause, Fix
 from ..diagnosis import Advice
@@ -74,10 +74,8 @@ def advise(
     values = {**captures, **facts}
     known = []
     # Fixes that the log asks for come first; else the order is the file's.
-    for fix in sorted(cause.fixes, key=lambda fix: not _leads(fix, values, say)):
+    for fix in sorted(_fitting(cause, values, say), key=lambda fix: not _leads(fix, values, say)):
         if fix.versions and release and in_range(release, fix.versions) is False:
-            continue
-        if not all(holds(condition, values) for condition in fix.when) or not _fits_words(fix, say):
             continue
         value, complete = fill(fix.value, values) if fix.value else ("", True)
         change, exact = _change(fix, values)
@@ -99,18 +97,21 @@ def led_by_the_log(
 ) -> bool:
     """Tell whether a log itself shows which fix of a cause to begin with (``first_when``, ``first_mentions``)."""
     values = {**captures, **facts}
-    fitting = [
-        fix for fix in cause.fixes if all(holds(condition, values) for condition in fix.when) and _fits_words(fix, say)
-    ]
-    return any(_leads(fix, values, say) for fix in fitting)
+    return any(_leads(fix, values, say) for fix in _fitting(cause, values, say))
 
 
-def worked_out(cause: Cause, facts: Mapping[str, object], say: Callable[[str], bool] | None) -> bool:
+def worked_out(cause: Cause, values: Mapping[str, object], say: Callable[[str], bool] | None) -> bool:
     """Tell whether the first fix of a cause has a value that is worked out from the log's numbers."""
-    fitting = (fix for fix in cause.fixes if all(holds(condition, facts) for condition in fix.when))
-    first = next((fix for fix in fitting if _fits_words(fix, say)), None)
+    first = next(_fitting(cause, values, say), None)
     names = [found["name"] for found in _SLOT.finditer(first.change)] if first is not None else []
-    return any(name in COMPUTED and lookup(name, facts) is not None for name in names)
+    return any(name in COMPUTED and lookup(name, values) is not None for name in names)
+
+
+def _fitting(cause: Cause, values: Mapping[str, object], say: Callable[[str], bool] | None) -> Iterator[Fix]:
+    """Yield the fixes of a cause whose conditions a log fulfils."""
+    for fix in cause.fixes:
+        if all(holds(condition, values) for condition in fix.when) and _fits_words(fix, say):
+            yield fix
 
 
 def _leads(fix: Fix, values: Mapping[str, object], say: Callable[[str], bool] | None) -> bool:

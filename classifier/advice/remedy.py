@@ -41,6 +41,11 @@ class Remedy(Record):
     words: str
     """Who says the message, and its template: for those who ask why."""
 
+    @property
+    def plain(self) -> bool:
+        """Tell whether the first fix is a sentence: what a value worked out by the cause's says better."""
+        return self.fixes[0].kind == "step"
+
 
 def remedy_for(hit: Hit | None, corpus: Corpus, platform: str = "") -> Remedy | None:
     """Return what is advised for the message of a hit; None where nothing is.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..diagnosis import Advice
+from ..lines.mistakes import MISTAKES
 from ..patterns.lazy import LazyPattern
 
 TYPE_CHECKING = False
@@ -14,9 +15,7 @@ _OF_STEPS = LazyPattern(
     r"vllm/v1/(?:core/sched|worker/(?:gpu|cpu|tpu|xpu)?_?(?:model_runner|input_batch|worker|block_table)|worker/gpu/|sample/|structured_output/|spec_decode/)"
 )
 """Where the steps of requests are planned, prepared and sampled: what these features change."""
-_PYTHON = frozenset(
-    {"KeyError", "IndexError", "AssertionError", "AttributeError", "TypeError", "RuntimeError", "ValueError"}
-)
+_FAULTS = MISTAKES | {"RuntimeError", "ValueError"}
 _FEATURES = (
     ("async_scheduling", "--async-scheduling", "asynchronous scheduling", "The next step is planned before the last one's result is known."),
     ("enable_dbo", "--enable-dbo", "dual batch overlap", "Two half batches run at once."),
@@ -36,7 +35,7 @@ def switched_on(hit: Hit | None, situation: Situation) -> list[Advice]:
         situation: Of the server.
     """
     trace = situation.trace
-    if hit is None or hit.rule.bucket != "engine_bug" or trace is None or trace.kind not in _PYTHON:
+    if hit is None or hit.rule.bucket != "engine_bug" or trace is None or trace.kind not in _FAULTS:
         return []
     if not any(_OF_STEPS.search(frame.path) for frame in trace.frames[-2:]):
         return []

@@ -110,7 +110,7 @@ def literal(text: str) -> FactValue:
 
 
 _SENTENCE = LazyPattern(
-    r"\s(?:--|—|–|//|=>|->|<-|→|←)\s|,\s+[A-Za-z]|\s\((?=[A-Za-z])|"
+    r"\s(?:--|—|–|//|=>|->|<-|→|←)\s|,\s+[A-Za-z]|\s\((?=\w)|"
     r"\s(?:on|with|and|gives?|gave|fails?|failed|crash(?:es|ed)?|gets?|in|for|then|when|which|where|after|because|but|it|is|was|works?|worked|from)\s+(?=\S)"
 )
 """What begins the sentence behind a command that somebody quotes: no option of vLLM takes such a word."""
@@ -123,9 +123,7 @@ def command_arguments(command: str) -> list[tuple[str, FactValue]]:
 
 def cut_command(command: str) -> str:
     """Return a command line without what a shell does with its output, and without a comment behind it."""
-    found = re.search(
-        r"\s\((?=\w)[^()]*\)\s*$|\s(?:#(?=\s)|&&|\|\|?|&|;|[12&]?>{1,2}|<)(?=[\s&/\w.]|$)|;\s|;$", command[:COMMAND]
-    )
+    found = re.search(r"\s(?:#(?=\s)|&&|\|\|?|&|;|[12&]?>{1,2}|<)(?=[\s&/\w.]|$)|;\s|;$", command[:COMMAND])
     command = command[: found.start()] if found else command[:COMMAND]
     command = _without_prose(command).strip()
     if command.count('"') % 2 or command.count("'") % 2:

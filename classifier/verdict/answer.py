@@ -18,6 +18,7 @@ from ..advice.start_command import corrected_command
 from ..diagnosis import Diagnosis, Evidence
 from ..facts.release import gone_from, release_for
 from ..incidents.types import Incident
+from ..lines.mistakes import MISTAKES
 from ..lines.types import Line, Trace
 from ..matching.types import Hit
 from ..patterns.lazy import LazyPattern
@@ -34,18 +35,6 @@ NO_BUCKET = ("unknown", "no_failure")
 QUOTED = 30
 """Characters of an exception's message from which on a later line that holds it quotes it."""
 _FAULTS = "engine_bug"
-_PYTHONS = frozenset(
-    {
-        "KeyError",
-        "IndexError",
-        "AttributeError",
-        "AssertionError",
-        "UnboundLocalError",
-        "NameError",
-        "ZeroDivisionError",
-    }
-)
-"""Exceptions that Python itself raises over a fault of the code."""
 _KERNELS = frozenset({"experts", "attention", "all_reduce", "all2all"})
 """Parts of vLLM of which there are several, to choose from by an option."""
 ABOVE = 2
@@ -128,17 +117,18 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
     say = signs.say if signs is not None else None
     known_fixes = advise(entry, facts, captures, release, gone, say)
     remedy = remedy_for(hit, known.corpus, str(facts.get("platform") or "")) if signs is not None else None
-    leads = None
-    plain = remedy is not None and remedy.fixes[0].kind == "step"
-    if remedy is not None and not (
-        led_by_the_log(entry, facts, captures, say) or (plain and worked_out(entry, values, say))
+    if remedy is not None and (
+        led_by_the_log(entry, facts, captures, say) or (remedy.plain and worked_out(entry, {**captures, **facts}, say))
     ):
+        remedy = None  # the log shows which of the cause's fixes to begin with, or has the numbers for the first
+    leads = None
+    if remedy is not None:
         leads = advise(replace(entry, fixes=remedy.fixes), facts, {**captures, **remedy.values}, release, gone, say)
     fixes, withheld = sift(known_fixes, hit, incident, release, signs, leads)
-    led = bool(leads) and any(fix.source == SOURCE for fix in fixes)
+    led = any(fix.source == SOURCE for fix in fixes)
     if guessed and not led:
         trace = hit.trace if hit is not None else None
-        fault = trace is not None and trace.kind in _PYTHONS and trace.frames[-1:] and trace.frames[-1].path
+        fault = trace is not None and trace.kind in MISTAKES and trace.frames[-1:] and trace.frames[-1].path
         fixes = as_guess(fixes, str(fault).startswith("vllm/"))
     return Diagnosis(
         bucket=bucket,

@@ -6,6 +6,7 @@ import re
 from functools import cached_property
 
 from ..incidents.types import Incident
+from ..lines.mistakes import MISTAKES
 from ..lines.types import Line, Trace
 from ..matching.types import Hit
 from ..patterns.lazy import LazyPattern
@@ -24,13 +25,6 @@ if TYPE_CHECKING:
 
 MESSAGE = 2000
 """Characters of a message that are compared with the catalogue."""
-_BUGS = frozenset(
-    {
-        "TypeError", "AttributeError", "KeyError", "IndexError", "NameError", "UnboundLocalError", "ZeroDivisionError",
-        "AssertionError", "NotImplementedError", "RecursionError", "StopIteration",
-    }
-)  # fmt: skip
-"""Exceptions of Python itself: their words say nothing, and whoever raises them did not mean to."""
 _OURS = LazyPattern(
     r"vllm|\bLLM\(|(?:^|/)(?:openai|httpx|requests|aiohttp|litellm|langchain\w*|llama_index|ray|torch/distributed)/"
 )
@@ -143,7 +137,7 @@ class Findings:
     def bug(self) -> Trace | None:
         """The first of them that is an exception of Python's own, raised in vLLM's code or in one of its processes."""
         for trace in self.raised:
-            if trace.kind not in _BUGS:
+            if trace.kind not in MISTAKES:
                 continue
             ours = any("vllm" in frame.path for frame in trace.frames[-4:])
             if ours or (not trace.frames and (depth(trace.process) or trace.level)):

@@ -12,6 +12,8 @@ import os
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
+from ..messages import ENDING, MODULE
+from ..messages import packages as packages_in
 from ..records import Record, record
 
 TYPE_CHECKING = False
@@ -19,9 +21,6 @@ if TYPE_CHECKING:
     from ..kinds import Kind
 
 FOLDER = os.path.dirname(__file__)  # noqa: PTH120 (pathlib is slow to import)
-ENDING = ".tsv"
-MODULE = "# "
-"""What a line that names a module begins with; its messages follow."""
 KEEP = "keep"
 """Stands where the fixes of the cause are the right ones, or where nothing that anybody can change leads to the message."""
 COLUMNS = 5
@@ -29,6 +28,7 @@ COLUMNS = 5
 KINDS = ("flag", "env", "command", "step")
 
 __all__ = [
+    "ENDING",
     "FOLDER",
     "KEEP",
     "KINDS",
@@ -68,7 +68,7 @@ class Remedy(Record):
 
 def packages(folder: str = FOLDER) -> list[str]:
     """Return the packages of whose messages some have remedies, sorted."""
-    return sorted(name.removesuffix(ENDING) for name in os.listdir(folder) if name.endswith(ENDING))  # noqa: PTH208
+    return packages_in(folder)
 
 
 def read(package: str, folder: str = FOLDER) -> list[Remedy]:

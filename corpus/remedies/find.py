@@ -16,6 +16,7 @@ from zlib import crc32
 from ..messages.pieces import GAP, places_of
 from ..messages.row import SLOT, WORDS
 from ..messages.words import distinctive
+from ..packed_rules import Rows
 from ..records import Record, record
 from ..types import Fix
 
@@ -64,7 +65,7 @@ class Remedies:
         self._path = path
         with open(path, "rb") as file:  # noqa: PTH123 (pathlib is slow to import)
             self._sums = array("I", file.read(int.from_bytes(file.read(SIZE), "little")))
-        self._known: tuple[Matcher, dict[str, bytes]] | None = None
+        self._known: tuple[Matcher, Rows] | None = None
 
     def find(self, text: str, places: Collection[str] = ()) -> Found | None:
         """Return the remedy of the message that a text is, or holds; None where it has none.
@@ -79,10 +80,9 @@ class Remedies:
         matcher, fixes = self._read()
         for match in matcher.find(text)[:1]:
             row = match.row
-            data = fixes.get(row.path)
-            if data is None:
-                return None
-            path, rows = marshal.loads(data)  # noqa: S302 - our own file
+            if not row.path:
+                return None  # read, and kept: its cause's fixes are the right ones
+            path, rows = marshal.loads(fixes[int(row.path)])  # noqa: S302 - our own file
             telling = (match.whole or match.literal >= LEAST) and distinctive(row.template) >= WORDS
             if telling or any(place in (f"{path}.py", f"{path}/__init__.py") for place in places):
                 return Found(row.package, path, row.template, tuple(map(_fix, rows)), values_of(row.template, text))
@@ -98,15 +98,15 @@ class Remedies:
                     return True
         return False
 
-    def _read(self) -> tuple[Matcher, dict[str, bytes]]:
+    def _read(self) -> tuple[Matcher, Rows]:
         if self._known is None:
             from ..messages.index import unpacked
             from ..messages.matching import Matcher
 
             with open(self._path, "rb") as file:  # noqa: PTH123
                 file.seek(SIZE + len(self._sums) * self._sums.itemsize)
-                rows, fixes = marshal.loads(file.read())  # noqa: S302 - our own file
-            self._known = Matcher(*unpacked(rows)), fixes
+                rows, ends, fixes = marshal.loads(file.read())  # noqa: S302 - our own file
+            self._known = Matcher(*unpacked(rows)), Rows(fixes, ends)
         return self._known
 
 
@@ -134,8 +134,8 @@ def values_of(template: str, text: str) -> dict[str, str]:
     closing = template.rpartition(SLOT)[2]
     if SLOT in template and len(closing) <= CLOSING:
         # The last value goes to the end of its line, but for the full stop that the template sets behind it.
-        begin = places[-2][1] if closing and len(places) > 1 else places[-1][1] if not closing else 0
-        last = lined[begin:].partition("\n")[0].rstrip().removesuffix(closing)
+        before = places[:-1] if closing else places
+        last = lined[before[-1][1] if before else 0 :].partition("\n")[0].rstrip().removesuffix(closing)
         inner = [*inner[: template.count(SLOT) - 1], last]
     values = {f"v{number}": _plain(value) for number, value in enumerate(inner, 1)}
     return {name: value for name, value in values.items() if value and len(value) <= LONGEST and "\n" not in value}

@@ -29,18 +29,17 @@ def pack(remedies: Iterable[Remedy], clients: set[tuple[str, str]]) -> bytes:
         clients: Package and template of messages that answer a request: no server is started anew for their fixes.
     """
     known = [remedy for remedy in remedies if len(anchor(remedy.template)) >= BEGINNINGS[0]]
-    # A row's place in the file of fixes stands where its module would.
+    # Where a row's fixes stand is told where its module would be.
     rows = [
         Row(remedy.package, remedy.template, "", "", str(number) if remedy.changes else "", "", 0, "", "", _NOBODY)
         for number, remedy in enumerate(known)
     ]
-    fixes = {
-        str(number): marshal.dumps(_fixes(remedy, (remedy.package, remedy.template) in clients))
-        for number, remedy in enumerate(known)
-        if remedy.changes
-    }
+    data, ends = bytearray(), []
+    for remedy in known:
+        data += marshal.dumps(_fixes(remedy, (remedy.package, remedy.template) in clients))
+        ends.append(len(data))
     sums = array("I", sorted({crc32(_beginning(remedy)) for remedy in known if remedy.changes})).tobytes()
-    return len(sums).to_bytes(SIZE, "little") + sums + marshal.dumps((packed(rows), fixes))
+    return len(sums).to_bytes(SIZE, "little") + sums + marshal.dumps((packed(rows), ends, bytes(data)))
 
 
 def _beginning(remedy: Remedy) -> bytes:
