@@ -332,6 +332,8 @@ def _absent(complaint: Complaint, case: Case) -> Change:
 
 def _added(complaint: Complaint, case: Case) -> Change | None:
     """Add the key that another key of a JSON value needs, with the accepted value that stands for all of them."""
+    from difflib import get_close_matches
+
     base, _, key = complaint.name.partition(".")
     table = case.arguments.get(base[2:].replace("-", "_"))
     both = [item for item in complaint.allowed if item.endswith(("both", "auto"))]
@@ -346,6 +348,13 @@ def _added(complaint: Complaint, case: Case) -> Change | None:
         if len(like) != 1:
             return None
         key = like[0]
+    unknown = [name for name in table if option is None or name not in option.keys]
+    if misspelt := get_close_matches(key, unknown, n=1, cutoff=0.85):
+        # Releases that take any key ask for the right one and say nothing of the one beside it.
+        renamed = {key if name == misspelt[0] else name: value for name, value in table.items()}
+        whole = json.dumps(renamed, ensure_ascii=False)
+        title = f"Write the key {key} in {base}: {misspelt[0]!r} is none"
+        return Change(title, f"{base} {quoted(whole)}", _now(base, table), "", base, whole)
     whole = json.dumps(values.with_key(table, [key], int(both[0]) if begin else both[0]), ensure_ascii=False)
     why = f"{both[0]} is a number to begin with." if begin else f"{key} is one of {', '.join(complaint.allowed)}."
     return Change(

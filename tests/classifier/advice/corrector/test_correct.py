@@ -286,6 +286,7 @@ def test_what_writes_corrections_is_imported_where_one_is_due():
     ("given", "expected"),
     [
         ({"method": "ngram"}, """--speculative-config '{"method": "ngram", "num_speculative_tokens": 3}'   # instead of --speculative-config '{"method": "ngram"}'"""),
+        ({"num_speculative_token": 2}, """--speculative-config '{"num_speculative_tokens": 2}'   # instead of --speculative-config '{"num_speculative_token": 2}'"""),
         ("{}", ""),
         (None, ""),
     ],
