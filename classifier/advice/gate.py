@@ -26,7 +26,8 @@ from .model_type_support import as_known_type
 from .named_options import as_named
 from .pins import UPGRADE, pinned_by, tracker_of
 from .platforms import on_platform
-from .presumed import unfounded, without_idle_parts
+from .presumed import asked_so, unfounded, without_idle_parts
+from .python_bound import as_installable
 from .situation import Situation
 from .switched_on import switched_on
 from .upgrades import reached, without_guesses
@@ -53,7 +54,7 @@ _OF_MEMORY = (
 )  # fmt: skip
 """Options that the memory ledger can be held against."""
 _UNSAFE = (
-    (LazyPattern(r"trust[-_]remote[-_]code"), LazyPattern(r"trust[-_ ]remote[-_ ]code|custom code|remote code|execute the (?:configuration|model) file", re.IGNORECASE)),
+    (LazyPattern(r"trust[-_]remote[-_]code"), LazyPattern(r"trust[-_ ]remote[-_ ]code|transformers_modules|custom code|remote code|execute the (?:configuration|model) file", re.IGNORECASE)),
     (LazyPattern(r"allow[-_]deprecated[-_]quantization"), LazyPattern(r"allow[-_ ]deprecated[-_ ]quantization|is deprecated", re.IGNORECASE)),
     (LazyPattern(r"VLLM_ALLOW_INSECURE_SERIALIZATION"), LazyPattern(r"insecure.serialization|pickle|serializ", re.IGNORECASE)),
     (LazyPattern(r"--privileged\b"), LazyPattern(r"privileged|seccomp|Operation not permitted|permission", re.IGNORECASE)),
@@ -123,6 +124,7 @@ def tried(
         kept = [as_started(fix, situation.facts) for fix in kept]
     if situation.words:
         kept, guessed = without_guesses(kept, situation)
+        kept = [as_installable(fix, situation) for fix in kept]
         withheld += guessed
     # What destroys something, or ends processes, comes when nothing milder is left.
     kept.sort(key=lambda fix: fix.safety == "destructive")
@@ -182,7 +184,8 @@ def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
             return None, reason
         fix = fitting
     # What is advised for this very message presumes nothing that it does not say.
-    if reason := (fix.source != SOURCE and unfounded(fix, situation)) or reached(fix, situation):
+    presumed = "" if fix.source == SOURCE else unfounded(fix, situation)
+    if reason := presumed or asked_so(fix, situation) or reached(fix, situation):
         return None, reason
     busy = without_idle_parts(fix, situation)
     if busy is None:
@@ -194,6 +197,8 @@ def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
 
 
 def _asked_for(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
+    if fix.change.startswith("leave out "):
+        return fix, ""  # to take such a switch away lowers nothing
     for switch, words in _UNSAFE:
         if switch.search(fix.change) and not words.search(situation.text):
             return None, "it lowers security, and nothing in the log asks for it"

@@ -39,6 +39,8 @@ _PYTHON = frozenset({
 """Exceptions of Python code: the same is raised with and without compiled kernels."""
 _COMPILED = LazyPattern(r"compil|graph|captur|inductor|dynamo|triton|torch/fx|functorch|warm_?up|jit", re.IGNORECASE)
 """Frames and words of what eager mode leaves out."""
+_GENERATED = LazyPattern(r"vllm/model_executor/models/\w+\.py:forward: NameError")
+"""Released models miss no name: such a frame is of code that torch.compile made."""
 _DRIVER = LazyPattern(r"triton/(?:runtime/build|backends/\w+/driver)\.py")
 """Where Triton compiles what its kernels are started with."""
 _START = LazyPattern(
@@ -54,6 +56,11 @@ _DUMMY = LazyPattern(
 """Frames in which vLLM makes media of its own, to see how much memory they take."""
 _PROCESSED = LazyPattern(r"vllm/(?:multimodal/processing|inputs/(?:registry|processing)|multimodal/registry)")
 _OF_MEDIA = LazyPattern(r"(?i:\b(?:media|images?|videos?|audios?|placeholders?|chat endpoint|prompts?|requests?)\b)")
+_BY_CHAT = LazyPattern(
+    r"(?is)\b(?:placeholders?|markers|image tokens|media tokens)\b.*(?:/v1/chat/completions|\bthe chat endpoint\b)|"
+    r"(?:/v1/chat/completions|\bthe chat endpoint\b).*\b(?:placeholders?|markers|image tokens|media tokens)\b"
+)
+_CHATTED = LazyPattern(r"POST /v1/chat/completions|serving_chat|\bcreate_chat_completion\b|\bchatcmpl-")
 _NEWER = LazyPattern(r"(?i:^(?:upgrade|update|install|pin)\b)")
 _ONE_GPU = LazyPattern(
     r"\b(?:Jetson|AGX Orin|Orin N[Xx]|Jetson Thor|DGX Spark|GB10|Tegra)\b|\bNvMapMem|\btegra(?:stats|_)|\[METAL\]|\bMetal memory\b|\bMacBook\b"
@@ -119,6 +126,18 @@ def unfounded(fix: Advice, situation: Situation) -> str:
         if reason := check(fix, situation):
             return reason
     return ""
+
+
+def asked_so(fix: Advice, situation: Situation) -> str:
+    """Tell that a request came through the endpoint to which a fix sends it; "" where the log does not show it.
+
+    Args:
+        fix: Of the cause, or of the message itself.
+        situation: Of the failed request.
+    """
+    if fix.kind != "step" or not _BY_CHAT.search(f"{fix.title} {fix.change}") or not _CHATTED.search(situation.words):
+        return ""
+    return "the request came through the chat endpoint, which writes the placeholders itself"
 
 
 def without_idle_parts(fix: Advice, situation: Situation) -> Advice | None:
@@ -195,7 +214,9 @@ def _eager(fix: Advice, situation: Situation) -> str:
         return "the error was raised where logits are worked out, which is no part of CUDA graphs"
     if _DRIVER.search(trace.stack()):
         return "Triton builds its own driver there, for kernels that eager mode uses as well"
-    if trace.kind not in _PYTHON:
+    if trace.kind not in _PYTHON or _GENERATED.search(
+        f"{trace.frames[-1].path}:{trace.frames[-1].function}: {trace.kind}"
+    ):
         return ""
     if _COMPILED.search(trace.stack()) or _COMPILED.search(trace.message):
         return ""

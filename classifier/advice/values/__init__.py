@@ -25,7 +25,7 @@ _MODULES = {
     "context": ("fit_max_model_len", "fit_output_tokens"),
     "libraries": ("system_package", "cuda_library"),
     "memory": (
-        "fit_gpu_memory_utilization", "raise_gpu_memory_utilization", "lower_gpu_memory_utilization", "enough_gpu_memory_utilization",
+        "fit_gpu_memory_utilization", "raise_gpu_memory_utilization", "lower_gpu_memory_utilization", "enough_gpu_memory_utilization", "room_beside_gib",
     ),
     "names": ("hub_repository", "model_folder", "into_model_folder"),
     "options": (
