@@ -31,6 +31,7 @@ from .python_bound import as_installable
 from .situation import Situation
 from .switched_on import switched_on
 from .upgrades import reached, without_guesses
+from .weight_names import as_known_weight
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,6 +176,7 @@ def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
         _asked_for,
         as_supported,
         as_known_type,
+        as_known_weight,
         within_bounds,
         _from_whom,
         _installed_from,
