@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _PYTHON = LazyPattern(r"[/\\]python(?P<version>3\.[789])[/\\](?:site|dist)-packages[/\\]")
 _LAST = {"3.7": "", "3.8": "0.6.3.post1", "3.9": "0.11.0"}
 """The last release that each takes, by the releases' own ``requires-python``."""
+_RELEASE = LazyPattern(r"(?<![\w.])0\.\d{1,2}(?:\.\d+)?(?:\.post\d)?(?![\w%])(?!\.\d)")
 _UPGRADE = LazyPattern(
     r"(?P<pip>(?:uv )?pip3? install (?:-U |--upgrade )?)(?P<what>'?vllm(?:>=(?P<least>\d[\w.]*))?'?)(?=\s|$)(?P<more>[^;&|#]*)"
 )
@@ -33,11 +34,16 @@ def as_installable(fix: Advice, situation: Situation) -> Advice:
     if not python:
         return fix
     last = _LAST[python]
-    if last and found["least"] and in_range(last, f">={found['least']}"):
+    wanted = [found["least"] or fix.fixed_in] if found["least"] or fix.fixed_in else _RELEASE.made.findall(fix.why)
+    # Where no release is told that one needs, any newer one is the upgrade.
+    enough = (
+        all(in_range(last, f">={each}") for each in wanted) if wanted else not in_range(situation.release, f">={last}")
+    )
+    if last and enough:
         return fix
     change = f"uv venv --python 3.12 && uv pip install {found['what']}{found['more']}".rstrip()
     if last:
-        why = f"The paths show Python {python}, for which {last} is the last release: in this environment pip finds none that is newer."
+        why = f"The paths show Python {python}, for which {last} is the last release: in this environment pip goes no further."
     else:
         why = f"The paths show Python {python}, for which there is no release."
     return replace(fix, change=change, why=f"{fix.why} {why}".strip())
