@@ -18,6 +18,7 @@ from .bounds import within_bounds
 from .caller import as_called, as_released, caller
 from .check import add_checks
 from .culprit import TRACKER
+from .hub_client import as_installed
 from .json_keys import within_json
 from .left_out import as_given
 from .looks import look, look_elsewhere
@@ -114,6 +115,7 @@ def tried(
         else:
             kept.append(fitting)
     kept = [within_json(as_released(fix, situation.release), situation.case.arguments) for fix in kept]
+    kept = [as_installed(fix, situation) for fix in kept]
     if who := caller(situation):
         kept, refused = _for_caller(kept, who)
         withheld += refused
