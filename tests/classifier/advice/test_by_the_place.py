@@ -136,3 +136,83 @@ NameError: name 'vllm_cache_ops' is not defined
 
     assert "pip install --no-build-isolation -e ." in changes[0]
     assert not any("uninstall" in change for change in changes)
+
+
+def test_an_engine_that_was_told_to_stop_did_not_crash():
+    """Its own DEBUG line is written by the handler of a signal and by nothing else."""
+    died = "(APIServer pid=7) ERROR 11-12 09:14:02 [core_client.py:600] Engine core proc EngineCore_DP0 died unexpectedly, shutting down client.\n"
+    told = "(EngineCore_DP0 pid=9) DEBUG 11-12 09:14:01 [core.py:820] EngineCore exiting.\n"
+
+    assert triage(died).cause == "worker_died/engine_process_died"
+    answer = triage(told + died)
+    assert answer.cause == "worker_died/engine_process_stopped"
+    assert not any("dmesg" in fix.change for fix in answer.fixes)
+
+
+MISSING = """Traceback (most recent call last):
+  File "/opt/env/lib/python3.11/site-packages/{path}", line 90, in {function}
+    {code}
+KeyError: 'model.layers.3.self_attn.k_proj.weight'
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "function", "code", "cause"),
+    [
+        ("neuronx_distributed_inference/models/llama/modeling_llama.py", "convert", "k = state_dict[name]", "missing_weights"),
+        ("vllm_gaudi/models/qwen.py", "preprocess", 'w = checkpoint[f"{prefix}.weight"]', "missing_weights"),
+        ("vllm/model_executor/models/llama.py", "load_weights", "param = params_dict[name]", "unknown_parameter"),
+        ("vllm/model_executor/model_loader/sharded_state_loader.py", "load_weights", "param_data = state_dict[key].data", "unknown_parameter"),
+    ],
+)  # fmt: skip
+def test_which_side_lacks_a_name(path, function, code, cause):
+    """What is read out of the checkpoint is missing there; what is looked up among the parameters is unknown to the model."""
+    assert triage(MISSING.format(path=path, function=function, code=code)).cause == f"weights_mismatch/{cause}"
+
+
+def test_the_sparse_part_of_a_squeezellm_checkpoint_is_no_wrong_setting():
+    """The method is right: vLLM's kernels take the dense part alone."""
+    log = """Traceback (most recent call last):
+  File "/opt/env/lib/python3.11/site-packages/vllm/model_executor/models/mistral.py", line 388, in load_weights
+    param = params_dict[name]
+KeyError: 'model.layers.7.mlp.gate_up_proj.vals'
+"""
+    answer = triage(log)
+
+    assert answer.fixes[0].title == "Take the dense-only variant of the checkpoint"
+    assert len(answer.fixes) == 1
+
+
+def test_an_empty_prompt_that_the_report_names():
+    """The tokenizer is the right one for all other requests."""
+    log = """Sometimes the prompt is empty, and then this comes:
+Traceback (most recent call last):
+  File "/opt/env/lib/python3.9/site-packages/vllm/engine/llm_engine.py", line 540, in _decode_sequences
+    new_token, new_output_text = detokenize_incrementally(
+  File "/opt/env/lib/python3.9/site-packages/transformers/tokenization_utils_fast.py", line 533, in convert_tokens_to_string
+    return self.backend_tokenizer.decoder.decode(tokens)
+TypeError: argument 'tokens': 'NoneType' object cannot be converted to 'PyString'
+"""
+    assert [fix.title.split(",")[0] for fix in triage(log).fixes] == [
+        "Send no empty prompts",
+        "Upgrade vLLM to 0.5.5 or later",
+    ]
+    untold = triage(log.partition("\n")[2]).fixes
+    assert untold[0].title.startswith("Upgrade vLLM to 0.5.5")
+
+
+def test_versions_that_do_not_agree_are_no_fault_of_the_media():
+    """Transformers' processor fails on vLLM's own dummies: another pair of versions is needed, whoever sent what."""
+    log = """INFO 02-01 10:00:00 api_server.py:768] vLLM API server version 0.7.1.dev12+g0a1b2c3d4
+ERROR 02-01 10:00:09 core.py:205]   File "/src/vllm/vllm/multimodal/profiling.py", line 139, in _get_dummy_mm_inputs
+ERROR 02-01 10:00:09 core.py:205]     return self.processor.apply(
+ERROR 02-01 10:00:09 core.py:205]   File "/src/vllm/vllm/inputs/registry.py", line 160, in call_hf_processor
+ERROR 02-01 10:00:09 core.py:205]     return hf_processor(**data, **merged_kwargs, return_tensors="pt")
+ERROR 02-01 10:00:09 core.py:205]   File "/opt/env/lib/python3.12/site-packages/transformers/models/acme_audio/processing_acme_audio.py", line 99, in __call__
+ERROR 02-01 10:00:09 core.py:205]     count = len(audios)
+ERROR 02-01 10:00:09 core.py:205] TypeError: object of type 'NoneType' has no len()
+"""
+    fix = triage(log).fixes[0]
+
+    assert fix.title == "Match transformers to vLLM and to the model"
+    assert fix.change.startswith("Update the checkout of vLLM's sources")
