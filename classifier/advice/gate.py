@@ -30,6 +30,7 @@ from .provenance import from_whom, installed_from
 from .situation import Situation
 from .switched_on import switched_on
 from .upgrades import reached, without_guesses
+from .weight_names import as_known_weight
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -172,6 +173,7 @@ def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
         _asked_for,
         as_supported,
         as_known_type,
+        as_known_weight,
         within_bounds,
         from_whom,
         installed_from,
