@@ -61,7 +61,7 @@ _BY_CHAT = LazyPattern(
     r"(?:/v1/chat/completions|\bthe chat endpoint\b).*\b(?:placeholders?|markers|image tokens|media tokens)\b"
 )
 _CHATTED = LazyPattern(r"POST /v1/chat/completions|serving_chat|\bcreate_chat_completion\b|\bchatcmpl-")
-_NEWER = LazyPattern(r"(?i:^(?:upgrade|update|install|pin)\b)")
+_NEWER = LazyPattern(r"(?i:^(?:upgrade|update|install|pin|match)\b)")
 _ONE_GPU = LazyPattern(
     r"\b(?:Jetson|AGX Orin|Orin N[Xx]|Jetson Thor|DGX Spark|GB10|Tegra)\b|\bNvMapMem|\btegra(?:stats|_)|\[METAL\]|\bMetal memory\b|\bMacBook\b"
 )
