@@ -14,6 +14,7 @@ from ...corpus.records import replace
 from ...corpus.remedies.find import SOURCE
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
+from .as_it_was import as_it_was
 from .bounds import within_bounds
 from .caller import as_called, as_released, caller
 from .check import add_checks
@@ -127,7 +128,7 @@ def tried(
         kept = [as_started(fix, situation.facts) for fix in kept]
     if situation.words:
         kept, guessed = without_guesses(kept, situation)
-        kept = [as_installable(fix, situation) for fix in kept]
+        kept = [as_it_was(as_installable(fix, situation), situation) for fix in kept]
         withheld += guessed
     kept = before_searches(kept)
     # What destroys something, or ends processes, comes when nothing milder is left.

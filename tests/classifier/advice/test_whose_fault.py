@@ -66,6 +66,9 @@ CASES = [
      "     requires device with capability > (8, 0) but your GPU has capability (7, 5) (too old)"), "pip install --force-reinstall vllm==", ["--dtype"]),
     (f"{frames('vllm/model_executor/models/qwen3.py:forward: def forward(')}NameError: name 'IntermediateTensors' is not defined", "--enforce-eager", []),
     (f"{frames('vllm/lora/ops/triton_ops/lora_shrink.py:_lora_shrink: _lora_shrink_kernel[grid](', 'triton/backends/nvidia/compiler.py:make_ttgir: pm.run(mod)')}RuntimeError: PassManager::run failed", "grep -nE", []),
+    (f"{frames('vllm/worker/model_runner.py:_prepare_model_input_tensors: return builder.build()', 'vllm/worker/model_runner.py:build: max_query_len = max(')}ValueError: max() arg is an empty sequence\nINFO 09-20 10:00:00 llm_engine.py:213] Initializing an LLM engine (v0.6.1) with config: model='m'",
+     "--disable-async-output-proc", []),
+    (f"{frames('vllm/model_executor/models/glm4_moe.py:__init__: assert isinstance(layer, Glm4MoeDecoderLayer)')}AssertionError", "leave --pipeline-parallel-size out", []),
     ("RuntimeError: attn_bias is not correctly aligned (strideM). attn_bias.stride(2) = 11, and should be a multiple of 4.", "pip install -U vllm", ["attention-backend", "ATTENTION_BACKEND"]),
     (f"{frames('libneuronxla/neuron_cc_wrapper.py:compile_cache_entry: raise subprocess.CalledProcessError(-1, EMPTY, error_log)')}subprocess.CalledProcessError: Command '' died with <Signals.SIGHUP: 1>.", "rm -rf /var/tmp/neuron", ["nohup"]),
     ("vLLM API server version 0.7.3+xpu\n" + frames("vllm/_ipex_ops.py:paged: ipex.llm.functional.paged(q)", "intel_extension_for_pytorch/xpu/fusions.py:apply: torch.xpu.paged_fwd(")
