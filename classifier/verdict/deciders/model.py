@@ -7,6 +7,7 @@ from ...matching.types import Hit
 from .. import policy
 from ..answer import answer_of_guess, conclude, with_alternatives
 from ..findings import Findings
+from ..frames import votes
 from .health import no_failure_of, silent_end
 from .rules import of_candidate
 
@@ -60,7 +61,7 @@ def surer_model(found: Findings) -> Diagnosis | None:
     if least > 1:
         return None
     guess = found.sure_guess(least)
-    if guess is None or guess.bucket == bucket:
+    if guess is None or guess.bucket == bucket or (best is not None and _placed(best.hit, bucket, guess.bucket)):
         return None
     same = next((item for item in found.candidates if item.bucket == guess.bucket), None)
     if same is not None and same.score >= policy.ACCEPT:
@@ -68,6 +69,20 @@ def surer_model(found: Findings) -> Diagnosis | None:
         return of_candidate(same, found)
     answer = answer_of_guess(guess, found.known, found.incident, found.telling)
     return with_alternatives(answer, found.candidates)
+
+
+def _placed(hit: Hit, bucket: str, guess: str) -> bool:
+    """Tell whether vLLM's own code in which an exception was raised stands for its rule's bucket, and that of a guess is elsewhere.
+
+    What is pasted behind a message has words for a model, and no stack.
+    """
+    from ....corpus.frames import parts
+
+    cast = votes(hit.trace) if hit.trace is not None else []
+    if not cast or any(vote.bucket == guess for vote in cast) or all(part.bucket != guess for part in parts().all):
+        return False
+    inner = cast[0]
+    return inner.bucket == bucket and inner.sure and inner.weight >= 1 and "vllm/" in inner.frame.path
 
 
 def _wordless(wrapper: Hit, found: Findings) -> bool:
