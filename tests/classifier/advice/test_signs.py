@@ -134,7 +134,7 @@ KeyError: '{name}'
 @pytest.mark.parametrize(
     ("name", "first"),
     [
-        ("layers.0.attention.wk.weight", "--load-format safetensors"),
+        ("layers.0.attention.wk.weight", "Move consolidated"),
         ("base_model.model.model.layers.0.mlp.gate.weight", "model.merge_and_unload()"),
         ("model.layers.0.mlp.other.weight", "compare architectures"),
     ],
