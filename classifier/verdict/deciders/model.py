@@ -7,9 +7,14 @@ from ...matching.types import Hit
 from .. import policy
 from ..answer import answer_of_guess, conclude, with_alternatives
 from ..findings import Findings
-from ..frames import votes
+from ..frames import with_frames
 from .health import no_failure_of, silent_end
 from .rules import of_candidate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ...text_model.guess import Guess
+    from ..types import Candidate
 
 _LEAST = {"weak": policy.GUESS_OVER_WEAK, "guess": policy.GUESS_OVER_BUG}
 """Probability that the model needs against a rule, by the rule's strength; against others it is not asked."""
@@ -61,7 +66,7 @@ def surer_model(found: Findings) -> Diagnosis | None:
     if least > 1:
         return None
     guess = found.sure_guess(least)
-    if guess is None or guess.bucket == bucket or (best is not None and _placed(best.hit, bucket, guess.bucket)):
+    if guess is None or guess.bucket == bucket or _against_the_stack(guess, best, least):
         return None
     same = next((item for item in found.candidates if item.bucket == guess.bucket), None)
     if same is not None and same.score >= policy.ACCEPT:
@@ -71,18 +76,12 @@ def surer_model(found: Findings) -> Diagnosis | None:
     return with_alternatives(answer, found.candidates)
 
 
-def _placed(hit: Hit, bucket: str, guess: str) -> bool:
-    """Tell whether vLLM's own code in which an exception was raised stands for its rule's bucket, and that of a guess is elsewhere.
-
-    What is pasted behind a message has words for a model, and no stack.
-    """
-    from ....corpus.frames import parts
-
-    cast = votes(hit.trace) if hit.trace is not None else []
-    if not cast or any(vote.bucket == guess for vote in cast) or all(part.bucket != guess for part in parts().all):
+def _against_the_stack(guess: Guess, best: Candidate | None, least: float) -> bool:
+    """Tell whether the stack that a rule read takes from a guess what it needs: words beside an exception are not its own."""
+    trace = best.hit.trace if best is not None else None
+    if trace is None or not trace.frames or guess.own or guess.frames:
         return False
-    inner = cast[0]
-    return inner.bucket == bucket and inner.sure and inner.weight >= 1 and "vllm/" in inner.frame.path
+    return dict(with_frames(guess, trace).ranked).get(guess.bucket, 0.0) < least
 
 
 def _wordless(wrapper: Hit, found: Findings) -> bool:

@@ -85,7 +85,7 @@ CASES = [
      "pip install --upgrade nvidia-cutlass-dsl ", ["--force-reinstall"]),
     (stack((SITE + "neuronx_distributed_inference/modules/mlp.py", "preshard", 'gate = checkpoint_state_dict[f"{prefix}.gate.weight"]'),
            error="KeyError: 'layers.3.mlp.gate.weight'"),
-     "See the plug-in's list", ["compare architectures"]),
+     "Find the architecture", ["compare architectures"]),
     (stack((SITE + "vllm/model_executor/models/llama.py", "load_weights", "param = params_dict[name]"), error="KeyError: 'layers.7.feed_forward.w2.weight'"),
      "Move consolidated", ["--load-format safetensors", "compare architectures"]),
     (stack((SITE + "vllm/__init__.py", "<module>", "import vllm._C  # noqa"), error="ImportError: libcudart.so.13: cannot open shared object file: No such file or directory"),
