@@ -82,7 +82,10 @@ _ALREADY = (
 """Switches that make a log say more, and the lines that only come with them."""
 
 
+_LATE = LazyPattern(r"\b(?:CUDA|HIP|NPU) error|AcceleratorError|device-side assert")
+"""Errors of kernels that ran before: they come to light in any later call."""
 _OUTSIDE_GRAPHS = (
+    (LazyPattern(r":(?:set_lora|slice_lora_[ab]|activate_adapter|_?load_adapter|from_local_checkpoint|from_lora_tensors): [^\n]*\Z"), "the weights of an adapter are read or copied there, which is no part of CUDA graphs"),
     (LazyPattern(r":_get_prompt_logprobs\w*: |:_get_logits: "), "the error was raised where logits are worked out, which is no part of CUDA graphs"),
     (LazyPattern(r":_?(?:reshape|allocate)_kv_caches?(?:_\w+)?: [^\n]*\Z"), "the KV cache gets its shape there, which is the same with and without CUDA graphs"),
     (LazyPattern(r"triton/(?:runtime/build|backends/\w+/driver)\.py"), "Triton builds its own driver there, for kernels that eager mode uses as well"),
@@ -194,7 +197,8 @@ def _eager(fix: Advice, situation: Situation) -> str:
     if "--enforce-eager" not in fix.change or trace is None or not trace.frames:
         return ""
     stack = trace.stack()
-    reason = next((why for where, why in _OUTSIDE_GRAPHS if where.search(stack)), "")
+    late = _LATE.search(f"{trace.kind}: {trace.message}") is not None
+    reason = "" if late else next((why for where, why in _OUTSIDE_GRAPHS if where.search(stack)), "")
     if reason or trace.kind not in _PYTHON or _COMPILED.search(stack) or _COMPILED.search(trace.message):
         return reason
     return "the error is one of Python code, raised outside compilation and CUDA graphs"

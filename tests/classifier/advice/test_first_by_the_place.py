@@ -93,6 +93,22 @@ CASES = [
      "uv venv", ["TORCH_CUDA_ARCH_LIST"]),
     (("Some weights of AcmeForCausalLM were not initialized from the model checkpoint at acme/x and are newly initialized: ['model.layers.3.k_proj.weight']\n"
      "RuntimeError: Failed to execute the model status=1006 message=Execution Out-Of-Bounds Memory Access\nneuron_worker.py"), "install the plug-in anew", []),
+    ("ImportError: safetensors>=0.4.1,<0.6,!=0.5.1,!=0.5.2 is required for a normal functioning of this module, but found safetensors==0.7.0.\nvllm serve acme/x",
+     "pip install 'safetensors>=0.4.1,<0.6,!=0.5.1,!=0.5.2'", []),
+    (stack((SITE + "vllm/__init__.py", "<module>", "import vllm.env_override"), ("/usr/lib/python3.12/logging/__init__.py", "<module>", "from string import Template"),
+           error="ImportError: cannot import name 'Template' from 'string' (/srv/bot/string.py)"),
+     "Rename /srv/bot/string.py", ["--force-reinstall"]),
+    ("ImportError: /opt/venv/lib/python3.12/site-packages/acme_fast/_core.abi3.so: invalid ELF header\nvllm serve acme/x",
+     "pip install --force-reinstall --no-deps", ["fresh environment"]),
+    (stack((SITE + "torch/__init__.py", "<module>", "from torch._C import *"), error="ImportError: libtorch_cpu.so: cannot open shared object file: No such file or directory")
+     + "vllm serve acme/x", "uv pip install --reinstall-package torch", ["apt-file"]),
+    (stack(("/usr/lib/python3/dist-packages/pkg_resources/__init__.py", "<module>", "register_finder(pkgutil.ImpImporter, find_on_path)"),
+           error="AttributeError: module 'pkgutil' has no attribute 'ImpImporter'") + "vllm serve acme/x",
+     "python3 -m pip install --upgrade setuptools", ["--force-reinstall"]),
+    (stack((SITE + "vllm/lora/worker_manager.py", "_load_adapter", "lora = LoRAModel.from_local_checkpoint("),
+           (SITE + "vllm/lora/layers/base_linear.py", "set_lora", "self.lora_a_stacked[0][index, 0, :a, :b].copy_(lora_a)"),
+           error="RuntimeError: The size of tensor a (512) must match the size of tensor b (640) at non-singleton dimension 1"),
+     "", ["--enforce-eager"]),
 ]  # fmt: skip
 
 
