@@ -73,7 +73,9 @@ def output_share_percent(facts: Mapping[str, object]) -> Worked:
     length, output = whole(facts, "max_model_len"), whole(facts, "output_tokens")
     if not length or not output:
         return needs(*(name for name, known in (("max_model_len", length), ("output_tokens", output)) if not known))
-    return Worked(str(100 * output // length), f"{output} of {length} tokens", {"max_model_len": length, "output_tokens": output})
+    return Worked(
+        str(100 * output // length), f"{output} of {length} tokens", {"max_model_len": length, "output_tokens": output}
+    )
 
 
 def _by_proportion(facts: Mapping[str, object]) -> Worked | None:
