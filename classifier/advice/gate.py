@@ -14,6 +14,7 @@ from ...corpus.records import replace
 from ...corpus.remedies.find import SOURCE
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
+from .attention_choice import as_possible, with_choices
 from .bounds import within_bounds
 from .caller import as_called, as_released, caller
 from .check import add_checks
@@ -87,7 +88,7 @@ def sift(
         corrections = correct(situation.case)
         first, last = beside(situation)
         fixes = [*first, *fixes, *last]
-    fixes = [*switched_on(hit, situation), *fixes]
+    fixes = [*switched_on(hit, situation), *with_choices(fixes, hit, situation)]
     kept, withheld = _led(leads, situation, corrections) if leads else ([], [])
     if not kept:
         kept, refused = tried(fixes, situation, corrections)
@@ -174,6 +175,7 @@ def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
         as_supported,
         as_known_type,
         as_known_weight,
+        as_possible,
         within_bounds,
         from_whom,
         installed_from,
