@@ -159,8 +159,8 @@ KeyError: 'model.layers.3.self_attn.k_proj.weight'
 @pytest.mark.parametrize(
     ("path", "function", "code", "cause"),
     [
-        ("neuronx_distributed_inference/models/llama/modeling_llama.py", "convert", "k = state_dict[name]", "converter_lacks_weight"),
-        ("vllm_gaudi/models/qwen.py", "preprocess", 'w = checkpoint[f"{prefix}.weight"]', "converter_lacks_weight"),
+        ("neuronx_distributed_inference/models/llama/modeling_llama.py", "convert", "k = state_dict[name]", "missing_weights"),
+        ("vllm_gaudi/models/qwen.py", "preprocess", 'w = checkpoint[f"{prefix}.weight"]', "missing_weights"),
         ("vllm/model_executor/models/llama.py", "load_weights", "param = params_dict[name]", "unknown_parameter"),
         ("vllm/model_executor/model_loader/sharded_state_loader.py", "load_weights", "param_data = state_dict[key].data", "unknown_parameter"),
     ],
