@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
 INDEX = os.path.join(FOLDER, "slices.bin")
 MAGIC = b"VTS1"
-GUARDED, CAUGHT, SET_OTHERWISE, GONE, NAMED, GIVEN = range(1, 7)
+GUARDED, CAUGHT, SET_OTHERWISE, GONE, GIVEN = range(1, 6)
 """How code changed: a test came before or around a line, or the tests changed behind which it is refused on purpose; an exception
-is caught around it; a name in it is set otherwise; the message is said no more; a name of a weight came to stand in the file; a call
-is given further arguments."""
+is caught around it; a name in it is set otherwise; the message is said no more; a call is given further
+arguments."""
 SHORTEST, LONGEST = 16, 64
 """Characters of a message's longest literal piece that are compared, at least and at most."""
 BITS = 12
@@ -89,8 +89,8 @@ def key_of(function: str, text: str, entries: int) -> int:
     """Return the key of a line in a file.
 
     Args:
-        function: As a traceback names it, without its class; "" for the name of a weight.
-        text: Of the line, as ``plain`` returns it; the name.
+        function: As a traceback names it, without its class.
+        text: Of the line, as ``plain`` returns it.
         entries: By how many entries the keys of the file are reckoned.
     """
     return zlib.crc32(f"{function}\0{text}".encode("utf-8", "replace")) % (entries << BITS)
@@ -129,11 +129,8 @@ class Index:
             function: In which the line stands, without its class.
             code: As a traceback shows it: one physical line.
         """
-        return self._of(path, function, plain(code))
-
-    def named(self, path: str, name: str) -> str:
-        """Return the release from which on a model's file names a part of a weight's name; "" where it always did, or never."""
-        return next((change.release for change in self._of(path, "", name) if change.how == NAMED), "")
+        place = self._head["files"].get(path)
+        return tuple(self._read(path).get(key_of(function, plain(code), place[2]), ())) if place is not None else ()
 
     def refusals(self, message: str, path: str = "") -> list[Refusal]:
         """Return the messages that a text holds, those of the longest literal pieces alone.
@@ -162,10 +159,6 @@ class Index:
         changed = {(row[4], row[5]) for row in rows if row[4] != NEVER} | {each for each in gone if each[0] == until}
         changes = tuple(Change(self.releases[number], how) for number, how in sorted(changed))
         return Refusal("" if until == NEVER else self.releases[until], changes)
-
-    def _of(self, path: str, function: str, text: str) -> tuple[Change, ...]:
-        place = self._head["files"].get(path)
-        return tuple(self._read(path).get(key_of(function, text, place[2]), ())) if place is not None else ()
 
     def _read(self, path: str) -> dict[int, list[Change]]:
         read = self._files.get(path)

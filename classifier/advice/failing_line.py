@@ -38,7 +38,8 @@ _ENDED = LazyPattern(
 _LOADERS = LazyPattern(r"\w*(?:load_weights|weight_loader|_load_param|load_param|load_module)\w*")
 """Functions that fail on what a checkpoint holds: whether a release can read it does not hang on the line."""
 _BELOW = LazyPattern(
-    r"^(?:torch|asyncio|argparse|cachetools|signal|transformers/configuration_utils|concurrent|contextlib|functools|typing|enum|json|copy|collections)[/.]|^<"
+    r"^(?:torch|asyncio|argparse|cachetools|signal|concurrent|contextlib|functools|typing|enum|json|copy|collections)[/.]|^<"
+    r"|^transformers/configuration_utils\.py$"
 )
 """Frames in which the mistakes of their callers come to light."""
 _GENERIC = LazyPattern(

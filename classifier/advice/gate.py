@@ -14,22 +14,27 @@ from ...corpus.records import replace
 from ...corpus.remedies.find import SOURCE
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
+from .as_it_was import as_it_was
+from .attention_choice import as_possible, with_choices
 from .bounds import within_bounds
 from .caller import as_called, as_released, caller
 from .check import add_checks
-from .culprit import TRACKER
+from .hub_client import as_installed
 from .json_keys import within_json
 from .left_out import as_given
 from .looks import look, look_elsewhere
 from .model_support import as_supported, beside
 from .model_type_support import as_known_type
 from .named_options import as_named
-from .pins import UPGRADE, pinned_by, tracker_of
 from .platforms import on_platform
-from .presumed import unfounded, without_idle_parts
+from .presumed import asked_so, unfounded, without_idle_parts
+from .provenance import from_whom, installed_from
+from .python_bound import as_installable
 from .situation import Situation
 from .switched_on import switched_on
 from .upgrades import reached, without_guesses
+from .weight_names import as_known_weight
+from .worked import before_searches, worked_with
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,8 +49,6 @@ Withheld = list[tuple[str, str]]
 
 _SERVED = ("api_ready", "serving", "shutdown")
 """Stages after which an error is about a request, not about how the server was started."""
-_INSTALLS = LazyPattern(r"\b(?:uv )?pip3? install\b[^;&|#\n]*?(?:^|[\s'\"])vllm(?:[=<>~!\[ '\"]|$)")
-_PLAIN_UPGRADE = LazyPattern(r"\bpip3? install (?:-U|--upgrade) '?vllm'?(?:\s|$)")
 _UNSET = LazyPattern(r"unset (?P<names>\w+(?: \w+)*)")
 _MEMBER = LazyPattern(r"[A-Z]\w+\.([A-Z][A-Z_]*)")
 _OF_MEMORY = (
@@ -53,7 +56,7 @@ _OF_MEMORY = (
 )  # fmt: skip
 """Options that the memory ledger can be held against."""
 _UNSAFE = (
-    (LazyPattern(r"trust[-_]remote[-_]code"), LazyPattern(r"trust[-_ ]remote[-_ ]code|custom code|remote code|execute the (?:configuration|model) file", re.IGNORECASE)),
+    (LazyPattern(r"trust[-_]remote[-_]code"), LazyPattern(r"trust[-_ ]remote[-_ ]code|transformers_modules|custom code|remote code|execute the (?:configuration|model) file", re.IGNORECASE)),
     (LazyPattern(r"allow[-_]deprecated[-_]quantization"), LazyPattern(r"allow[-_ ]deprecated[-_ ]quantization|is deprecated", re.IGNORECASE)),
     (LazyPattern(r"VLLM_ALLOW_INSECURE_SERIALIZATION"), LazyPattern(r"insecure.serialization|pickle|serializ", re.IGNORECASE)),
     (LazyPattern(r"--privileged\b"), LazyPattern(r"privileged|seccomp|Operation not permitted|permission", re.IGNORECASE)),
@@ -88,7 +91,9 @@ def sift(
         corrections = correct(situation.case)
         first, last = beside(situation)
         fixes = [*first, *fixes, *last]
-    fixes = [*switched_on(hit, situation), *fixes]
+    if failed and hit is not None and (way := worked_with(situation, hit.rule.bucket)):
+        fixes = [*fixes, way]
+    fixes = [*switched_on(hit, situation), *with_choices(fixes, hit, situation)]
     kept, withheld = _led(leads, situation, corrections) if leads else ([], [])
     if not kept:
         kept, refused = tried(fixes, situation, corrections)
@@ -111,9 +116,10 @@ def tried(
         fitting, reason = _try(fix, situation)
         if fitting is None:
             withheld.append((fix.title, reason))
-        else:
+        elif fitting.change == fix.change or all(other.change != fitting.change for other in kept):
             kept.append(fitting)
     kept = [within_json(as_released(fix, situation.release), situation.case.arguments) for fix in kept]
+    kept = [as_installed(fix, situation) for fix in kept]
     if who := caller(situation):
         kept, refused = _for_caller(kept, who)
         withheld += refused
@@ -123,7 +129,9 @@ def tried(
         kept = [as_started(fix, situation.facts) for fix in kept]
     if situation.words:
         kept, guessed = without_guesses(kept, situation)
+        kept = [as_it_was(as_installable(fix, situation), situation) for fix in kept]
         withheld += guessed
+    kept = before_searches(kept)
     # What destroys something, or ends processes, comes when nothing milder is left.
     kept.sort(key=lambda fix: fix.safety == "destructive")
     if not kept and fixes:
@@ -173,16 +181,19 @@ def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
         _asked_for,
         as_supported,
         as_known_type,
+        as_known_weight,
+        as_possible,
         within_bounds,
-        _from_whom,
-        _installed_from,
+        from_whom,
+        installed_from,
     ):
         fitting, reason = check(fix, situation)
         if fitting is None:
             return None, reason
         fix = fitting
     # What is advised for this very message presumes nothing that it does not say.
-    if reason := (fix.source != SOURCE and unfounded(fix, situation)) or reached(fix, situation):
+    presumed = "" if fix.source == SOURCE else unfounded(fix, situation)
+    if reason := presumed or asked_so(fix, situation) or reached(fix, situation):
         return None, reason
     busy = without_idle_parts(fix, situation)
     if busy is None:
@@ -194,44 +205,12 @@ def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
 
 
 def _asked_for(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
+    if fix.change.startswith("leave out "):
+        return fix, ""  # to take such a switch away lowers nothing
     for switch, words in _UNSAFE:
         if switch.search(fix.change) and not words.search(situation.text):
             return None, "it lowers security, and nothing in the log asks for it"
     return fix, ""
-
-
-def _from_whom(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
-    """Send upgrades and searches to the plug-in or the framework in whose hands this vLLM is."""
-    if (_PLAIN_UPGRADE.search(fix.change) or UPGRADE.search(fix.title)) and (name := pinned_by(situation)):
-        step = f"Upgrade {name}, and vLLM to the release that it is made for"
-        return _instead(fix, step, f"{name} calls vLLM's own code, and goes with few releases of it."), ""
-    if fix.change.startswith(TRACKER) and (name := tracker_of(situation)):
-        change = f"search the issues of {name}'s repository for:{fix.change.partition(' for:')[2]}"
-        return replace(fix, title=f"Search {name}'s issues for this error", change=change), ""
-    return fix, ""
-
-
-def _installed_from(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
-    """Keep the registry's vLLM away from builds that it would replace by another program."""
-    if not _INSTALLS.search(fix.change):
-        return fix, ""
-    from ...corpus import options
-
-    newest = options.releases()[-1]
-    if situation.own_build:
-        build = "This build of vLLM is no release of the registry"
-        step = "Take the change over where the build comes from (its repository or image) and build it anew"
-        return _instead(fix, step, f"{build}: pip would put another program in its place."), ""
-    if situation.platform not in ("", "cuda"):
-        step = f"Install a newer build for {situation.platform} from where this one came (its wheel index or image)"
-        return _instead(fix, step, "The registry's wheel of vLLM is the one for CUDA."), ""
-    if situation.told.partition("+")[0] == newest and _PLAIN_UPGRADE.search(fix.change):
-        return None, f"{newest} is the newest release that is known"
-    return fix, ""
-
-
-def _instead(fix: Advice, change: str, why: str) -> Advice:
-    return replace(fix, kind="step", change=change, why=f"{fix.why} {why}".strip(), option="", value="", exact=False)
 
 
 # Flags and variables

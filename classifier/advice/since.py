@@ -1,4 +1,4 @@
-"""What later releases changed about the code that failed: the line, what guards and feeds it, the check that refused, a weight's name.
+"""What later releases changed about the code that failed: the line, what guards it, the check that refused.
 
 All of it is evidence from vLLM's sources that something changed there, none of it proof that the error is mended.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _HOT = 3
 """Releases that changed something, from which on a place changes all the time: then it is not told which of them mends anything."""
 _RELATED = 2
-"""Innermost frames that may catch an exception; files of models that may name a weight."""
+"""Innermost frames that may catch an exception."""
 _REPORTS = LazyPattern(
     r"failed with error|\bdied\b|exit code|root cause|no module or parameter|initializ|Engine core|stack trace|timed? ?out|"
     r"Encoder cache miss",
@@ -38,39 +38,6 @@ _LIMIT = LazyPattern(
     re.IGNORECASE,
 )
 """Words of what vLLM cannot do: a later release may."""
-_WEIGHT = LazyPattern(
-    r"""no module or parameter named '(?P<named>[\w.]+)'|^\s*['"](?P<key>[A-Za-z_]\w*(?:\.\w+)+)['"]"""
-)
-_MODEL = LazyPattern(r"vllm/model_executor/models/(?!utils\.py)\w+\.py")
-_USUAL = frozenset(
-    {
-        "weight",
-        "bias",
-        "model",
-        "layers",
-        "transformer",
-        "language_model",
-        "self_attn",
-        "mlp",
-        "experts",
-        "attention",
-        "encoder",
-        "decoder",
-        "blocks",
-        "norm",
-        "down_proj",
-        "gate_proj",
-        "up_proj",
-        "gate_up_proj",
-        "qkv_proj",
-        "q_proj",
-        "k_proj",
-        "v_proj",
-        "o_proj",
-        "gate",
-    }
-)
-"""Parts of most weights' names."""
 _OWN = frozenset({"TypeError", "NameError", "UnboundLocalError"})
 """Exceptions that hardly anything but a mistake in vLLM's code raises there."""
 _SPACE = LazyPattern(r"\s+")
@@ -102,7 +69,7 @@ def since(situation: Situation) -> Since | None:
     Args:
         situation: Of the failed start.
     """
-    return _weight(situation) or _line(situation) or _refusal(situation)
+    return _line(situation) or _refusal(situation)
 
 
 def lifted(situation: Situation) -> Since | None:
@@ -250,37 +217,6 @@ def _raised_in(trace: Trace) -> str | None:
     # Where the log leaves the code out, the words tell.
     purposely = own and (own[-1].code.startswith(("raise", "assert")) or not own[-1].code)
     return own[-1].path if purposely and own_mark(trace.frames[-1]) is not None else None
-
-
-def _weight(situation: Situation) -> Since | None:
-    """Return from which release on the model's file names a part of a weight's name that was not known."""
-    trace = situation.trace
-    found = _WEIGHT.search(trace.message) if trace is not None else None
-    if trace is None or found is None or (found["key"] and trace.kind != "KeyError"):
-        return None
-    paths = _model_files(trace)
-    name = found["named"] or found["key"]
-    parts = [part for part in name.split(".") if part not in _USUAL and not part.isdigit()]
-    if not paths or not parts:
-        return None
-    from ...corpus.code_slices import NAMED, Change, index
-
-    for path in paths:
-        for part in parts:
-            release = index().named(path, part)
-            change, older = _first((Change(release, NAMED),) if release else (), situation)
-            if change is not None:
-                file = path.rpartition("/")[2]
-                return Since(
-                    release, f"{file} knows weights named {part} from {release} on.", f"its {file} knows {part}", older
-                )
-    return None
-
-
-def _model_files(trace: Trace) -> Sequence[str]:
-    """Return the files of models through which an exception came, the innermost first."""
-    paths = [mark.path for frame in reversed(trace.frames) if (mark := own_mark(frame)) is not None]
-    return list(dict.fromkeys(path for path in paths if _MODEL.fullmatch(path)))[:_RELATED]
 
 
 def _first(changes: Sequence[Change], situation: Situation, until: str = "") -> tuple[Change | None, bool]:

@@ -50,7 +50,7 @@ def holds(code: str, source: str, other: str, line: str) -> bool:
         line: Of the old one, without what formatters change.
     """
     core = _LEAD.sub("", line).rstrip(":,")
-    if len(core) < _TELLING or core not in code or ("assert" in line and "assert" not in code):
+    if len(core) < _TELLING or core not in code:
         return False
     return not (words_of(_TEXT.sub("", source)) - words_of(other)) & _GUARDS
 

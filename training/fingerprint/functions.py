@@ -1,9 +1,8 @@
-"""What one file of a release holds for comparisons: its functions, what it raises on purpose, which weights it names."""
+"""What one file of a release holds for comparisons: its functions, and what it raises on purpose."""
 
 from __future__ import annotations
 
 import ast
-import re
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator
@@ -12,9 +11,6 @@ from functools import cached_property
 from .guards import SET, Body, Guarded, Item, guarded
 from .statements import is_kernel
 
-_MODELS = "model_executor/models/"
-_BLANK = re.compile(r"\s|.{81}")
-_WORD = re.compile(r"[a-zA-Z_]\w{2,40}")
 _OWN = ("self.", "cls.")
 
 
@@ -22,20 +18,17 @@ class File:
     """A file of one release.
 
     Args:
-        path: From the package on.
         content: Of the file; one that does not parse has no functions.
         before: The same file of the release before: of functions that stand as they did there nothing is worked out again.
 
     Attributes:
         functions: By their names, with those of their classes.
         messages: That it raises on purpose.
-        names: Words in which it tells of weights, where it is a model's.
     """
 
-    def __init__(self, path: str, content: bytes, before: File | None = None) -> None:
+    def __init__(self, content: bytes, before: File | None = None) -> None:
         self.content = content
         self.functions: dict[str, Body] = {}
-        self.names: frozenset[str] = frozenset()
         self._bodies: dict[bytes, Body] = {}
         rows = content.replace(b"\r\n", b"\n").split(b"\n")
         with warnings.catch_warnings():
@@ -50,8 +43,6 @@ class File:
             if not is_kernel(node):
                 text = b"\n".join(rows[node.lineno - 1 : node.end_lineno])
                 self.functions[name] = self._bodies[text] = known.get(text) or guarded(node, rows)
-        if _MODELS in path:
-            self.names = _weights(module)
         found = (each for body in self.functions.values() for each in body.statements)
         self.messages = frozenset(each.code for each in found if each.raises)
 
@@ -90,14 +81,3 @@ def _named(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | 
             yield from _named(child, f"{prefix}{child.name}.")
         elif isinstance(child, (ast.stmt, ast.ExceptHandler)):
             yield from _named(child, prefix)
-
-
-def _weights(module: ast.Module) -> frozenset[str]:
-    """Return the words of texts without blanks, and what functions make whose names begin with ``init_``."""
-    found = set[str]()
-    for node in ast.walk(module):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and not _BLANK.search(node.value):
-            found.update(_WORD.findall(node.value))
-        elif isinstance(node, ast.FunctionDef) and node.name.startswith("init_"):
-            found.add(node.name.removeprefix("init_"))
-    return frozenset(found)

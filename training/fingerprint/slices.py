@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ...corpus.code_slices import GONE, NAMED
+from ...corpus.code_slices import GONE
 from .functions import File
 from .guards import Body, Guarded, piece_of
 from .mends import Mend, given, mended
@@ -19,7 +19,7 @@ _ALIKE = 0.4
 
 
 class Place(NamedTuple):
-    """What changes: a line in a function, a message of a file, a name in a model's file (both without a function)."""
+    """What changes: a line in a function, or a message of a file (without a function)."""
 
     path: str
     function: str
@@ -43,7 +43,6 @@ class Slices:
         self.said: set[tuple[str, str]] = set()
         self.last: dict[str, int] = {}
         self._now: dict[str, File] = {}
-        self._named: defaultdict[str, set[str]] = defaultdict(set)
 
     def add(self, version: str, archive: Path) -> None:
         """Read a release's Python files."""
@@ -53,7 +52,7 @@ class Slices:
         with zipfile.ZipFile(archive) as opened:
             for path in filter(is_served, opened.namelist()):
                 content, old = opened.read(path), self._now.get(path)
-                now[path] = old if old is not None and old.content == content else File(path, content, old)
+                now[path] = old if old is not None and old.content == content else File(content, old)
         for path, file in now.items():
             self.last.update(dict.fromkeys(file.messages, number))
             self.said.update((path, message) for message in file.messages)
@@ -61,9 +60,6 @@ class Slices:
             old, new = self._now.get(path), now[path]
             if old is not None and old is not new:
                 self._compare(path, old, new, number)
-                for name in new.names - self._named[path]:
-                    self.changes[Place(path, "", name)][number] = Mend(NAMED)
-            self._named[path] |= new.names
         self._now = now
 
     def final(self) -> Iterator[tuple[Place, dict[int, Mend]]]:

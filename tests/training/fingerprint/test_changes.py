@@ -14,7 +14,6 @@ from vllm_triage.training.fingerprint.slices import Slices
 from vllm_triage.training.options.index import Files, PackageIndexError
 
 PATH = "vllm/v1/core/pool.py"
-MODEL = "vllm/model_executor/models/llama.py"
 LINE = "limit = self.sizes[name]"
 ERROR = "ValueError: Only pools of one size are supported, not 7"
 CHECK = 'if {}:\n    raise ValueError(f"Only pools of one size are supported, not {{size}}")'
@@ -161,13 +160,6 @@ def test_messages_are_told_apart_by_their_files(tmp_path: Path) -> None:
     assert [len(each.changes) for each in found.refusals(ERROR, "vllm/config.py")] == [0]
     assert sorted(len(each.changes) for each in found.refusals(ERROR)) == [0, 1]
     assert found.refusals("ValueError: pools of several sizes") == []
-
-
-def test_a_models_file_names_weights_from_a_release_on(tmp_path: Path) -> None:
-    """Words that it had from the beginning say nothing."""
-    old, new = 'NAMES = {"attn.qkv": 1}\n', 'NAMES = {"attn.qkv": 1, "emb_ln": 2}\n'
-    found = indexed(tmp_path, {MODEL: old, PATH: old}, {MODEL: new, PATH: new})
-    assert (found.named(MODEL, "emb_ln"), found.named(MODEL, "qkv"), found.named(PATH, "emb_ln")) == ("0.2.0", "", "")
 
 
 def test_files_that_do_not_parse_say_nothing(tmp_path: Path) -> None:

@@ -76,12 +76,6 @@ def test_a_line_that_lost_the_name_of_which_the_error_tells_was_rewritten(tmp_pa
     assert after(tmp_path, CALL, new, names=()) == Fate("")
 
 
-def test_what_is_asked_and_no_longer_asserted_was_rewritten(tmp_path: Path) -> None:
-    """A fallback instead of a refusal."""
-    old = "assert (b.shape[0] % 16 == 0 and b.shape[1] % 16 == 0)"
-    assert after(tmp_path, old, "fits = (b.shape[0] % 16 == 0 and b.shape[1] % 16 == 0)") == Fate("0.2.0", STATEMENT)
-
-
 def test_a_line_that_stands_in_another_statement_stays(tmp_path: Path) -> None:
     """Unless that one guards it."""
     old, shown = "text = dumps(\n            self.calls[index].get('x'), 1)", "self.calls[index].get('x'), 1)"

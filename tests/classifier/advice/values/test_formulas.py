@@ -50,6 +50,18 @@ def test_the_share_that_is_free(free: float, total: float, expected: tuple[str, 
     assert inputs("fit_gpu_memory_utilization", **facts) == facts
 
 
+@pytest.mark.parametrize(
+    ("total", "other", "expected"),
+    [
+        (44.5, "40.25 GiB", ("4.2", "44.5 GiB - 40.25 GiB of the other process = 4.2 GiB")),
+        (80, "512.00 MiB", ("79.5", "80 GiB - 0.50 GiB of the other process = 79.5 GiB")),
+        (24, "25.00 GiB", ("", "24 GiB - 25.00 GiB of the other process leave nothing")),
+    ],
+)
+def test_what_another_process_leaves(total: float, other: str, expected: tuple[str, str]) -> None:
+    assert said("room_beside_gib", gpu_memory_total_gib=total, other_process=other) == expected
+
+
 def test_the_share_that_is_free_must_hold_the_weights() -> None:
     """As much as the weights take is too little."""
     facts = {"gpu_memory_free_gib": 12, "gpu_memory_total_gib": 20, "weights_gib": 11.6}
@@ -631,8 +643,20 @@ def test_a_value_says_what_it_is() -> None:
         ({"max_model_len": 4096, "prompt_tokens": 4096}, ""),
         ({"max_model_len": 4096}, ""),
         ({"prompt_tokens": 7}, ""),
+        ({"max_model_len": 8192, "prompt_tokens": 6193, "output_tokens": 2000}, ""),
+        ({"max_model_len": 8192, "prompt_tokens": 6194, "output_tokens": 2000}, "1998"),
     ],
 )
 def test_what_a_prompt_leaves_for_the_answer(facts: dict[str, object], expected: str) -> None:
     """Both share the context; a prompt that fills it leaves nothing."""
     assert WORKED["fit_output_tokens"](facts).value == expected
+
+
+def test_where_vllm_stopped_counting_a_prompt() -> None:
+    """One token above what the answer leaves: the prompt is as long or longer."""
+    cut = {"max_model_len": 8192, "prompt_tokens": 6193, "output_tokens": 2000}
+    counted = {**cut, "prompt_tokens": 7000}
+    assert [WORKED["prompt_tokens_at_least"](facts).value for facts in (cut, counted, {})] == ["6193", "", ""]
+    assert [WORKED["prompt_tokens_counted"](facts).value for facts in (cut, counted, {})] == ["", "7000", ""]
+    assert WORKED["output_share_percent"](cut).value == "24"
+    assert WORKED["output_share_percent"]({"max_model_len": 8192}).missing == ("output_tokens",)
