@@ -118,7 +118,8 @@ class Index:
         self._head: Head = json.loads(zlib.decompress(data[8:end]))
         self._records = data[end:]
         self._files: dict[str, dict[int, list[Change]]] = {}
-        self._messages: dict[int, list[tuple[int, ...]]] | None = None
+        self._messages: dict[int, list[int]] | None = None
+        self._rows: list[bytes] = []
         self.releases = tuple(self._head["releases"])
 
     def changes(self, path: str, function: str, code: str) -> tuple[Change, ...]:
@@ -142,7 +143,8 @@ class Index:
         best, found = 0, dict[tuple[int, int], set[tuple[int, ...]]]()
         known = self._said()
         for at in range(len(message) - SHORTEST + 1):
-            for row in known.get(head_of(message[at : at + SHORTEST]), ()):
+            for number in known.get(head_of(message[at : at + SHORTEST]), ()):
+                row = self._row(number)
                 length, total, file = row[:3]
                 if length < best or checksum(message[at : at + length]) != total:
                     continue
@@ -173,15 +175,18 @@ class Index:
             self._files[path] = read
         return read
 
-    def _said(self) -> dict[int, list[tuple[int, ...]]]:
+    def _said(self) -> dict[int, list[int]]:
         if self._messages is None:
-            self._messages = {}
-            for a, b, c, d, length, e, f, g, h, *rest in zip(
-                *self._columns(self._head["messages"], MESSAGE_COLUMNS), strict=True
-            ):
-                row = length, e << 8 | f, g << 8 | h, *rest
-                self._messages.setdefault(a << 24 | b << 16 | c << 8 | d, []).append(row)
+            a, b, c, d, *rest = self._columns(self._head["messages"], MESSAGE_COLUMNS)
+            self._messages, self._rows = {}, rest
+            for at in range(len(a)):
+                self._messages.setdefault(a[at] << 24 | b[at] << 16 | c[at] << 8 | d[at], []).append(at)
         return self._messages
+
+    def _row(self, at: int) -> tuple[int, ...]:
+        """Return the length of a piece, its checksum, that of the file's name, and what became of the message."""
+        length, e, f, g, h, *rest = (column[at] for column in self._rows)
+        return length, e << 8 | f, g << 8 | h, *rest
 
     def _columns(self, place: tuple[int, int, int], columns: int) -> list[bytes]:
         import lzma

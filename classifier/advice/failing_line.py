@@ -5,8 +5,6 @@ A line that a later release has no longer is no proof that it was mended there, 
 
 from __future__ import annotations
 
-import re
-
 from ..facts.fingerprint import FrameMark, short_path
 from ..facts.versions import in_range
 from ..lines.mistakes import MISTAKES
@@ -31,10 +29,6 @@ _MACHINE = LazyPattern(
     r"CUDA|HIP|NCCL|cuBLAS|CUDNN|NVML|out of memory|alloc|Triton|Engine core|worker|address|driver|_OpNamespace"
 )
 """Words of what no line of Python code is to blame for."""
-_ENDED = LazyPattern(
-    r"out of memory|illegal|NCCL|driver|Engine core|worker|address|alloc|initiali[sz]|not available", re.IGNORECASE
-)
-"""Those of which no wrapper of a kernel is to blame either."""
 _LOADERS = LazyPattern(r"\w*(?:load_weights|weight_loader|_load_param|load_param|load_module)\w*")
 """Functions that fail on what a checkpoint holds: whether a release can read it does not hang on the line."""
 _BELOW = LazyPattern(
@@ -48,7 +42,7 @@ _GENERIC = LazyPattern(
     r"|model_executor/layers/(?:quantization/unquant|rotary_embedding)\w*(?:/\w+)?|distributed/(?:parallel_state|communication_op))\.py"
 )
 """Files of vLLM in which the mistakes of their callers come to light."""
-KERNELS = "vllm/_custom_ops.py"
+_KERNELS = "vllm/_custom_ops.py"
 """What calls vLLM's own kernels, and chooses between them."""
 _LACKING = LazyPattern(r"(?:has no attribute ['\"]?|(?<!\w)(?:name|variable) ['\"])(?P<name>\w+)")
 """What an error says is missing: the line that asked for it holds its name."""
@@ -87,28 +81,22 @@ def place_of(mark: FrameMark) -> str:
     return f"{mark.function} in {mark.path}"
 
 
-def failing_marks(situation: Situation) -> tuple[FrameMark | None, list[FrameMark]]:
-    """Return the frame whose mistake an exception can be, and the frames of vLLM's own wrappers that it called, the innermost first.
+def failing_mark(situation: Situation) -> tuple[FrameMark | None, bool]:
+    """Return the frame whose mistake an exception can be, and whether it came to light in a wrapper that it called.
 
     Args:
         situation: Of the failed start.
     """
     trace = situation.trace
-    if trace is None:
-        return None, []
-    mark, wrappers = _raised_at(trace)
-    if _MACHINE.search(trace.message) or not _mistaken(trace):
-        # No mistake in Python code, but what calls a kernel may have come to choose another one.
-        ended = _ENDED.search(trace.message) is not None or trace.kind not in _OPEN
-        return None, [] if ended else [wrapper for wrapper in wrappers if wrapper.path == KERNELS]
-    if mark is None:
-        return None, wrappers
-    if not mark.code or _LOADERS.fullmatch(mark.function):
-        return None, []
+    if trace is None or not _mistaken(trace):
+        return None, False
+    mark, wrapped = _raised_at(trace)
+    if mark is None or not mark.code or _LOADERS.fullmatch(mark.function):
+        return None, False
     lacking = _LACKING.search(trace.message)
     if lacking is not None and lacking["name"] not in mark.code:
-        return None, []  # raised further in, by frames that the log leaves out
-    return mark, wrappers
+        return None, False  # raised further in, by frames that the log leaves out
+    return mark, wrapped
 
 
 def failing_line(situation: Situation) -> FailingLine | None:
@@ -117,7 +105,7 @@ def failing_line(situation: Situation) -> FailingLine | None:
     Args:
         situation: Of the failed start.
     """
-    mark, wrappers = failing_marks(situation)
+    mark, wrapped = failing_mark(situation)
     trace = situation.trace
     if mark is None or trace is None:
         return None
@@ -133,7 +121,7 @@ def failing_line(situation: Situation) -> FailingLine | None:
     if fate is None and situation.release == options.releases()[-1] != told:
         # Nothing tells the release: the line tells that it is an older one.
         fate = known.fate(mark.path, mark.function, mark.code, "", names)
-    if fate is None or fate.gone == FILE or (wrappers and not fate.release):
+    if fate is None or fate.gone == FILE or (wrapped and not fate.release):
         # A file goes with what it was for, and that is no cure; behind a wrapper of vLLM's own the cure may be in there.
         return None
     return FailingLine(mark, fate.release, fate.gone == FUNCTION, known.releases[-1])
@@ -141,13 +129,15 @@ def failing_line(situation: Situation) -> FailingLine | None:
 
 def _mistaken(trace: Trace) -> bool:
     """Tell whether an exception can be that of a mistake in Python code."""
+    if _MACHINE.search(trace.message):
+        return False
     return trace.kind in _FAULTS or (trace.kind in _OPEN and _MISTAKEN.search(trace.message) is not None)
 
 
-def _raised_at(trace: Trace) -> tuple[FrameMark | None, list[FrameMark]]:
-    """Return the innermost frame of vLLM, where nothing but Python and torch was called from there, and the wrappers within."""
+def _raised_at(trace: Trace) -> tuple[FrameMark | None, bool]:
+    """Return the innermost frame of vLLM, where nothing but Python and torch was called from there, and whether a wrapper was."""
     frames = trace.frames
-    wrappers: list[FrameMark] = []
+    wrapped = False
     for at in range(len(frames) - 1, -1, -1):
         if _BELOW.search(frames[at].path):
             continue
@@ -155,12 +145,11 @@ def _raised_at(trace: Trace) -> tuple[FrameMark | None, list[FrameMark]]:
         code = _NUMBER.sub("", mark.code) if mark is not None else ""
         if mark is None or code.startswith("raise "):
             # Another package's, or raised on purpose: the words tell more than the line.
-            return None, []
-        mark = mark._replace(function=_function(frames, at), code=code)
-        if not _GENERIC.fullmatch(mark.path) or (mark.path == KERNELS and code.startswith("assert")):
-            return mark, wrappers
-        wrappers.append(mark)
-    return None, wrappers
+            return None, False
+        if not _GENERIC.fullmatch(mark.path) or (mark.path == _KERNELS and code.startswith("assert")):
+            return mark._replace(function=_function(frames, at), code=code), wrapped
+        wrapped = True
+    return None, False
 
 
 def own_mark(frame: Frame) -> FrameMark | None:

@@ -10,7 +10,7 @@ import re
 from ...corpus.records import Record, record
 from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
-from .failing_line import KERNELS, failing_line, failing_marks, own_mark, place_of
+from .failing_line import failing_line, failing_mark, own_mark, place_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,12 +95,11 @@ def lifted(situation: Situation) -> Since | None:
 def _line(situation: Situation) -> Since | None:
     """Return what became of the line that failed: guarded first, since that is how mistakes are mended, then rewritten."""
     line = failing_line(situation)
-    mark, wrappers = failing_marks(situation)
+    mark, _ = failing_mark(situation)
     rewritten = line.rewritten if line is not None else ""
-    for each in (*(wrapper for wrapper in wrappers if wrapper.path == KERNELS), *([mark] if mark is not None else [])):
-        guarded = _guarded(each, situation)
-        if guarded is not None and not (guarded.older and rewritten):
-            return guarded
+    guarded = _guarded(mark, situation) if mark is not None else None
+    if guarded is not None and not (guarded.older and rewritten):
+        return guarded
     if not rewritten and (caught := _caught(situation)) is not None:
         return caught
     if line is None:

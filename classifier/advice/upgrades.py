@@ -43,6 +43,8 @@ _UPGRADE = Advice(
     restart=True,
 )
 """For answers that send to vLLM's issues, where a release is known after all."""
+_UPGRADES = LazyPattern(r"(?:Up(?:grade|date)|Try the newest)\b|.*\bor upgrade\b")
+"""Titles of fixes beside which another upgrade says nothing new."""
 _ENOUGH = 2
 """Other fixes beside which a guess is left out."""
 
@@ -93,6 +95,10 @@ def _by_line(fixes: list[Advice], situation: Situation) -> tuple[list[Advice], l
     if known is None:
         return fixes, []
     guesses = [fix for fix in upgrades if _guessed(fix, situation)]
+    named = next((fix for fix in fixes if fix.fixed_in and _UPGRADES.match(fix.title)), None)
+    if known.release and named is not None:
+        others = [fix for fix in fixes if fix not in guesses]
+        return others, [(fix.title, f"the release is named already: {named.title}") for fix in guesses]
     if not known.release:
         others = [fix for fix in fixes if fix not in guesses]
         if guesses and not others:
@@ -109,7 +115,7 @@ def _by_line(fixes: list[Advice], situation: Situation) -> tuple[list[Advice], l
 
 def _with_lifted(fixes: list[Advice], situation: Situation) -> list[Advice]:
     """Add the upgrade to a release that no longer refuses, or no longer fails so, behind what can be done without."""
-    if any(UPGRADE.search(fix.title) for fix in fixes) or not _from_registry(situation) or situation.asked:
+    if any(_UPGRADES.match(fix.title) for fix in fixes) or not _from_registry(situation) or situation.asked:
         return fixes
     from .since import lifted
 

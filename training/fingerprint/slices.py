@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ...corpus.code_slices import GONE
+from ...corpus.code_slices import GONE, GUARDED
 from .functions import File
 from .guards import Body, Guarded, piece_of
 from .mends import Mend, given, mended
@@ -68,7 +68,7 @@ class Slices:
         text = "\n".join(message for message, number in self.last.items() if number == last)
         for place, changes in sorted(self.changes.items()):
             kept = {at: mend for at, mend in changes.items() if mend.how != GONE or piece_of(place.text) not in text}
-            if kept:
+            if kept := _without_repeated(kept):
                 yield place, kept
 
     def _compare(self, path: str, old: File, new: File, number: int) -> None:
@@ -92,6 +92,17 @@ class Slices:
             # A line that stands in several functions of one name says only what holds for all of them.
             if all(mend.how for mend in mends):
                 self.changes[place][number] = max(mends, key=lambda mend: mend.how)
+
+
+def _without_repeated(changes: dict[int, Mend]) -> dict[int, Mend]:
+    """Leave out releases that only put a test otherwise which an earlier one had brought."""
+    seen, kept = set[str](), {}
+    for number, mend in sorted(changes.items()):
+        codes = {item.code for item in mend.items}
+        if mend.how != GUARDED or codes - seen:
+            kept[number] = mend
+        seen |= codes
+    return kept
 
 
 def _pairs(old: Body, new: Body | None, fresh: frozenset[str]) -> Iterator[tuple[Guarded, Guarded | None]]:

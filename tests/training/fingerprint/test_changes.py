@@ -73,6 +73,13 @@ def test_other_changes_around_a_line_say_nothing(tmp_path: Path, new: str) -> No
     assert after(tmp_path, LINE, new) == ()
 
 
+def test_a_test_that_is_put_otherwise_later_came_with_the_first_release(tmp_path: Path) -> None:
+    """Left before, then around the line."""
+    codes = LINE, f"if name not in self.sizes:\n    return 0\n{LINE}", f"if not name not in self.sizes:\n    {LINE}"
+    found = indexed(tmp_path, *({PATH: method(code)} for code in codes))
+    assert found.changes(PATH, "take", LINE) == (Change("0.2.0", GUARDED),)
+
+
 def test_a_renamed_test_is_the_same(tmp_path: Path) -> None:
     """Other names in the same shape."""
     old = f"if self.use_sizes and name:\n    {LINE}"
