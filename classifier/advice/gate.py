@@ -15,6 +15,7 @@ from ...corpus.remedies.find import SOURCE
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
 from .as_it_was import as_it_was
+from .attention_choice import as_possible, with_choices
 from .bounds import within_bounds
 from .caller import as_called, as_released, caller
 from .check import add_checks
@@ -92,7 +93,7 @@ def sift(
         fixes = [*first, *fixes, *last]
     if failed and hit is not None and (way := worked_with(situation, hit.rule.bucket)):
         fixes = [*fixes, way]
-    fixes = [*switched_on(hit, situation), *fixes]
+    fixes = [*switched_on(hit, situation), *with_choices(fixes, hit, situation)]
     kept, withheld = _led(leads, situation, corrections) if leads else ([], [])
     if not kept:
         kept, refused = tried(fixes, situation, corrections)
@@ -181,6 +182,7 @@ def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
         as_supported,
         as_known_type,
         as_known_weight,
+        as_possible,
         within_bounds,
         from_whom,
         installed_from,

@@ -100,6 +100,9 @@ _OUTSIDE_GRAPHS = (
 """Frames of what eager mode does not leave out: what the runner calls outside the graphs, and what comes before them."""
 _SMALL_GIB = 1.5
 """Weights on one GPU below which memory is not short for their sake."""
+_MANY = 8
+"""Ranks of which all are full while weights are made: the model is too large by much, as a rule."""
+_LOADING = LazyPattern(r":(?:create_weights|load_model|initialize_model|_initialize_model|make_layers): ")
 _OF_WEIGHTS = LazyPattern(
     r"^Split the (?:weights|model) over|\b(?:quantised|4-bit|8-bit) checkpoint|checkpoint that is already quantised|"
     r"checkpoint of fewer bits|--cpu-offload-gb"
@@ -127,6 +130,7 @@ def unfounded(fix: Advice, situation: Situation) -> str:
         _loud,
         not_the_reason,
         _of_small_weights,
+        _of_many_full_gpus,
     ):
         if reason := check(fix, situation):
             return reason
@@ -259,6 +263,19 @@ def _of_small_weights(fix: Advice, situation: Situation) -> str:
     if not weights or weights >= _SMALL_GIB or not (more_ranks or _OF_WEIGHTS.search(f"{fix.title} {fix.change}")):
         return ""
     return f"the weights take {weights:g} GiB only: what is short is taken by something else"
+
+
+def _of_many_full_gpus(fix: Advice, situation: Situation) -> str:
+    """Tell that a few GiB of each GPU cannot hold what many GPUs together had no room for."""
+    ranks = situation.in_force("--tensor-parallel-size") if fix.option == "--cpu-offload-gb" else 0
+    if not isinstance(ranks, int) or ranks < _MANY:
+        return ""
+    trace = situation.trace
+    if trace is None or not _LOADING.search(trace.stack()):
+        return ""
+    return (
+        f"{ranks} GPUs were full before all layers were made: a few GiB of each in host memory are not what is lacking"
+    )
 
 
 def _one_machine(fix: Advice, situation: Situation) -> str:
