@@ -10,6 +10,7 @@ from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
 from .culprit import TRACKER, searched
 from .pins import TRY, UPGRADE, pinned_by
+from .provenance import LATER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,7 +128,11 @@ def _dated(fix: Advice, line: FailingLine, situation: Situation) -> Advice:
     why = f"{why} Whether that mends this error, the sources do not tell."
     if not _from_registry(situation):
         plain = fix.change.startswith("Upgrade to the newest release")
-        change = f"Upgrade to {release} or later, by a build from where this one came" if plain else fix.change
+        change = (
+            f"Upgrade to {release} or later, by a build from where this one came"
+            if plain
+            else fix.change.replace(LATER, f"to {release} or later", 1)
+        )
         return replace(fix, change=change, why=f"{fix.why} {why}".strip(), fixed_in=release)
     command = _PLAIN.match(fix.change)
     before, after = (command["before"] or "", command["after"] or "") if command else ("", "")
