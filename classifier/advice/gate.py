@@ -24,7 +24,7 @@ from .looks import look, look_elsewhere
 from .model_support import as_supported, beside
 from .model_type_support import as_known_type
 from .named_options import as_named
-from .pins import UPGRADE, pinned_by, tracker_of
+from .pins import UPGRADE, fork_of, pinned_by, tracker_of
 from .platforms import on_platform
 from .presumed import unfounded, without_idle_parts
 from .situation import Situation
@@ -220,9 +220,12 @@ def _installed_from(fix: Advice, situation: Situation) -> tuple[Advice | None, s
     from ...corpus import options
 
     newest = options.releases()[-1]
-    if situation.own_build:
+    fork = fork_of(situation) if _PLAIN_UPGRADE.search(fix.change) else ""
+    if situation.own_build or fork:
         build = "This build of vLLM is no release of the registry"
         step = "Take the change over where the build comes from (its repository or image) and build it anew"
+        if fork:
+            step = f"Take the newest release of {fork} (a tag or an image), with the driver and SDK that it names"
         return _instead(fix, step, f"{build}: pip would put another program in its place."), ""
     if situation.platform not in ("", "cuda"):
         step = f"Install a newer build for {situation.platform} from where this one came (its wheel index or image)"

@@ -38,6 +38,7 @@ _MODULES = {
     ),
     "machine": ("unified_memory",),
     "ports": ("free_port",),
+    "processors": ("remote_processor", "own_processor_since"),
     "sizes": ("total_weights_gib", "no_flag_fixes", "smallest_change_that_fits"),
 }  # fmt: skip
 
