@@ -31,6 +31,7 @@ from .situation import Situation
 from .switched_on import switched_on
 from .upgrades import reached, without_guesses
 from .weight_names import as_known_weight
+from .worked import before_searches, worked_with
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ def sift(
         corrections = correct(situation.case)
         first, last = beside(situation)
         fixes = [*first, *fixes, *last]
+    if failed and hit is not None and (way := worked_with(situation, hit.rule.bucket)):
+        fixes = [*fixes, way]
     fixes = [*switched_on(hit, situation), *fixes]
     kept, withheld = _led(leads, situation, corrections) if leads else ([], [])
     if not kept:
@@ -125,6 +128,7 @@ def tried(
     if situation.words:
         kept, guessed = without_guesses(kept, situation)
         withheld += guessed
+    kept = before_searches(kept)
     # What destroys something, or ends processes, comes when nothing milder is left.
     kept.sort(key=lambda fix: fix.safety == "destructive")
     if not kept and fixes:
