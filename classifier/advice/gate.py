@@ -24,6 +24,7 @@ from .looks import look, look_elsewhere
 from .model_support import as_supported, beside
 from .model_type_support import as_known_type
 from .named_options import as_named
+from .peers import in_the_way
 from .pins import UPGRADE, fork_of, pinned_by, tracker_of
 from .platforms import on_platform
 from .presumed import unfounded, without_idle_parts
@@ -92,7 +93,7 @@ def sift(
         fixes = [*first, *fixes, *last]
     if failed and hit is not None and (way := worked_with(situation, hit.rule.bucket)):
         fixes = [*fixes, way]
-    fixes = [*switched_on(hit, situation), *fixes]
+    fixes = [*in_the_way(hit, situation), *switched_on(hit, situation), *fixes]
     kept, withheld = _led(leads, situation, corrections) if leads else ([], [])
     if not kept:
         kept, refused = tried(fixes, situation, corrections)

@@ -143,3 +143,45 @@ def test_stacks_with_bare_file_names_of_vllm_are_not_the_callers() -> None:
     )
     assert triage(own.format("helper").encode()).cause == "unknown/callers_code"
     assert triage(own.format("weight_utils").encode()).cause != "unknown/callers_code"
+
+
+HOLDERS = "Process 811 has 412.00 MiB memory in use. Process 4711 has {} GiB memory in use. "
+PLACES = [
+    ("vllm/v1/worker/gpu_model_runner.py", "profile_run", "self._dummy_run(n)"),
+    ("vllm/v1/worker/gpu_model_runner.py", "capture_model", "self._capture(shape)"),
+    ("vllm/model_executor/models/qwen2_vl.py", "_process_image_input", "self.visual(pixel_values)"),
+    ("vllm/v1/worker/gpu_model_runner.py", "execute_model", "logits = self.model(tokens)"),
+    ("vllm/model_executor/models/llama.py", "load_weights", "param.copy_(loaded_weight)"),
+]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_another_process_goes_before_what_takes_from_our_own(place: tuple[str, str, str]) -> None:
+    """Wherever the allocation failed: what holds most of the GPU is looked at first, and less of our own is not offered."""
+    log = HEAD.format("0.11.0") + STACK.format(*place, OOM.format(HOLDERS.format("60.80")))
+    report = triage(log.encode())
+    assert report.fixes[0].title == "Stop the other process, or wait until it is gone"
+    assert "-p 4711" in report.fixes[0].change
+    assert all(fix.kind != "flag" for fix in report.fixes)
+
+
+@pytest.mark.parametrize(("held", "pid"), [("2.10", False), ("12.00", True)])
+def test_a_process_that_holds_little_is_not_in_the_way(held: str, pid: bool) -> None:
+    """Below a tenth of the GPU it is a desktop or a monitor; below a half our own settings still count."""
+    log = HEAD.format("0.11.0") + STACK.format(*PLACES[0], OOM.format(HOLDERS.format(held)))
+    report = triage(log.encode())
+    assert any("-p 4711" in fix.change for fix in report.fixes) is pid
+    assert any(fix.kind == "flag" for fix in report.fixes)
+
+
+def test_a_trainer_shares_the_gpu_on_purpose() -> None:
+    """What holds the memory there is the trainer itself."""
+    log = "(WorkerDict pid=7) " + STACK.format(*PLACES[0], OOM.format(HOLDERS.format("60.80")))
+    assert all("-p 4711" not in fix.change for fix in triage(log.encode()).fixes)
+
+
+def test_a_line_that_two_rules_know_is_shown_once() -> None:
+    """As evidence and as a symptom."""
+    report = triage((SILENT + NOT_READY).encode())
+    lines = [item.line for item in (*report.evidence, *report.symptoms)]
+    assert len(lines) == len(set(lines)) > 0
