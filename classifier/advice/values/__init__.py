@@ -27,6 +27,7 @@ _MODULES = {
     "memory": (
         "fit_gpu_memory_utilization", "raise_gpu_memory_utilization", "lower_gpu_memory_utilization", "enough_gpu_memory_utilization",
     ),
+    "modules": ("module_last", "module_first", "module_unknown"),
     "names": ("hub_repository", "model_folder", "into_model_folder"),
     "options": (
         "meant_option", "meant_options", "gone_options", "early_options", "later_options", "misplaced_options", "stray_words", "option_name",

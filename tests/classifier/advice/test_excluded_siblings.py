@@ -56,6 +56,11 @@ NOT_READY = (
     "(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}\n"
 )
 FAILED = "(EngineCore_DP0 pid=9) ERROR 11-02 10:01:00 [core.py:708] EngineCore failed to start.\n"
+IMPORT = """Traceback (most recent call last):
+  File "/opt/venv/lib/python3.12/site-packages/{}.py", line 9, in <module>
+    from vllm import parts
+ModuleNotFoundError: No module named '{}'
+"""
 V0_FIT = "ValueError: The model's max seq len ({}) is larger than the maximum number of tokens that can be stored in KV cache ({}). Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.\n"
 GAUDI = HEAD.format("0.8.5+gaudi118") + STACK.format(
     "vllm/worker/hpu_model_runner.py", "prepare_prompt", "size = shape[2]", "IndexError: tuple index out of range"
@@ -113,6 +118,12 @@ SAID = [
     (HEAD.format("0.24.0") + "AttributeError: 'MiniCPMVProcessor' object has no attribute 'get_slice_placeholder'", "Upgrade", "model's own code"),
     ("AttributeError: 'Phi4MMProcessor' object has no attribute 'dynamic_hd'", "model's own code", "RGB JPEG"),
     ("AttributeError: 'LlavaNextProcessor' object has no attribute 'patch_size'", "Upgrade", "model's own code"),
+    # A module of vLLM's that others import: where it was, where it is, and what was never one.
+    (IMPORT.format("trl/trainer/rollout", "vllm.worker.worker"), "pip install 'vllm==0.10.2'", "--force-reinstall"),
+    (IMPORT.format("acme_plugin/patch", "vllm.tokenizers"), "pip install -U 'vllm>=0.12.0'", "--force-reinstall"),
+    (IMPORT.format("acme_plugin/patch", "vllm.worker.acme_worker"), "no release of vLLM from 0.5.2 on has it", "--force-reinstall"),
+    (IMPORT.format("vllm/engine/llm_engine", "vllm.spec_decode"), "--force-reinstall", "vllm==0.9.2"),
+    (IMPORT.format("acme_plugin/patch", "vllm._moe_C"), "--force-reinstall", "no release of vLLM"),
     # Turning tokens into text is not loading the tokenizer.
     (STACK.format("vllm/transformers_utils/tokenizers/mistral.py", "convert_tokens_to_string", "self.tokenizer.token2id[t] + shift", "KeyError: b'\\xf0\\x9f'"), "pip install -U 'vllm>=0.6.4'", "--tokenizer ORG"),
     (HEAD.format("0.12.0") + STACK.format("vllm/tokenizers/deepseek_v32.py", "convert_tokens_to_string", "return self.tokenizer.join(tokens)", "TypeError: 'NoneType' object is not iterable"), "logprobs", "--tokenizer ORG"),
