@@ -124,6 +124,9 @@ SAID = [
     (IMPORT.format("acme_plugin/patch", "vllm.worker.acme_worker"), "no release of vLLM from 0.5.2 on has it", "--force-reinstall"),
     (IMPORT.format("vllm/engine/llm_engine", "vllm.spec_decode"), "--force-reinstall", "vllm==0.9.2"),
     (IMPORT.format("acme_plugin/patch", "vllm._moe_C"), "--force-reinstall", "no release of vLLM"),
+    (STACK.format("acme_rl/rollout.py", "<module>", "import parts", "AttributeError: module 'vllm.lora.models' has no attribute 'LoRAModel'"), "Use the script in the version", "Bring the packages back"),
+    (STACK.format("trl/rollout.py", "<module>", "import parts", "AttributeError: module 'vllm.lora.models' has no attribute 'LoRAModel'"), "Bring the framework above vLLM", "Bring the packages back"),
+    (STACK.format("vllm/engine/llm_engine.py", "<module>", "from vllm.utils import parts", "ImportError: cannot import name 'parts' from 'vllm.utils' (/opt/venv/vllm/utils.py)"), "Install vLLM anew", "Use the script"),
     # Turning tokens into text is not loading the tokenizer.
     (STACK.format("vllm/transformers_utils/tokenizers/mistral.py", "convert_tokens_to_string", "self.tokenizer.token2id[t] + shift", "KeyError: b'\\xf0\\x9f'"), "pip install -U 'vllm>=0.6.4'", "--tokenizer ORG"),
     (HEAD.format("0.12.0") + STACK.format("vllm/tokenizers/deepseek_v32.py", "convert_tokens_to_string", "return self.tokenizer.join(tokens)", "TypeError: 'NoneType' object is not iterable"), "logprobs", "--tokenizer ORG"),
