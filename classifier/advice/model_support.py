@@ -8,7 +8,7 @@ import re
 from ...corpus.records import Record, record, replace
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
-from .pins import pinned_by, plugin_of
+from .pins import TRY, pinned_by, plugin_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +38,18 @@ _UNNAMED_CLASS = "Use the complete model class"
 """How the cause's own fix for a backbone begins, which names no class."""
 _FALLS_BACK = (0, 7, 2)
 """The release from which vLLM tries the Transformers backend by itself (``model_impl`` is ``auto``)."""
+_FALLEN = LazyPattern(r"\b(?P<name>\w{1,100}) has no vLLM implementation, falling back to Transformers")
+_FALLEN_SIGN = "has no vLLM implementation, falling back"
+_BACKEND = LazyPattern(r"vllm/model_executor/models/transformers(?:/\w+)?\.py:|\bTransformers\w*For\w+")
+"""Frames of the Transformers backend, and its classes."""
+_OF_CONFIG = LazyPattern(r"--hf-overrides|\bconfig\.json\b|\btransformers==")
+"""What changes the model's configuration, or how it is read."""
+
+
+_OWN_CLASS = Advice(
+    0, "Upgrade vLLM", "command", "pip install -U vllm", "", "Other defaults and flags change with the release.", "", restart=True,
+)  # fmt: skip
+"""For a model that fell to the Transformers backend and failed there."""
 
 
 @record(frozen=True)
@@ -67,6 +79,23 @@ def lack_in(situation: Situation) -> Lack | None:
     return None
 
 
+def fallen_back(situation: Situation) -> str:
+    """Return the architecture on which the Transformers backend failed, and for which a later release has a class of its own.
+
+    Args:
+        situation: Of the failed start; "" where the error is another part's, or where no later release has such a class.
+    """
+    trace = situation.trace
+    if trace is None or not _BACKEND.search(f"{trace.stack()}\n{trace.message}"):
+        return ""
+    found = _FALLEN.search(situation.words) if _FALLEN_SIGN in situation.words else None
+    told = situation.facts.get("architecture")
+    name = found["name"] if found else told if isinstance(told, str) else ""
+    if not name or _has(name, "", situation.release):
+        return ""
+    return name if _first(name, "", situation.release, has=False) else ""
+
+
 def as_supported(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     """Name the release that an upgrade must reach so that vLLM has what the error says is lacking; or tell that none has.
 
@@ -74,12 +103,14 @@ def as_supported(fix: Advice, situation: Situation) -> tuple[Advice | None, str]
         fix: As it holds otherwise. One that was turned over to a plug-in, or to a build of one's own, stays so.
         situation: Of the failed start.
     """
-    if fix.title.startswith(_UNNAMED_CLASS) and _backbone(situation):
-        return None, "the class is named before it"
+    if reason := _beside_the_class(fix, situation):
+        return None, reason
     backend = fix.option == "--model-impl" and fix.value == "transformers"
     if not backend and not _UPGRADES.search(fix.title):
         return fix, ""
     lack = lack_in(situation)
+    if lack is None and not backend and (name := fallen_back(situation)):
+        lack = Lack((name,))
     if lack is None:
         return (fix, "") if backend else _given_up(fix, situation)
     if backend:
@@ -96,6 +127,8 @@ def beside(situation: Situation) -> tuple[list[Advice], list[Advice]]:
         situation: Of the failed start.
     """
     lack = lack_in(situation)
+    if lack is None and fallen_back(situation):
+        return [_OWN_CLASS], []
     if lack is None or lack.interface or any(_known(name) for name in lack.names):
         return [], []
     from ...corpus import architectures
@@ -107,6 +140,20 @@ def beside(situation: Situation) -> tuple[list[Advice], list[Advice]]:
     first = [_respelt(name, meant)] if meant else []
     last = [] if meant else [_elsewhere(name)]
     return first, last
+
+
+def _beside_the_class(fix: Advice, situation: Situation) -> str:
+    """Tell why a fix of config.json is none: the class is named already, or it is the one that failed; "" elsewhere."""
+    if fix.title.startswith(_UNNAMED_CLASS) and _backbone(situation):
+        return "the class is named before it"
+    if fix.kind == "env" or not _OF_CONFIG.search(f"{fix.title} {fix.change}"):
+        return ""
+    name = fallen_back(situation)
+    return (
+        f"the release has no class of its own for {name}: the Transformers backend failed on it, not on its configuration"
+        if name
+        else ""
+    )
 
 
 def _backbone(situation: Situation) -> bool:
@@ -166,7 +213,11 @@ def _given_up(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
         return fix, ""
     if release >= (version_key(until) or ()):
         return None, f"vLLM serves {names[0]} up to {until} only"
-    return _last(fix, Lack((names[0],), "", ""), situation, until)
+    last, reason = _last(fix, Lack((names[0],), "", ""), situation, until)
+    if last is None or fix.fixed_in or fix.versions:
+        return last, reason
+    # The server's own release serves it as well: nothing says yet that a later one helps.
+    return replace(last, title=f"{TRY} {until}, the last that serves {names[0]}, without knowing that it helps"), ""
 
 
 def _last(fix: Advice, lack: Lack, situation: Situation, newest: str) -> tuple[Advice | None, str]:

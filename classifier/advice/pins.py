@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 UPGRADE = LazyPattern(r"^(?:Upgrade|Update)(?: vLLM)?(?: to (?:the|a) (?:newest|latest|newer) release)?$")
 """How a fix says that a newer vLLM is wanted, and no more."""
+TRY = "Try vLLM"
+"""How the title of a fix begins that names a release of which nothing says that it helps."""
 _PLUGIN = LazyPattern(
     r"(?:^|[/\s\"'])(?P<name>vllm_(?:ascend|gaudi|neuron|spyre|metal|rbln|omni)|tpu_inference|neuronx_distributed_inference)[/.]"
 )
@@ -30,6 +32,8 @@ _MARKS = (
 """Words that one framework alone prints, where no path names it: its name, what is quickly looked for, and all of it."""
 _FORKS = (("HabanaAI/vllm-fork", ("gaudi",), LazyPattern(r"\b0\.\d+\.\d+[\w.]*\+gaudi")),)
 """Repositories of forks that are no plug-ins, what is quickly looked for, and how their releases are numbered."""
+_LIBRARIES = (("torch_npu/", "vllm-ascend"), ("habana_frameworks/", "vllm-gaudi"), ("torch_neuronx/", "vllm-neuron"))
+"""Libraries of platforms, which vLLM reaches through a plug-in alone, and that plug-in."""
 _CODE = LazyPattern(r"(?:vllm\w*|tpu_inference|neuronx_distributed_inference)/")
 """Frames of vLLM's own code, or of a plug-in's."""
 
@@ -53,7 +57,7 @@ def plugin_of(situation: Situation) -> str:
 
 def tracker_of(situation: Situation) -> str:
     """Return who else than vLLM's own project takes reports of the error: a plug-in, or a fork; else ""."""
-    return plugin_of(situation) or fork_of(situation)
+    return plugin_of(situation) or _of_platform(situation) or fork_of(situation)
 
 
 def fork_of(situation: Situation) -> str:
@@ -62,6 +66,13 @@ def fork_of(situation: Situation) -> str:
     return next(
         (fork for fork, signs, mark in _FORKS if any(sign in places for sign in signs) and mark.search(places)), ""
     )
+
+
+def _of_platform(situation: Situation) -> str:
+    """Return the platform's plug-in where the error was raised in the library that it calls, and no plug-in's frame is shown."""
+    frames = situation.trace.frames if situation.trace is not None else []
+    raised = next((frame.path for frame in reversed(frames) if not frame.path.startswith("torch/")), "")
+    return next((name for library, name in _LIBRARIES if raised.startswith(library)), "")
 
 
 def framework_of(situation: Situation) -> str:

@@ -26,7 +26,7 @@ _TRACES = 12
 _LINES = 60
 """Lines around the deciding one that count, where the log was read so far."""
 _PLATFORMS = (
-    ("npu", ("vllm_ascend", "torch_npu", "NPU ", "NPUWorker", "ASCEND_", "cann", "ACLgraph"), LazyPattern(r"\bvllm_ascend\b|\btorch_npu\b|\bNPU (?:out of memory|error)|\bNPUWorker\b|\bASCEND_|\bcann\b|\bACLgraph\b")),
+    ("npu", ("vllm_ascend", "torch_npu", "NPU ", "NPUWorker", "ASCEND_", "cann", "ACLgraph", "aclrt"), LazyPattern(r"\bvllm_ascend\b|\baclrt[A-Z]|\btorch_npu\b|\bNPU (?:out of memory|error)|\bNPUWorker\b|\bASCEND_|\bcann\b|\bACLgraph\b")),
     ("neuron", ("neuron", "NEFF"), LazyPattern(r"\btorch_neuronx?\b|\bneuronx_distributed|\bvllm_neuron\b|\bmodels[./]neuron\b|\bneuron_(?:worker|model_runner)\b|\bNEFF\b")),
     ("hpu", ("gaudi", "hpu", "habana_frameworks", "synStatus"), LazyPattern(r"\bsynStatus\b|\bvllm_gaudi\b|\+gaudi|\bvllm_hpu|\bhabana_frameworks\b|\bhpu_(?:worker|model_runner)\b")),
     ("tpu", ("tpu_", "libtpu"), LazyPattern(r"\btpu_inference\b|\btpu_(?:worker|model_runner)\b|\blibtpu\b")),
@@ -57,7 +57,7 @@ _LIBRARY = LazyPattern(
     r"(?:transformers_modules|tpu_inference|neuronx\w*|libneuronxla|habana\w*|optimum|torch|torchvision|torchaudio|torchao|torch_npu|torch_xla|torchcodec|triton|transformers|tokenizers|huggingface_hub|safetensors|asyncio|concurrent|multiprocessing|importlib|runpy|uvloop|numpy|flashinfer|flash_attn|xformers|"
     r"xgrammar|outlines\w*|lmformatenforcer|llguidance|ray|uvicorn|starlette|fastapi|pydantic\w*|PIL|cv2|deep_gemm|deep_ep|nixl|lmcache|mooncake|bitsandbytes|compressed_tensors|"
     r"gguf|mistral_common|peft|setuptools|pip|distutils|pkg_resources|aiter|zmq|msgspec|json|subprocess|threading|socket|ssl|contextlib|functools|inspect|ctypes|numba|cupy|"
-    r"tvm_ffi|cutlass|requests|urllib3|http|librosa|soundfile|av|einops|timm|prometheus\w*|opentelemetry|logging|typing|pickle|cloudpickle|tqdm|sentencepiece|tiktoken)\b|<|setup\.py"
+    r"tvm_ffi|cutlass|nvidia_cutlass_dsl|requests|urllib3|http|librosa|soundfile|av|einops|timm|prometheus\w*|opentelemetry|logging|typing|pickle|cloudpickle|tqdm|sentencepiece|tiktoken)\b|<|setup\.py"
 )
 """Packages that vLLM, or one of its own, calls."""
 _RANK = LazyPattern(r"(?:^|_)TP(\d{1,3})(?!\d)|^VllmWorker rank=(\d{1,3})\b")
@@ -156,7 +156,8 @@ def _words(hit: Hit | None, incident: Incident, said: str) -> str:
     if hit is not None:
         parts.append(hit.line.text)
         # What a person says of the machine often stands before the first conspicuous line, or behind the last.
-        ends = [other.line.number for other in (*incident.hits[:1], *incident.hits[-1:])]
+        numbers = [other.line.number for other in incident.hits]
+        ends = [min(numbers), max(numbers), numbers[-1]] if numbers else []
         for number in dict.fromkeys([hit.line.number, *ends]):
             parts += [text for _, text, _ in incident.contexts.lines(number)[-_LINES:]]
     traces = [trace for trace in incident.traces[:_TRACES] if not trace.logging_error]

@@ -9,7 +9,7 @@ from ..diagnosis import Advice
 from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
 from .culprit import TRACKER, searched
-from .pins import UPGRADE, fork_of, pinned_by
+from .pins import TRY, UPGRADE, fork_of, pinned_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,6 +150,8 @@ def _from_registry(situation: Situation) -> bool:
 
 
 def _guessed(fix: Advice, situation: Situation) -> bool:
+    if fix.title.startswith(TRY):
+        return True
     if not UPGRADE.search(fix.title) or fix.fixed_in or fix.versions:
         return False
     return not (_RELEASE.search(f"{fix.change} {fix.why}") or _ASKED.search(situation.case.text))
@@ -157,7 +159,7 @@ def _guessed(fix: Advice, situation: Situation) -> bool:
 
 def _as_guess(fix: Advice, situation: Situation) -> Advice:
     """Return an upgrade as what it is: a try, and what to do when it does not help."""
-    if pinned_by(situation):
+    if pinned_by(situation) or fix.title.startswith(TRY):
         return fix
     if fork := fork_of(situation):
         why = f"What vLLM's code lacks for this platform comes with the releases of {fork}, which follow vLLM's. Whether the newest mends this, nothing here tells."
