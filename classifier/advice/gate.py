@@ -26,6 +26,7 @@ from .looks import look, look_elsewhere
 from .model_support import as_supported, beside
 from .model_type_support import as_known_type
 from .named_options import as_named
+from .peers import in_the_way
 from .platforms import on_platform
 from .presumed import asked_so, unfounded, without_idle_parts
 from .provenance import from_whom, installed_from
@@ -93,7 +94,7 @@ def sift(
         fixes = [*first, *fixes, *last]
     if failed and hit is not None and (way := worked_with(situation, hit.rule.bucket)):
         fixes = [*fixes, way]
-    fixes = [*switched_on(hit, situation), *with_choices(fixes, hit, situation)]
+    fixes = [*in_the_way(hit, situation), *switched_on(hit, situation), *with_choices(fixes, hit, situation)]
     kept, withheld = _led(leads, situation, corrections) if leads else ([], [])
     if not kept:
         kept, refused = tried(fixes, situation, corrections)

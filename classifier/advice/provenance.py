@@ -6,7 +6,7 @@ from ...corpus.records import replace
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
 from .culprit import TRACKER
-from .pins import UPGRADE, pinned_by, tracker_of
+from .pins import UPGRADE, fork_of, pinned_by, tracker_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +49,9 @@ def installed_from(fix: Advice, situation: Situation) -> tuple[Advice | None, st
     from ...corpus import options
 
     newest = options.releases()[-1]
+    if _PLAIN_UPGRADE.search(fix.change) and (fork := fork_of(situation)):
+        step = f"Take the newest release of {fork} (a tag or an image), with the driver and SDK that it names"
+        return _instead(fix, step, "pip would put vLLM's own release in its place."), ""
     if situation.own_build:
         return _built_anew(fix, situation), ""
     if situation.platform not in ("", "cuda"):

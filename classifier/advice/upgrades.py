@@ -9,7 +9,7 @@ from ..diagnosis import Advice
 from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
 from .culprit import TRACKER, searched
-from .pins import TRY, UPGRADE, pinned_by
+from .pins import TRY, UPGRADE, fork_of, pinned_by
 from .provenance import LATER
 
 TYPE_CHECKING = False
@@ -44,6 +44,7 @@ _UPGRADE = Advice(
     restart=True,
 )
 """For answers that send to vLLM's issues, where a release is known after all."""
+_NOTHING_SAYS = "nothing in the log or in vLLM's sources says that a newer release helps"
 _ENOUGH = 2
 """Other fixes beside which a guess is left out."""
 
@@ -78,8 +79,9 @@ def without_guesses(fixes: list[Advice], situation: Situation) -> tuple[list[Adv
         return fixes, withheld
     others = [fix for fix in fixes if fix not in guesses]
     shown = [] if len(others) >= _ENOUGH else [_as_guess(guesses[0], situation)]
-    reason = "nothing in the log or in vLLM's sources says that a newer release helps"
-    return others + shown, [*withheld, *((fix.title, reason) for fix in guesses[len(shown) :])]
+    if shown and fork_of(situation):
+        return shown + others, [*withheld, *((fix.title, _NOTHING_SAYS) for fix in guesses[1:])]
+    return others + shown, [*withheld, *((fix.title, _NOTHING_SAYS) for fix in guesses[len(shown) :])]
 
 
 def _by_line(fixes: list[Advice], situation: Situation) -> tuple[list[Advice], list[tuple[str, str]]]:
@@ -172,6 +174,9 @@ def _as_guess(fix: Advice, situation: Situation) -> Advice:
     """Return an upgrade as what it is: a try, and what to do when it does not help."""
     if pinned_by(situation) or fix.title.startswith(TRY):
         return fix
+    if fork := fork_of(situation):
+        why = f"What vLLM's code lacks for this platform comes with the releases of {fork}, which follow vLLM's. Whether the newest mends this, nothing here tells."
+        return replace(fix, title=f"Try the newest release of {fork}", why=why)
     words = _words(situation)
     return replace(
         fix,
