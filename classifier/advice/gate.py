@@ -134,8 +134,8 @@ def tried(
     kept = before_searches(kept)
     # What destroys something, or ends processes, comes when nothing milder is left.
     kept.sort(key=lambda fix: fix.safety == "destructive")
-    if not kept and fixes:
-        kept = [look_elsewhere() if situation.stranger else look()]
+    if not kept and (fixes or situation.words):
+        kept = [look_elsewhere() if situation.stranger else look(situation, not fixes)]
     for rank, fix in enumerate(kept, 1):
         fix.rank = rank
     return kept, withheld
