@@ -19,14 +19,16 @@ __all__ = ["COMPUTED", "PIECES", "WORKED"]
 _MODULES = {
     "adapters": ("fit_max_lora_rank",),
     "batch": (
-        "halve_max_num_seqs", "raise_max_num_seqs", "fit_max_num_seqs", "halve_max_num_batched_tokens", "raise_max_num_batched_tokens",
+        "halve_max_num_seqs", "raise_max_num_seqs", "fit_max_num_seqs", "below_running", "halve_max_num_batched_tokens",
+        "raise_max_num_batched_tokens",
     ),
     "cache_space": ("fit_kv_cache_memory_bytes", "fit_cpu_kvcache_space"),
-    "context": ("fit_max_model_len", "fit_output_tokens"),
+    "context": ("fit_max_model_len", "fit_output_tokens", "cut_count"),
     "libraries": ("system_package", "cuda_library"),
     "memory": (
         "fit_gpu_memory_utilization", "raise_gpu_memory_utilization", "lower_gpu_memory_utilization", "enough_gpu_memory_utilization",
     ),
+    "media": ("counted_apart",),
     "names": ("hub_repository", "model_folder", "into_model_folder"),
     "options": (
         "meant_option", "meant_options", "gone_options", "early_options", "later_options", "misplaced_options", "stray_words", "option_name",

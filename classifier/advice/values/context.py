@@ -40,6 +40,21 @@ def fit_output_tokens(facts: Mapping[str, object]) -> Worked:
     return Worked(str(length - prompt), f"{length} - {prompt} tokens of the prompt → {length - prompt}", inputs)
 
 
+def cut_count(facts: Mapping[str, object]) -> Worked:
+    """Return how many tokens were counted, where that is one more than the context and the answer allow: counting stopped there.
+
+    From 0.16 on prompts are tokenised up to the first token too many (vllm/renderers/params.py, get_encode_kwargs); 0.18
+    and newer say "at least" where that happened.
+    """
+    names = ("max_model_len", "prompt_tokens", "output_tokens")
+    length, prompt, answer = (whole(facts, name) for name in names)
+    if not length or not prompt or not answer:
+        return needs(*(name for name in names if not whole(facts, name)))
+    inputs = {"max_model_len": length, "prompt_tokens": prompt, "output_tokens": answer}
+    at_limit = prompt > 1 and prompt + answer == length + 1
+    return Worked(str(prompt) if at_limit else "", f"{prompt} + {answer} against {length}", inputs)
+
+
 def _by_proportion(facts: Mapping[str, object]) -> Worked | None:
     wanted = whole(facts, "max_model_len")
     needed, left = number(facts, "kv_cache_needed_gib"), number(facts, "kv_cache_available_gib")
