@@ -91,11 +91,10 @@ def as_guess(fixes: list[Advice], own_fault: bool = False) -> list[Advice]:
 
     Args:
         fixes: Of the cause, ranked.
-        own_fault: Whether vLLM's own code raised an exception of Python's: no setting is its cause, so the search comes first.
+        own_fault: Whether vLLM's own code raised an exception of Python's: no setting is its cause.
     """
-    shown = [fix for at, fix in enumerate(fixes) if not at or fix.title == _SEARCH.title or fix.source == SOURCES]
-    if own_fault:
-        shown.sort(key=lambda fix: fix.title != _SEARCH.title)
+    of_error = [fix for fix in fixes if fix.title == _SEARCH.title or fix.source == SOURCES]
+    shown = of_error if own_fault and of_error else [fix for at, fix in enumerate(fixes) if not at or fix in of_error]
     for rank, fix in enumerate(shown, 1):
         fix.rank = rank
     return shown

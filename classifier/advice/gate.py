@@ -30,6 +30,7 @@ from .presumed import unfounded, without_idle_parts
 from .situation import Situation
 from .switched_on import switched_on
 from .upgrades import reached, without_guesses
+from .weight_names import as_known_weight
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -173,6 +174,7 @@ def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
         _asked_for,
         as_supported,
         as_known_type,
+        as_known_weight,
         within_bounds,
         _from_whom,
         _installed_from,

@@ -304,6 +304,13 @@ def chain_of(hit: Hit) -> list[Evidence]:
     return links
 
 
+def _terms(guess: Guess, item: Trace | Line | None) -> set[str]:
+    """Return the terms by which a cause is looked for: of an exception of the code's own its words, for others tell another matter."""
+    if not isinstance(item, Trace) or not item.frames or item.kind not in MISTAKES | {"ValueError", "RuntimeError"}:
+        return guess.terms
+    return {f"w:{word}" for word in (item.kind, *item.message.split())}
+
+
 def answer_of_guess(guess: Guess, known: Known, incident: Incident, item: Trace | Line | None = None) -> Diagnosis:
     """Return the answer that the text model gives: its bucket, what can be said of the cause, and that it is a guess.
 
@@ -317,7 +324,7 @@ def answer_of_guess(guess: Guess, known: Known, incident: Incident, item: Trace 
         share = 0.5 + policy.GUESS_TRUST[way] * (share - 0.5)
     titles = known.guesser.titles if known.guesser is not None else {}
     written = bucket in known.corpus.buckets()
-    nearest = likely_cause(bucket, guess.terms, known.corpus) if written else ""
+    nearest = likely_cause(bucket, _terms(guess, item), known.corpus) if written else ""
     cause = nearest or guess.cause
     hit = as_hit(item, bucket, cause) if item is not None else None
     answer = answer_for(bucket, cause or GENERIC, share, "model", known, incident, hit)

@@ -86,7 +86,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--cache", type=Path, default=CACHE, metavar="DIR", help="where the archives are (%(default)s)")
     given = parser.parse_args(words)
     try:
-        archives = {version: _archive(version, given.cache) for version in options.releases()}
+        archives = {version: archive_of(version, given.cache) for version in options.releases()}
         FILE.write_text(text(mine(archives)), "utf-8")
     except (FetchError, PackageIndexError, RegistryError) as error:
         print(error, file=sys.stderr)
@@ -94,7 +94,8 @@ def main(words: Sequence[str]) -> int:
     return 0
 
 
-def _archive(version: str, cache: Path) -> Path:
+def archive_of(version: str, cache: Path) -> Path:
+    """Return the archive of a release, downloaded where it is not there."""
     kept = cache / f"vllm-{version}.zip"
     if kept.exists():
         return kept

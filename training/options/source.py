@@ -25,6 +25,10 @@ class Tree:
     def __contains__(self, path: str) -> bool:
         return path in self._files
 
+    def __iter__(self) -> Iterator[str]:
+        """Yield the paths of the files, in order."""
+        return iter(sorted(self._files))
+
     def containing(self, *words: bytes) -> Iterator[str]:
         """Yield the paths of the files that hold any of ``words``, in order."""
         for path in sorted(self._files):

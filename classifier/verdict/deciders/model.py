@@ -7,8 +7,14 @@ from ...matching.types import Hit
 from .. import policy
 from ..answer import answer_of_guess, conclude, with_alternatives
 from ..findings import Findings
+from ..frames import with_frames
 from .health import no_failure_of, silent_end
 from .rules import of_candidate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ...text_model.guess import Guess
+    from ..types import Candidate
 
 _LEAST = {"weak": policy.GUESS_OVER_WEAK, "guess": policy.GUESS_OVER_BUG}
 """Probability that the model needs against a rule, by the rule's strength; against others it is not asked."""
@@ -60,7 +66,7 @@ def surer_model(found: Findings) -> Diagnosis | None:
     if least > 1:
         return None
     guess = found.sure_guess(least)
-    if guess is None or guess.bucket == bucket:
+    if guess is None or guess.bucket == bucket or _against_the_stack(guess, best, least):
         return None
     same = next((item for item in found.candidates if item.bucket == guess.bucket), None)
     if same is not None and same.score >= policy.ACCEPT:
@@ -68,6 +74,14 @@ def surer_model(found: Findings) -> Diagnosis | None:
         return of_candidate(same, found)
     answer = answer_of_guess(guess, found.known, found.incident, found.telling)
     return with_alternatives(answer, found.candidates)
+
+
+def _against_the_stack(guess: Guess, best: Candidate | None, least: float) -> bool:
+    """Tell whether the stack that a rule read takes from a guess what it needs: words beside an exception are not its own."""
+    trace = best.hit.trace if best is not None else None
+    if trace is None or not trace.frames or guess.own or guess.frames:
+        return False
+    return dict(with_frames(guess, trace).ranked).get(guess.bucket, 0.0) < least
 
 
 def _wordless(wrapper: Hit, found: Findings) -> bool:

@@ -134,9 +134,9 @@ KeyError: '{name}'
 @pytest.mark.parametrize(
     ("name", "first"),
     [
-        ("layers.0.attention.wk.weight", "--load-format safetensors"),
+        ("layers.0.attention.wk.weight", "Move consolidated.*"),
         ("base_model.model.model.layers.0.mlp.gate.weight", "model.merge_and_unload()"),
-        ("model.layers.0.mlp.other.weight", "compare architectures"),
+        ("model.layers.0.mlp.other.weight", "pip install -U vllm"),
     ],
 )
 def test_the_name_of_a_parameter_tells_what_to_do(name: str, first: str) -> None:
