@@ -39,7 +39,7 @@ _COMPONENTS = (
 )  # fmt: skip
 """Parts of vLLM, as conditions and people call them, by the frame: of the first that fits, the feature is named."""
 _BELOW = LazyPattern(
-    r"^(?:torch|triton|asyncio|concurrent|multiprocessing|uvloop|importlib|contextlib|json|threading)/|^<"
+    r"^(?:torch|triton|asyncio|concurrent|multiprocessing|uvloop|importlib|contextlib|json|threading|tvm_ffi)/|^(?:\.\.\./)?nvidia_cutlass_dsl/|^python/tvm_ffi/|^<"
 )
 """Frames below the code that is to blame."""
 _COMPILER = LazyPattern(r"^torch/_(?:inductor|dynamo)/")

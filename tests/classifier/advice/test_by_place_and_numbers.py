@@ -58,7 +58,7 @@ CASES = [
     ("ValueError: Attempted to assign 3 x 576 = 1728 multimodal tokens to 1152 placeholders", "Send the media as parts", ["count is wrong"]),
     (("ValueError: You can only use one kind of structured outputs constraint but multiple are specified: "
       "{'json': None, 'regex': '[a-z]+', 'choice': None, 'grammar': None, 'json_object': True}"), "Send only one of", ["backend"]),
-    ("ValueError: `limit_mm_per_prompt` is only supported for multimodal models.", "pip install -U vllm", []),
+    ("INFO 03-02 10:00:00 [api_server.py:9] vLLM API server version 0.8.1\nValueError: `limit_mm_per_prompt` is only supported for multimodal models.", "pip install -U vllm", []),
     (HEAD + '  File "/home/me/.cache/huggingface/modules/transformers_modules/acme/Tiny-2.5-VL/0f3a/processing_tiny.py", line 4, in <module>\n    from .tokens import Tokens\n'
      "ModuleNotFoundError: No module named 'transformers_modules.acme.Tiny-2'", "hf download", ["HF_MODULES_CACHE"]),
     ("ModuleNotFoundError: No module named 'transformers_modules.tiny-chat'", "HF_MODULES_CACHE", ["NAME_WITHOUT_DOTS"]),
@@ -76,6 +76,22 @@ CASES = [
      + "torch.distributed.DistStoreError: wait timeout after 300000ms, keys: /broadcast_from/1/7", "Read the server's own log", ["number of nodes"]),
     (("$ python3 -m sglang.launch_server --model-path acme/x --tp 4\nncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error.\n"
       "Error while creating shared memory segment /dev/shm/nccl-Ab12Cd (size 9637888)"), "docker run --shm-size", ["vllm serve", "vllm-project"]),
+    ("RuntimeError: ACL graph capture failed with a known stream-resource exhaustion signature. Consider upgrading.", "--compilation-config", ["vllm-project/vllm/issues"]),
+    (HEAD + '  File "/home/me/vllm/examples/offline.py", line 31, in <module> main(args) File "/home/me/vllm/examples/offline.py", line 12, in main export(engine) '
+     'File "/opt/venv/lib/python3.12/site-packages/vllm/model_executor/model_loader/example.py", line 7, in export engine.model_executor.run(\n'
+     "AttributeError: 'LLMEngine' object has no attribute 'model_executor'", "VLLM_ENABLE_V1_MULTIPROCESSING=0", ["last 'File' line"]),
+    (HEAD + '  File "/home/me/run.py", line 12, in <module>\n    main()\n  File "/home/me/run.py", line 9, in main\n    llm.llm_engine.model_executor.driver_worker\n'
+     "AttributeError: 'LLMEngine' object has no attribute 'model_executor'", "VLLM_ENABLE_V1_MULTIPROCESSING=0", []),
+    (("INFO 07-21 19:32:01 [api_server.py:1289] vLLM API server version 0.9.0\nINFO 07-21 19:32:30 [default_loader.py:280] Loading weights took 4.70 seconds\n"
+      "INFO 07-21 19:32:49 [backends.py:469] Dynamo bytecode transform time: 5.68 s\nRuntimeError: Engine process failed to start. See stack trace for the root cause."),
+     "dmesg -T", ["grep -nE"]),
+    (("INFO 07-21 19:32:01 [api_server.py:1289] vLLM API server version 0.9.0\n"
+      "RuntimeError: Engine process failed to start. See stack trace for the root cause."), "grep -nE", ["dmesg"]),
+    (("vllm serve: error: argument --guided-decoding-backend: invalid choice: 'guidance:disable-additional-properties' (choose from 'auto', 'guidance', 'outlines')"),
+     "--guided-decoding-backend guidance", []),
+    (HEAD + FRAME.format("vllm/model_executor/layers/fused_moe/experts/flashinfer_moe.py", "apply", "flashinfer_fused_moe(")
+     + FRAME.format("flashinfer/fused_moe/core.py", "launch", "compiled(x)") + FRAME.format("tvm_ffi/core.py", "__call__", "self.run()")
+     + "RuntimeError: CUDA Error: cudaErrorInvalidValue", "--moe-backend", []),
 ]  # fmt: skip
 
 
@@ -129,3 +145,11 @@ def test_nine_tenths_of_what_runs_where_the_cache_is_full(facts: dict[str, objec
 )
 def test_a_count_that_stopped_at_the_limit(facts: dict[str, object], expected: str) -> None:
     assert COMPUTED["cut_count"](facts) == expected
+
+
+def test_what_stood_behind_a_colon_has_an_option_of_its_own() -> None:
+    """The wish is not lost without a word."""
+    log = "vllm serve: error: argument --guided-decoding-backend: invalid choice: 'guidance:disable-any-whitespace' (choose from 'auto', 'guidance')"
+    assert "--guided-decoding-disable-any-whitespace" in triage(log).fixes[0].why
+    log = "vllm serve: error: argument --guided-decoding-backend: invalid choice: 'guidanc' (choose from 'auto', 'guidance')"
+    assert "is lost" not in triage(log).fixes[0].why
