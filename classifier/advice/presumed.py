@@ -54,7 +54,7 @@ _DUMMY = LazyPattern(
 """Frames in which vLLM makes media of its own, to see how much memory they take."""
 _PROCESSED = LazyPattern(r"vllm/(?:multimodal/processing|inputs/(?:registry|processing)|multimodal/registry)")
 _OF_MEDIA = LazyPattern(r"(?i:\b(?:media|images?|videos?|audios?|placeholders?|chat endpoint|prompts?|requests?)\b)")
-_NEWER = LazyPattern(r"(?i:^(?:upgrade|update|install|pin)\b)")
+_NEWER = LazyPattern(r"(?i:^(?:upgrade|update|install|pin|match)\b)")
 _ONE_GPU = LazyPattern(
     r"\b(?:Jetson|AGX Orin|Orin N[Xx]|Jetson Thor|DGX Spark|GB10|Tegra)\b|\bNvMapMem|\btegra(?:stats|_)|\[METAL\]|\bMetal memory\b|\bMacBook\b"
 )

@@ -12,6 +12,7 @@ from ...corpus.types import Bucket, Cause
 from ..advice.culprit import culprit
 from ..advice.fixes import advise, led_by_the_log, sentences, worked_out
 from ..advice.gate import sift
+from ..advice.refused_allocation import refused_allocation
 from ..advice.remedy import as_hit, remedy_for
 from ..advice.signs import Signs
 from ..advice.start_command import corrected_command
@@ -99,7 +100,7 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
         entry = generic_cause(known_bucket) if entry is None else searchable(entry)
     captures = dict(hit.captures) if hit is not None else {}
     if bucket != "no_failure":
-        captures = {**culprit(hit, incident), **captures}
+        captures = {**culprit(hit, incident), **refused_allocation(hit), **captures}
     if guessed and known_bucket.id != _FAULTS:
         entry = _by_the_frame(entry, str(captures.get("component") or ""), known)
     values = {**incident.facts, **captures}

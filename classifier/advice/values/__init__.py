@@ -23,7 +23,7 @@ _MODULES = {
         "raise_max_num_batched_tokens",
     ),
     "cache_space": ("fit_kv_cache_memory_bytes", "fit_cpu_kvcache_space"),
-    "context": ("fit_max_model_len", "fit_output_tokens", "cut_count"),
+    "context": ("fit_max_model_len", "fit_output_tokens", "prompt_tokens_at_least", "prompt_tokens_counted", "output_share_percent"),
     "libraries": ("system_package", "cuda_library"),
     "memory": (
         "fit_gpu_memory_utilization", "raise_gpu_memory_utilization", "lower_gpu_memory_utilization", "enough_gpu_memory_utilization",

@@ -37,22 +37,45 @@ def fit_output_tokens(facts: Mapping[str, object]) -> Worked:
     inputs = {"max_model_len": length, "prompt_tokens": prompt}
     if prompt >= length:
         return Worked("", f"the prompt's {prompt} tokens fill the context of {length}", inputs)
+    if prompt_tokens_at_least(facts):
+        return Worked("", f"vLLM counted the prompt up to {prompt} tokens and no further", inputs)
     return Worked(str(length - prompt), f"{length} - {prompt} tokens of the prompt → {length - prompt}", inputs)
 
 
-def cut_count(facts: Mapping[str, object]) -> Worked:
-    """Return how many tokens were counted, where that is one more than the context and the answer allow: counting stopped there.
+def prompt_tokens_at_least(facts: Mapping[str, object]) -> Worked:
+    """Return a prompt's tokens where the number in the message is only where vLLM stopped counting; no value elsewhere.
 
-    From 0.16 on prompts are tokenised up to the first token too many (vllm/renderers/params.py, get_encode_kwargs); 0.18
-    and newer say "at least" where that happened.
+    From 0.16 on the tokeniser is stopped one token above what the requested answer leaves of the context
+    (vllm/renderers/params.py: get_encode_kwargs): all longer prompts are reported with that number.
     """
-    names = ("max_model_len", "prompt_tokens", "output_tokens")
-    length, prompt, answer = (whole(facts, name) for name in names)
-    if not length or not prompt or not answer:
-        return needs(*(name for name in names if not whole(facts, name)))
-    inputs = {"max_model_len": length, "prompt_tokens": prompt, "output_tokens": answer}
-    at_limit = prompt > 1 and prompt + answer == length + 1
-    return Worked(str(prompt) if at_limit else "", f"{prompt} + {answer} against {length}", inputs)
+    length, prompt, output = (whole(facts, name) for name in ("max_model_len", "prompt_tokens", "output_tokens"))
+    known = {"max_model_len": length, "prompt_tokens": prompt, "output_tokens": output}
+    if not length or not prompt or not output:
+        return needs(*(name for name, value in known.items() if not value))
+    if prompt + output != length + 1:
+        return Worked("", f"all {prompt} tokens of the prompt were counted")
+    inputs = {"max_model_len": length, "prompt_tokens": prompt, "output_tokens": output}
+    return Worked(str(prompt), f"{length} - {output} tokens of the answer + 1", inputs)
+
+
+def prompt_tokens_counted(facts: Mapping[str, object]) -> Worked:
+    """Return a prompt's tokens where vLLM counted all of them."""
+    prompt = whole(facts, "prompt_tokens")
+    if not prompt:
+        return needs("prompt_tokens")
+    if prompt_tokens_at_least(facts):
+        return Worked("", f"vLLM stopped counting at {prompt}")
+    return Worked(str(prompt), f"all {prompt} were counted", {"prompt_tokens": prompt})
+
+
+def output_share_percent(facts: Mapping[str, object]) -> Worked:
+    """Return how much of the context a request reserves for the answer, in percent."""
+    length, output = whole(facts, "max_model_len"), whole(facts, "output_tokens")
+    if not length or not output:
+        return needs(*(name for name, known in (("max_model_len", length), ("output_tokens", output)) if not known))
+    return Worked(
+        str(100 * output // length), f"{output} of {length} tokens", {"max_model_len": length, "output_tokens": output}
+    )
 
 
 def _by_proportion(facts: Mapping[str, object]) -> Worked | None:

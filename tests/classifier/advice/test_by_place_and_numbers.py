@@ -134,19 +134,6 @@ def test_nine_tenths_of_what_runs_where_the_cache_is_full(facts: dict[str, objec
     assert COMPUTED["below_running"](facts) == expected
 
 
-@pytest.mark.parametrize(
-    ("facts", "expected"),
-    [
-        ({"max_model_len": 16384, "prompt_tokens": 12289, "output_tokens": 4096}, "12289"),
-        ({"max_model_len": 16384, "prompt_tokens": 12290, "output_tokens": 4096}, ""),
-        ({"max_model_len": 16384, "prompt_tokens": 1, "output_tokens": 16384}, ""),
-        ({"max_model_len": 16384, "prompt_tokens": 9000}, ""),
-    ],
-)
-def test_a_count_that_stopped_at_the_limit(facts: dict[str, object], expected: str) -> None:
-    assert COMPUTED["cut_count"](facts) == expected
-
-
 def test_what_stood_behind_a_colon_has_an_option_of_its_own() -> None:
     """The wish is not lost without a word."""
     log = "vllm serve: error: argument --guided-decoding-backend: invalid choice: 'guidance:disable-any-whitespace' (choose from 'auto', 'guidance')"

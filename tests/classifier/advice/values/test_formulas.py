@@ -631,8 +631,20 @@ def test_a_value_says_what_it_is() -> None:
         ({"max_model_len": 4096, "prompt_tokens": 4096}, ""),
         ({"max_model_len": 4096}, ""),
         ({"prompt_tokens": 7}, ""),
+        ({"max_model_len": 8192, "prompt_tokens": 6193, "output_tokens": 2000}, ""),
+        ({"max_model_len": 8192, "prompt_tokens": 6194, "output_tokens": 2000}, "1998"),
     ],
 )
 def test_what_a_prompt_leaves_for_the_answer(facts: dict[str, object], expected: str) -> None:
     """Both share the context; a prompt that fills it leaves nothing."""
     assert WORKED["fit_output_tokens"](facts).value == expected
+
+
+def test_where_vllm_stopped_counting_a_prompt() -> None:
+    """One token above what the answer leaves: the prompt is as long or longer."""
+    cut = {"max_model_len": 8192, "prompt_tokens": 6193, "output_tokens": 2000}
+    counted = {**cut, "prompt_tokens": 7000}
+    assert [WORKED["prompt_tokens_at_least"](facts).value for facts in (cut, counted, {})] == ["6193", "", ""]
+    assert [WORKED["prompt_tokens_counted"](facts).value for facts in (cut, counted, {})] == ["", "7000", ""]
+    assert WORKED["output_share_percent"](cut).value == "24"
+    assert WORKED["output_share_percent"]({"max_model_len": 8192}).missing == ("output_tokens",)
