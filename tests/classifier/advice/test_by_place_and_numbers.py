@@ -140,3 +140,13 @@ def test_what_stood_behind_a_colon_has_an_option_of_its_own() -> None:
     assert "--guided-decoding-disable-any-whitespace" in triage(log).fixes[0].why
     log = "vllm serve: error: argument --guided-decoding-backend: invalid choice: 'guidanc' (choose from 'auto', 'guidance')"
     assert "is lost" not in triage(log).fixes[0].why
+
+
+def test_a_value_that_vllm_did_not_set_is_its_own_fault_and_the_egg_tells_the_release() -> None:
+    log = (
+        HEAD
+        + '  File "/srv/venv/lib/python3.12/site-packages/vllm-0.10.1+xpu-py3.12.egg/vllm/v1/worker/gpu_worker.py", line 29, in init_device\n'
+        "    self.largest = min(\nTypeError: '<' not supported between instances of 'NoneType' and 'int'"
+    )
+    report = triage(log)
+    assert (report.bucket, report.facts["vllm_version"]) == ("engine_bug", "0.10.1+xpu")
