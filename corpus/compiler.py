@@ -19,7 +19,7 @@ from typing import TypedDict
 from .build import FORMAT, RULES, regex_build
 from .effort import tell_effort
 from .literals import all_strings, required_literals
-from .messages.row import Row
+from .messages.row import NOBODYS, Row
 from .options import version_key
 from .options_table import made_of, pack
 from .packed_rules import Places, pack_rule, places_of
@@ -213,7 +213,12 @@ def _messages(rows: list[Row]) -> bytes:
     """Return the messages of the catalogue that may decide, packed: by their words, or where they are the whole of a message."""
     from .messages.index import packed
 
-    return packed(row for row in rows if row.decides or row.tells or row.tells_module)
+    # What Python says itself names nothing when a package around vLLM says it in the same words.
+    anybodys = {row.template for row in rows if row.package in NOBODYS and not row.label.specific}
+    return packed(
+        row for row in rows
+        if row.decides or ((row.tells or row.tells_module) and row.template not in anybodys)
+    )  # fmt: skip
 
 
 def _remedies(source: Path, rows: list[Row]) -> bytes:

@@ -32,7 +32,9 @@ _MACHINE = LazyPattern(
 """Words of what no line of Python code is to blame for."""
 _LOADERS = LazyPattern(r"\w*(?:load_weights|weight_loader|_load_param|load_param|load_module)\w*")
 """Functions that fail on what a checkpoint holds: whether a release can read it does not hang on the line."""
-_BELOW = LazyPattern(r"^(?:torch|asyncio|concurrent|contextlib|functools|typing|enum|json|copy|collections)[/.]|^<")
+_BELOW = LazyPattern(
+    r"^(?:torch|asyncio|concurrent|contextlib|functools|typing|enum|json|copy|collections)[/.]|^<|^transformers/configuration_utils\.py$"
+)
 """Frames in which the mistakes of their callers come to light."""
 _GENERIC = LazyPattern(
     r"vllm/(?:_\w*ops|model_executor/custom_op|compilation/\w+|utils/\w+|utils|tracing\w*/?\w*|triton_utils/\w+|platforms/\w+"

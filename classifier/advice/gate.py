@@ -113,7 +113,7 @@ def tried(
         fitting, reason = _try(fix, situation)
         if fitting is None:
             withheld.append((fix.title, reason))
-        else:
+        elif fitting.change == fix.change or all(other.change != fitting.change for other in kept):
             kept.append(fitting)
     kept = [within_json(as_released(fix, situation.release), situation.case.arguments) for fix in kept]
     kept = [as_installed(fix, situation) for fix in kept]

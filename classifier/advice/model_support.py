@@ -39,6 +39,18 @@ _NO_MODELS = frozenset({"interfaces", "interfaces_base", "registry", "utils", "a
 _OF_MODEL = LazyPattern(r"\w+(?:ForCausalLM|ForConditionalGeneration|Model|LMHeadModel|For\w+)")
 _FALLS_BACK = (0, 7, 2)
 """The release from which vLLM tries the Transformers backend by itself (``model_impl`` is ``auto``)."""
+_FALLEN = LazyPattern(r"\b(?P<name>\w{1,100}) has no vLLM implementation, falling back to Transformers")
+_FALLEN_SIGN = "has no vLLM implementation, falling back"
+_BACKEND = LazyPattern(r"vllm/model_executor/models/transformers(?:/\w+)?\.py:|\bTransformers\w*For\w+")
+"""Frames of the Transformers backend, and its classes."""
+_OF_CONFIG = LazyPattern(r"--hf-overrides|\bconfig\.json\b|\btransformers==")
+"""What changes the model's configuration, or how it is read."""
+
+
+_OWN_CLASS = Advice(
+    0, "Upgrade vLLM", "command", "pip install -U vllm", "", "Other defaults and flags change with the release.", "", restart=True,
+)  # fmt: skip
+"""For a model that fell to the Transformers backend and failed there."""
 
 
 @record(frozen=True)
@@ -78,6 +90,23 @@ def _of_config(stem: str, release: str) -> tuple[str, ...]:
     return () if any(architectures.serves(name, release) is not False for name in names) else names
 
 
+def fallen_back(situation: Situation) -> str:
+    """Return the architecture on which the Transformers backend failed, and for which a later release has a class of its own.
+
+    Args:
+        situation: Of the failed start; "" where the error is another part's, or where no later release has such a class.
+    """
+    trace = situation.trace
+    if trace is None or not _BACKEND.search(f"{trace.stack()}\n{trace.message}"):
+        return ""
+    found = _FALLEN.search(situation.words) if _FALLEN_SIGN in situation.words else None
+    told = situation.facts.get("architecture")
+    name = found["name"] if found else told if isinstance(told, str) else ""
+    if not name or _has(name, "", situation.release):
+        return ""
+    return name if _first(name, "", situation.release, has=False) else ""
+
+
 def as_supported(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     """Name the release that an upgrade must reach so that vLLM has what the error says is lacking; or tell that none has.
 
@@ -88,9 +117,16 @@ def as_supported(fix: Advice, situation: Situation) -> tuple[Advice | None, str]
     if fix.change.startswith(_PIN) and _CONFIG.search(situation.case.text) and lack_in(situation) is not None:
         return None, "its transformers knows the configuration, and this vLLM has no class for the model"
     backend = fix.option == "--model-impl" and fix.value == "transformers"
+    if _OF_CONFIG.search(f"{fix.title} {fix.change}") and fix.kind != "env" and (name := fallen_back(situation)):
+        return (
+            None,
+            f"the release has no class of its own for {name}: the Transformers backend failed on it, not on its configuration",
+        )
     if not backend and not _UPGRADES.search(fix.title):
         return fix, ""
     lack = lack_in(situation)
+    if lack is None and not backend and (name := fallen_back(situation)):
+        lack = Lack((name,))
     if lack is None:
         return (fix, "") if backend else _given_up(fix, situation)
     if backend:
@@ -107,6 +143,8 @@ def beside(situation: Situation) -> tuple[list[Advice], list[Advice]]:
         situation: Of the failed start.
     """
     lack = lack_in(situation)
+    if lack is None and fallen_back(situation):
+        return [_OWN_CLASS], []
     if lack is None or lack.interface or any(_known(name) for name in lack.names):
         return [], []
     from ...corpus import architectures

@@ -33,6 +33,8 @@ _FORKS = (
     ("vllm-ascend", ("ACL",), LazyPattern(r"\bACL ?[Gg]raph")),
 )
 """Repositories by other marks than a plug-in's frame: how a fork's releases are numbered, what one plug-in alone prints."""
+_LIBRARIES = (("torch_npu/", "vllm-ascend"), ("habana_frameworks/", "vllm-gaudi"), ("torch_neuronx/", "vllm-neuron"))
+"""Libraries of platforms, which vLLM reaches through a plug-in alone, and that plug-in."""
 _CODE = LazyPattern(r"(?:vllm\w*|tpu_inference|neuronx_distributed_inference)/")
 """Frames of vLLM's own code, or of a plug-in's."""
 
@@ -56,12 +58,19 @@ def plugin_of(situation: Situation) -> str:
 
 def tracker_of(situation: Situation) -> str:
     """Return who else than vLLM's own project takes reports of the error: a plug-in, or a fork; else ""."""
-    if name := plugin_of(situation):
+    if name := plugin_of(situation) or _of_platform(situation):
         return name
     places = f"{situation.told}\n{situation.words}"
     return next(
         (fork for fork, signs, mark in _FORKS if any(sign in places for sign in signs) and mark.search(places)), ""
     )
+
+
+def _of_platform(situation: Situation) -> str:
+    """Return the platform's plug-in where the error was raised in the library that it calls, and no plug-in's frame is shown."""
+    frames = situation.trace.frames if situation.trace is not None else []
+    raised = next((frame.path for frame in reversed(frames) if not frame.path.startswith("torch/")), "")
+    return next((name for library, name in _LIBRARIES if raised.startswith(library)), "")
 
 
 def framework_of(situation: Situation) -> str:

@@ -39,8 +39,6 @@ _PYTHON = frozenset({
 """Exceptions of Python code: the same is raised with and without compiled kernels."""
 _COMPILED = LazyPattern(r"compil|graph|captur|inductor|dynamo|triton|torch/fx|functorch|warm_?up|jit", re.IGNORECASE)
 """Frames and words of what eager mode leaves out."""
-_DRIVER = LazyPattern(r"triton/(?:runtime/build|backends/\w+/driver)\.py")
-"""Where Triton compiles what its kernels are started with."""
 _START = LazyPattern(
     r":(?:profile_run|_dummy_run|_dummy_sampler_run|determine_(?:available_memory|num_available_blocks)|profile_num_available_blocks|load_model|load_weights|init_device|"
     r"capture_model|compile_or_warm_up_model|_initialize_kv_caches|initialize_cache|from_engine_args): "
@@ -84,8 +82,15 @@ _ALREADY = (
 """Switches that make a log say more, and the lines that only come with them."""
 
 
-_BESIDE_GRAPHS = LazyPattern(r":_get_prompt_logprobs\w*: |:_get_logits: ")
-"""What the runner calls outside the graphs that it records."""
+_LATE = LazyPattern(r"\b(?:CUDA|HIP|NPU) error|AcceleratorError|device-side assert")
+"""Errors of kernels that ran before: they come to light in any later call."""
+_OUTSIDE_GRAPHS = (
+    (LazyPattern(r":(?:set_lora|slice_lora_[ab]|activate_adapter|_?load_adapter|from_local_checkpoint|from_lora_tensors): [^\n]*\Z"), "the weights of an adapter are read or copied there, which is no part of CUDA graphs"),
+    (LazyPattern(r":_get_prompt_logprobs\w*: |:_get_logits: "), "the error was raised where logits are worked out, which is no part of CUDA graphs"),
+    (LazyPattern(r":_?(?:reshape|allocate)_kv_caches?(?:_\w+)?: [^\n]*\Z"), "the KV cache gets its shape there, which is the same with and without CUDA graphs"),
+    (LazyPattern(r"triton/(?:runtime/build|backends/\w+/driver)\.py"), "Triton builds its own driver there, for kernels that eager mode uses as well"),
+)  # fmt: skip
+"""Frames of what eager mode does not leave out: what the runner calls outside the graphs, and what comes before them."""
 _SMALL_GIB = 1.5
 """Weights on one GPU below which memory is not short for their sake."""
 _OF_WEIGHTS = LazyPattern(
@@ -191,14 +196,11 @@ def _eager(fix: Advice, situation: Situation) -> str:
     trace = situation.trace
     if "--enforce-eager" not in fix.change or trace is None or not trace.frames:
         return ""
-    if _BESIDE_GRAPHS.search(trace.stack()):
-        return "the error was raised where logits are worked out, which is no part of CUDA graphs"
-    if _DRIVER.search(trace.stack()):
-        return "Triton builds its own driver there, for kernels that eager mode uses as well"
-    if trace.kind not in _PYTHON:
-        return ""
-    if _COMPILED.search(trace.stack()) or _COMPILED.search(trace.message):
-        return ""
+    stack = trace.stack()
+    late = _LATE.search(f"{trace.kind}: {trace.message}") is not None
+    reason = "" if late else next((why for where, why in _OUTSIDE_GRAPHS if where.search(stack)), "")
+    if reason or trace.kind not in _PYTHON or _COMPILED.search(stack) or _COMPILED.search(trace.message):
+        return reason
     return "the error is one of Python code, raised outside compilation and CUDA graphs"
 
 

@@ -26,7 +26,7 @@ _TRACES = 12
 _LINES = 60
 """Lines around the deciding one that count, where the log was read so far."""
 _PLATFORMS = (
-    ("npu", ("vllm_ascend", "torch_npu", "NPU ", "NPUWorker", "ASCEND_", "cann", "ACLgraph"), LazyPattern(r"\bvllm_ascend\b|\btorch_npu\b|\bNPU (?:out of memory|error)|\bNPUWorker\b|\bASCEND_|\bcann\b|\bACLgraph\b")),
+    ("npu", ("vllm_ascend", "torch_npu", "NPU ", "NPUWorker", "ASCEND_", "cann", "ACLgraph", "aclrt"), LazyPattern(r"\bvllm_ascend\b|\baclrt[A-Z]|\btorch_npu\b|\bNPU (?:out of memory|error)|\bNPUWorker\b|\bASCEND_|\bcann\b|\bACLgraph\b")),
     ("neuron", ("neuron", "NEFF"), LazyPattern(r"\btorch_neuronx?\b|\bneuronx_distributed|\bvllm_neuron\b|\bmodels[./]neuron\b|\bneuron_(?:worker|model_runner)\b|\bNEFF\b")),
     ("hpu", ("gaudi", "hpu", "habana_frameworks", "synStatus"), LazyPattern(r"\bsynStatus\b|\bvllm_gaudi\b|\+gaudi|\bvllm_hpu|\bhabana_frameworks\b|\bhpu_(?:worker|model_runner)\b")),
     ("tpu", ("tpu_", "libtpu"), LazyPattern(r"\btpu_inference\b|\btpu_(?:worker|model_runner)\b|\blibtpu\b")),
@@ -57,7 +57,7 @@ _LIBRARY = LazyPattern(
     r"(?:transformers_modules|tpu_inference|neuronx\w*|libneuronxla|habana\w*|optimum|torch|torchvision|torchaudio|torchao|torch_npu|torch_xla|torchcodec|triton|transformers|tokenizers|huggingface_hub|safetensors|asyncio|concurrent|multiprocessing|importlib|runpy|uvloop|numpy|flashinfer|flash_attn|xformers|"
     r"xgrammar|outlines\w*|lmformatenforcer|llguidance|ray|uvicorn|starlette|fastapi|pydantic\w*|PIL|cv2|deep_gemm|deep_ep|nixl|lmcache|mooncake|bitsandbytes|compressed_tensors|"
     r"gguf|mistral_common|peft|setuptools|pip|distutils|pkg_resources|aiter|zmq|msgspec|json|subprocess|threading|socket|ssl|contextlib|functools|inspect|ctypes|numba|cupy|"
-    r"tvm_ffi|cutlass|requests|urllib3|http|librosa|soundfile|av|einops|timm|prometheus\w*|opentelemetry|logging|typing|pickle|cloudpickle|tqdm|sentencepiece|tiktoken)\b|<|setup\.py"
+    r"tvm_ffi|cutlass|nvidia_cutlass_dsl|requests|urllib3|http|librosa|soundfile|av|einops|timm|prometheus\w*|opentelemetry|logging|typing|pickle|cloudpickle|tqdm|sentencepiece|tiktoken)\b|<|setup\.py"
 )
 """Packages that vLLM, or one of its own, calls."""
 _ITS_CLASSES = LazyPattern(r"\b(?:(?:Async)?LLMEngine|AsyncLLM|EngineCore\w*|llm_engine)\b")

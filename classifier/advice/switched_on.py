@@ -25,6 +25,12 @@ _FEATURES = (
     ("enable_eplb", "--enable-eplb", "load balancing of experts", "Experts are moved between steps."),
 )  # fmt: skip
 """Argument, option, name, and what it changes; the rarest first."""
+_LAYS_OUT_CACHE = LazyPattern(
+    r"^_?(?:reshape|allocate|initialize|init|get|make|create|bind)_kv_caches?(?!_connector|_transfer)\w*$"
+)
+"""Functions that cut the KV cache out of the memory for it, and give it its shape."""
+_CACHE_FORMAT = ("kv_cache_dtype", "kv_cache_dtype_skip_layers")
+"""What its elements are, and which layers keep the model's dtype."""
 
 _DEVICE = "gpu_fault"
 _KERNELS = LazyPattern(
@@ -55,6 +61,8 @@ def switched_on(hit: Hit | None, situation: Situation) -> list[Advice]:
     if not any(_OF_STEPS.search(frame.path) for frame in trace.frames[-2:]):
         return []
     given = situation.case.arguments
+    if _LAYS_OUT_CACHE.search(trace.frames[-1].function) and str(given.get(_CACHE_FORMAT[0], "auto")) != "auto":
+        return [_without_format([name for name in _CACHE_FORMAT if given.get(name)])]
     for name, option, what, why in _FEATURES:
         if str(given.get(name)) not in ("None", "False", "1"):
             title, source = f"Start without {what}, which was asked for", "the arguments in the log"
@@ -88,3 +96,13 @@ def _kernels_asked_for(situation: Situation) -> list[Advice]:
             source=source,
         )
     ]
+
+
+def _without_format(names: list[str]) -> Advice:
+    """Return the fix that takes the KV cache's format back."""
+    options = " ".join(f"--{name.replace('_', '-')}" for name in names)
+    return Advice(
+        0, "Leave the KV cache in the model's dtype", "flag", f"leave out {options}",
+        "The error was raised where the cache gets its shape, and a format of its own was asked for: packed elements and scales change it.",
+        "Half of the tokens fit, or fewer.", "", "--kv-cache-dtype", restart=True, source="the arguments in the log",
+    )  # fmt: skip

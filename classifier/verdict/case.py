@@ -77,7 +77,10 @@ class Case:
                 return False
             if id(link) in self._harmless_traces:
                 return True
-            link = link.raised_from
+            cause = link.raised_from
+            if cause is not None and cause.kind == "CancelledError" and "Timeout" in link.kind:
+                return False  # asyncio ends what took too long by cancelling it: the timeout is what happened
+            link = cause
         return False
 
     def holds(self, hit: Hit) -> bool:

@@ -24,9 +24,10 @@ _MODULES = {
     ),
     "cache_space": ("fit_kv_cache_memory_bytes", "fit_cpu_kvcache_space"),
     "context": ("fit_max_model_len", "fit_output_tokens", "prompt_tokens_at_least", "prompt_tokens_counted", "output_share_percent"),
-    "libraries": ("system_package", "cuda_library"),
+    "libraries": ("system_package", "cuda_library", "stray_module"),
     "memory": (
-        "fit_gpu_memory_utilization", "raise_gpu_memory_utilization", "lower_gpu_memory_utilization", "enough_gpu_memory_utilization",
+        "fit_gpu_memory_utilization", "raise_gpu_memory_utilization", "lower_gpu_memory_utilization", "enough_gpu_memory_utilization", "filled_before_profiling",
+        "held_by_others", "too_much_lacks",
     ),
     "media": ("counted_apart",),
     "names": ("hub_repository", "model_folder", "into_model_folder"),
@@ -34,7 +35,7 @@ _MODULES = {
         "meant_option", "meant_options", "gone_options", "early_options", "later_options", "misplaced_options", "stray_words", "option_name",
         "option_kind", "accepted_value",
     ),
-    "packages": ("distribution", "requirement", "part_of_vllm", "vllm_itself", "sdk_module", "own_module", "asking_package", "asking_module", "submodule"),
+    "packages": ("distribution", "requirement", "part_of_vllm", "vllm_itself", "sdk_module", "own_module", "asking_package", "asking_module", "submodule", "asking_checkout"),
     "parallel": (
         "fit_tensor_parallel_size", "raise_tensor_parallel_size", "lower_tensor_parallel_size", "aligned_tensor_parallel_size", "alignment_factor",
     ),

@@ -15,9 +15,21 @@ _DEBIAN = {
     "libffi.so.8": "libffi8", "libsqlite3.so.0": "libsqlite3-0", "libmpi.so.40": "libopenmpi3", "libtbb.so.12": "libtbb12",
 }  # fmt: skip
 """Debian's and Ubuntu's packages by library."""
+_INSTALLED = re.compile(r"/(?:site|dist)-packages/(?P<module>[A-Za-z_]\w*)[/.][^\n]*\.so")
+_KNOWN_MODULES = ("vllm", "torch", "flash_attn", "xformers", "flashinfer", "functorch")
+"""Those whose libraries are torch's, or go with it, and whose fixes are written."""
 _CUDA = re.compile(
     r"lib(?:cudart|cublas(?:Lt)?|cudnn\w*|cufft|curand|cusolver|cusparse(?:Lt)?|nccl|nvrtc|nvJitLink|cupti|nvshmem\w*)\.so\.?(?P<major>\d+)?"
 )
+
+
+def stray_module(facts: Mapping[str, object]) -> Worked:
+    """Return the module whose compiled library does not load, where it is neither vLLM's nor torch's, nor has fixes of its own."""
+    path = str(facts.get("library") or facts.get("library2") or "")
+    found = _INSTALLED.search(path)
+    if found is None or found["module"].startswith(_KNOWN_MODULES):
+        return Worked("", "the library is vLLM's, torch's, or no package's")
+    return Worked(found["module"], "", {"library": path})
 
 
 def system_package(facts: Mapping[str, object]) -> Worked:

@@ -15,6 +15,14 @@ HIGHEST = 0.97
 """The driver and CUDA contexts keep the rest."""
 UNTOLD = 0.1
 """Of the weights and the KV cache: what activations and others take at most beside them, where the log does not tell the GPU's memory."""
+USUAL = 0.85
+"""A share below this was chosen for some reason; raising it gives much."""
+CONTEXT_GIB = 0.3
+"""What CUDA's context and libraries take beside what PyTorch holds, at least."""
+ONE_STEP_GIB = 0.7
+"""What ``STEP`` gives on a GPU of 24 GiB."""
+SMALL_CACHE_GIB = 0.5
+"""The least KV cache that is worth a start, where the log does not tell what a request needs."""
 LOWEST = 0.05
 """Below this no model is served."""
 
@@ -72,14 +80,19 @@ def raise_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
         ceiling, why = float(fits.value), fits.formula
         inputs |= fits.inputs
     said = f"{now:g}" if given is not None else f"{now:g} (vLLM's default)"
-    target = now + STEP if now >= 0.85 else 0.9
-    how = f"{said} + {STEP}" if now >= 0.85 else f"{said} is low; 0.9 is usual"
+    target = now + STEP if now >= USUAL else 0.9
+    how = f"{said} + {STEP}" if now >= USUAL else f"{said} is low; 0.9 is usual"
     needed, left = number(facts, "kv_cache_needed_gib"), number(facts, "kv_cache_available_gib")
     enough = True
     if needed is not None and left is not None and total and needed > left:
         inputs |= {"kv_cache_needed_gib": needed, "kv_cache_available_gib": left, "gpu_memory_total_gib": total}
         target = math.ceil((now + (needed - left) / total) * 100 - 1e-9) / 100 + 0.01
         how = f"{said} + ({needed:g} - {left:g}) GiB missing ÷ {total:g} GiB, plus 0.01 margin → {target:.2f}"
+        enough = target <= ceiling
+    elif needed is None and left is not None and left < 0 and total:
+        inputs |= {"kv_cache_available_gib": left, "gpu_memory_total_gib": total}
+        target = math.ceil((now + (SMALL_CACHE_GIB - left) / total) * 100 - 1e-9) / 100
+        how = f"{said} + ({-left:g} GiB lacking + {SMALL_CACHE_GIB} for a small cache) ÷ {total:g} GiB → {target:.2f}"
         enough = target <= ceiling
     share = math.floor(min(ceiling, target) * 100 + 1e-9) / 100
     if share <= now + 0.004:
@@ -113,6 +126,46 @@ def lower_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
     if share >= now:
         return Worked("", f"{said} is as low as it goes", inputs)
     return Worked(f"{share:.2f}", f"{how} → {share:.2f}", inputs)
+
+
+def filled_before_profiling(facts: Mapping[str, object]) -> Worked:
+    """Return, in words, that PyTorch holds all that vLLM may take before a step was run; nothing where it holds less.
+
+    It goes by ``oom_allocated``, which rules capture where next to nothing but weights is there yet.
+    """
+    held = (parse_bytes(str(facts.get("oom_allocated") or "")) or 0) / GIB
+    total = number(facts, "gpu_memory_total_gib") or (parse_bytes(str(facts.get("oom_total") or "")) or 0) / GIB
+    given = number(facts, "gpu_memory_utilization")
+    share = given if given is not None else default_utilization(facts)
+    if not held or not total or held + CONTEXT_GIB < share * total:
+        return Worked("", "the log does not show the memory full of weights")
+    inputs: dict[str, object] = {"oom_allocated": facts["oom_allocated"], "gpu_memory_total_gib": round(total, 2)}
+    return Worked(f"The weights fill {held:.2f} of {total:.2f} GiB, of which vLLM may take {share:g}", "", inputs)
+
+
+def held_by_others(facts: Mapping[str, object]) -> Worked:
+    """Return how many GiB others hold where less than half of what this server wants is free; nothing where more is."""
+    free, total = number(facts, "gpu_memory_free_gib"), number(facts, "gpu_memory_total_gib")
+    given = number(facts, "gpu_memory_utilization")
+    share = given if given is not None else default_utilization(facts)
+    if free is None or not total or free >= share * total / 2:
+        return Worked("", "most of what this server asks for is free")
+    return Worked(f"{total - free:.1f}", "", {"gpu_memory_free_gib": free, "gpu_memory_total_gib": total})
+
+
+def too_much_lacks(facts: Mapping[str, object]) -> Worked:
+    """Return the GiB that lack before there is any KV cache, where the log does not tell the GPU and a step may give less."""
+    left = number(facts, "kv_cache_available_gib")
+    given = number(facts, "gpu_memory_utilization")
+    now = given if given is not None else default_utilization(facts)
+    if (
+        left is None
+        or left > -ONE_STEP_GIB
+        or number(facts, "gpu_memory_total_gib")
+        or not USUAL <= now < HIGHEST - STEP
+    ):
+        return Worked("", "little is lacking, the GPU's memory is known, or the share has room for more than a step")
+    return Worked(f"{-left:g}", "", {"kv_cache_available_gib": left})
 
 
 def enough_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:

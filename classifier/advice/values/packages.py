@@ -18,7 +18,7 @@ DISTRIBUTIONS = {
     "jwt": "PyJWT", "mcp": "mcp", "multipart": "python-multipart", "opentelemetry": "opentelemetry-sdk", "pkg_resources": "setuptools",
     "pynvml": "nvidia-ml-py", "python_multipart": "python-multipart", "serial": "pyserial", "skimage": "scikit-image",
     "sklearn": "scikit-learn", "yaml": "PyYAML", "zmq": "pyzmq", "torch_xla": "torch-xla", "tvm_ffi": "apache-tvm-ffi",
-    "bnb": "bitsandbytes", "Ray": "ray", "tl": "triton", "xops": "xformers", "init_empty_weights": "accelerate",
+    "bnb": "bitsandbytes", "cutlass": "nvidia-cutlass-dsl", "Ray": "ray", "tl": "triton", "xops": "xformers", "init_empty_weights": "accelerate",
     "ipex": "intel-extension-for-pytorch", "ipex_ops": "intel-extension-for-pytorch", "PyTorch": "torch", "OpenCV": "opencv-python-headless",
     "Pillow": "pillow", "pyarrow": "pyarrow",
 }  # fmt: skip
@@ -29,6 +29,10 @@ NOT_ON_PYPI = frozenset({"amdsmi", "deep_gemm", "habana_frameworks", "transforme
 
 _NAMESPACES = frozenset({"google", "opentelemetry", "nvidia", "ruamel", "vllm", "torch"})
 """Folders that several packages share: a part that is missing is a package that is missing."""
+_CHECKOUT = re.compile(
+    r"(?P<folder>(?:/[^/]+){0,12}?/[^/]*(?<![A-Za-z])(?P<module>[A-Za-z]\w{2,40})(?![A-Za-z])[^/]*)/(?P=module)/"
+)
+"""A package's folder within that of a checkout, which mostly has its name: /opt/acme-tools/tools/…"""
 _SPECIFIER = re.compile(r"(?:(?:[<>=!~]=?|===)[\w.*+!]{1,40},?){1,4}")
 
 
@@ -80,6 +84,14 @@ def asking_module(facts: Mapping[str, object]) -> Worked:
     """Return the module of ``asking_package``."""
     found = asking_package(facts)
     return Worked(str(facts["owner"]), "") if found.value else found
+
+
+def asking_checkout(facts: Mapping[str, object]) -> Worked:
+    """Return the folder of the checkout in whose code an import failed: one named after the package within it, not vLLM's."""
+    found = _CHECKOUT.match(str(facts.get("frame") or ""))
+    if found is None or found["module"] == "vllm" or found["module"] == _module(facts).partition(".")[0]:
+        return Worked("", "the import stands in an installed package")
+    return Worked(found["folder"], "", {"frame": facts["frame"]})
 
 
 def requirement(facts: Mapping[str, object]) -> Worked:

@@ -13,7 +13,7 @@ OWN = """Traceback (most recent call last):
 {}"""
 CUMEM = "RuntimeError: CUDA Error: out of memory at /workspace/csrc/cumem_allocator.cpp:139"
 SAID = [
-    (FIT, "--gpu-memory-utilization 0.36", "What holds the memory"),
+    (FIT, "nvidia-smi ", "What holds the memory"),
     (f"(WorkerDict pid=7) {FIT}", "What holds the memory is the trainer's", "nvidia-smi"),
     ("AssertionError: Memory usage increased after sleeping.", "Let no other process", "nvidia-smi"),
     (OWN.format("vllm/v1/worker/gpu_worker.py", "wake_up", "allocator.wake_up(tags)", CUMEM), "Put the other model to sleep", "See that the trainer"),

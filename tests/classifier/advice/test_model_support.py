@@ -187,3 +187,34 @@ def test_a_configuration_whose_model_the_release_does_not_know(config: str, rele
     assert any(change.startswith("pip install 'transformers==") for change in changes) == (
         expected == "pip install -U vllm"
     )
+
+
+FALLEN = """INFO 11-02 10:00:00 [api_server.py:1805] vLLM API server version {told}
+WARNING 11-02 10:00:05 [registry.py:90] {name} has no vLLM implementation, falling back to Transformers implementation. Some features may not be supported and performance may not be optimal.
+ERROR 11-02 10:00:09 [core.py:708] Traceback (most recent call last):
+ERROR 11-02 10:00:09 [core.py:708]   File "/opt/venv/lib/python3.12/site-packages/vllm/model_executor/model_loader/utils.py", line 60, in initialize_model
+ERROR 11-02 10:00:09 [core.py:708]     return model_class(vllm_config=vllm_config, prefix=prefix)
+ERROR 11-02 10:00:09 [core.py:708]   File "/opt/venv/lib/python3.12/site-packages/vllm/model_executor/models/{file}.py", line 401, in __init__
+ERROR 11-02 10:00:09 [core.py:708]     self.embed = config.hidden_size
+ERROR 11-02 10:00:09 [core.py:708] AttributeError: 'AcmeConfig' object has no attribute 'hidden_size'
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "first"),
+    [("DeepseekV4ForCausalLM", "0.19.1", "0.20.0"), ("Step3p7ForConditionalGeneration", "0.15.1", "0.23.0")],
+)
+def test_where_the_transformers_backend_fails_the_release_with_a_class_of_its_own_leads(
+    name: str, told: str, first: str
+) -> None:
+    """What edits config.json is left out: the configuration is the one that the later release reads."""
+    report = triage(FALLEN.format(name=name, told=told, file="transformers").encode())
+    assert report.fixes[0].change.startswith(f"pip install -U 'vllm>={first}'")
+    assert not any("hf-overrides" in fix.change or "config.json" in fix.change for fix in report.fixes)
+    assert "has no class of its own" in "\n".join(left.reason for left in report.withheld)
+
+
+@pytest.mark.parametrize(("name", "file"), [("AcmeForCausalLM", "transformers"), ("DeepseekV4ForCausalLM", "siglip")])
+def test_no_such_release_where_there_is_none_or_another_part_failed(name: str, file: str) -> None:
+    """An architecture that no release has; an encoder's file, which is vLLM's own."""
+    assert not any("vllm>=" in change for change in changes(FALLEN.format(name=name, told="0.19.1", file=file)))
