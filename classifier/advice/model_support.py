@@ -114,14 +114,9 @@ def as_supported(fix: Advice, situation: Situation) -> tuple[Advice | None, str]
         fix: As it holds otherwise. One that was turned over to a plug-in, or to a build of one's own, stays so.
         situation: Of the failed start.
     """
-    if fix.change.startswith(_PIN) and _CONFIG.search(situation.case.text) and lack_in(situation) is not None:
-        return None, "its transformers knows the configuration, and this vLLM has no class for the model"
+    if reason := _not_the_configuration(fix, situation):
+        return None, reason
     backend = fix.option == "--model-impl" and fix.value == "transformers"
-    if _OF_CONFIG.search(f"{fix.title} {fix.change}") and fix.kind != "env" and (name := fallen_back(situation)):
-        return (
-            None,
-            f"the release has no class of its own for {name}: the Transformers backend failed on it, not on its configuration",
-        )
     if not backend and not _UPGRADES.search(fix.title):
         return fix, ""
     lack = lack_in(situation)
@@ -134,6 +129,15 @@ def as_supported(fix: Advice, situation: Situation) -> tuple[Advice | None, str]
     if plugin_of(situation):
         return fix, ""  # its own classes are in no release of vLLM
     return _upgrade(fix, lack, situation)
+
+
+def _not_the_configuration(fix: Advice, situation: Situation) -> str:
+    """Tell why a change of config.json, or of the transformers that reads it, does not help: the class is what is lacking; else ""."""
+    if fix.change.startswith(_PIN) and _CONFIG.search(situation.case.text) and lack_in(situation) is not None:
+        return "its transformers knows the configuration, and this vLLM has no class for the model"
+    if _OF_CONFIG.search(f"{fix.title} {fix.change}") and fix.kind != "env" and (name := fallen_back(situation)):
+        return f"the release has no class of its own for {name}: the Transformers backend failed on it, not on its configuration"
+    return ""
 
 
 def beside(situation: Situation) -> tuple[list[Advice], list[Advice]]:
