@@ -73,6 +73,8 @@ TRACKER = "search https://github.com/vllm-project/vllm/issues for:"
 _HEAD = "<module>"
 _OWN_FILE = LazyPattern(r"(?!\S*/lib(?:64)?/python3)(?:/|[A-Za-z]:[/\\])")
 """Files of installed packages are told from their package on; those of Python itself are no program's."""
+_EXAMPLE = LazyPattern(r"vllm/(?:examples|benchmarks)/")
+"""Programs in vLLM's repository that call it, and are no part of the package."""
 _ACCESS = LazyPattern(r'"(?:GET|POST|PUT|DELETE|PATCH|HEAD) /\S{0,200} HTTP/[\d.]{1,3}" \d{3}\b')
 
 
@@ -103,8 +105,9 @@ def culprit(hit: Hit | None, incident: Incident) -> dict[str, str]:
         said = next((text for text in lines if _ERROR.search(text)), said)
     found = {"search": searched(said, frame)}
     if own := _program_of(trace):
-        found["program"] = own.path if own.function == _HEAD else f"{own.path}:{own.function}"
-        if frame is not None and not _OWN_FILE.match(frame.path):
+        named = own.function != _HEAD and _NAME.fullmatch(own.function)
+        found["program"] = f"{own.path}:{own.function}" if named else own.path
+        if frame is not None and not _OWN_FILE.match(frame.path) and not _EXAMPLE.match(frame.path):
             found["library"] = frame.path.partition("/")[0]
     if frame is None:
         return found
@@ -152,12 +155,15 @@ def _program_of(trace: Trace) -> Frame | None:
     """Return the innermost frame of a program's own file, where its stack has the head and nothing in it is vLLM's."""
     frames = trace.frames
     # A server's handlers are pasted from their own file on, without the framework that called them.
-    whole = any(frame.function == _HEAD for frame in frames) or (frames and _OWN_FILE.match(frames[0].path))
+    first = frames[0].path if frames else ""
+    whole = any(frame.function == _HEAD for frame in frames) or _OWN_FILE.match(first) or _EXAMPLE.match(first)
     if not whole or "vllm" in trace.message.lower():
         return None
-    if any("vllm" in frame.path.lower() for frame in frames):
+    if any("vllm" in frame.path.lower() and not _EXAMPLE.match(frame.path) for frame in frames):
         return None
-    return next((frame for frame in reversed(frames) if _OWN_FILE.match(frame.path)), None)
+    return next(
+        (frame for frame in reversed(frames) if _OWN_FILE.match(frame.path) or _EXAMPLE.match(frame.path)), None
+    )
 
 
 def _to_blame(trace: Trace) -> Frame | None:

@@ -14,6 +14,8 @@ from ...corpus.records import replace
 from ...corpus.remedies.find import SOURCE
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
+from .as_it_was import as_it_was
+from .attention_choice import as_possible, with_choices
 from .bounds import within_bounds
 from .caller import as_called, as_released, caller
 from .check import add_checks
@@ -25,8 +27,9 @@ from .model_support import as_supported, beside
 from .model_type_support import as_known_type
 from .named_options import as_named
 from .platforms import on_platform
-from .presumed import unfounded, without_idle_parts
+from .presumed import asked_so, unfounded, without_idle_parts
 from .provenance import from_whom, installed_from
+from .python_bound import as_installable
 from .situation import Situation
 from .switched_on import switched_on
 from .upgrades import reached, without_guesses
@@ -53,7 +56,7 @@ _OF_MEMORY = (
 )  # fmt: skip
 """Options that the memory ledger can be held against."""
 _UNSAFE = (
-    (LazyPattern(r"trust[-_]remote[-_]code"), LazyPattern(r"trust[-_ ]remote[-_ ]code|custom code|remote code|execute the (?:configuration|model) file", re.IGNORECASE)),
+    (LazyPattern(r"trust[-_]remote[-_]code"), LazyPattern(r"trust[-_ ]remote[-_ ]code|transformers_modules|custom code|remote code|execute the (?:configuration|model) file", re.IGNORECASE)),
     (LazyPattern(r"allow[-_]deprecated[-_]quantization"), LazyPattern(r"allow[-_ ]deprecated[-_ ]quantization|is deprecated", re.IGNORECASE)),
     (LazyPattern(r"VLLM_ALLOW_INSECURE_SERIALIZATION"), LazyPattern(r"insecure.serialization|pickle|serializ", re.IGNORECASE)),
     (LazyPattern(r"--privileged\b"), LazyPattern(r"privileged|seccomp|Operation not permitted|permission", re.IGNORECASE)),
@@ -90,7 +93,7 @@ def sift(
         fixes = [*first, *fixes, *last]
     if failed and hit is not None and (way := worked_with(situation, hit.rule.bucket)):
         fixes = [*fixes, way]
-    fixes = [*switched_on(hit, situation), *fixes]
+    fixes = [*switched_on(hit, situation), *with_choices(fixes, hit, situation)]
     kept, withheld = _led(leads, situation, corrections) if leads else ([], [])
     if not kept:
         kept, refused = tried(fixes, situation, corrections)
@@ -126,6 +129,7 @@ def tried(
         kept = [as_started(fix, situation.facts) for fix in kept]
     if situation.words:
         kept, guessed = without_guesses(kept, situation)
+        kept = [as_it_was(as_installable(fix, situation), situation) for fix in kept]
         withheld += guessed
     kept = before_searches(kept)
     # What destroys something, or ends processes, comes when nothing milder is left.
@@ -178,6 +182,7 @@ def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
         as_supported,
         as_known_type,
         as_known_weight,
+        as_possible,
         within_bounds,
         from_whom,
         installed_from,
@@ -187,7 +192,8 @@ def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
             return None, reason
         fix = fitting
     # What is advised for this very message presumes nothing that it does not say.
-    if reason := (fix.source != SOURCE and unfounded(fix, situation)) or reached(fix, situation):
+    presumed = "" if fix.source == SOURCE else unfounded(fix, situation)
+    if reason := presumed or asked_so(fix, situation) or reached(fix, situation):
         return None, reason
     busy = without_idle_parts(fix, situation)
     if busy is None:
@@ -199,6 +205,8 @@ def _try(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
 
 
 def _asked_for(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
+    if fix.change.startswith("leave out "):
+        return fix, ""  # to take such a switch away lowers nothing
     for switch, words in _UNSAFE:
         if switch.search(fix.change) and not words.search(situation.text):
             return None, "it lowers security, and nothing in the log asks for it"

@@ -8,7 +8,7 @@ import re
 from ...corpus.records import Record, record, replace
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
-from .pins import pinned_by, plugin_of
+from .pins import TRY, pinned_by, plugin_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -209,7 +209,11 @@ def _given_up(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
         return fix, ""
     if release >= (version_key(until) or ()):
         return None, f"vLLM serves {names[0]} up to {until} only"
-    return _last(fix, Lack((names[0],), "", ""), situation, until)
+    last, reason = _last(fix, Lack((names[0],), "", ""), situation, until)
+    if last is None or fix.fixed_in or fix.versions:
+        return last, reason
+    # The server's own release serves it as well: nothing says yet that a later one helps.
+    return replace(last, title=f"{TRY} {until}, the last that serves {names[0]}, without knowing that it helps"), ""
 
 
 def _last(fix: Advice, lack: Lack, situation: Situation, newest: str) -> tuple[Advice | None, str]:

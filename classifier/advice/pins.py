@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 UPGRADE = LazyPattern(r"^(?:Upgrade|Update)(?: vLLM)?(?: to (?:the|a) (?:newest|latest|newer) release)?$")
 """How a fix says that a newer vLLM is wanted, and no more."""
+TRY = "Try vLLM"
+"""How the title of a fix begins that names a release of which nothing says that it helps."""
 _PLUGIN = LazyPattern(
     r"(?:^|[/\s\"'])(?P<name>vllm_(?:ascend|gaudi|neuron|spyre|metal|rbln|omni)|tpu_inference|neuronx_distributed_inference)[/.]"
 )

@@ -39,6 +39,8 @@ _PYTHON = frozenset({
 """Exceptions of Python code: the same is raised with and without compiled kernels."""
 _COMPILED = LazyPattern(r"compil|graph|captur|inductor|dynamo|triton|torch/fx|functorch|warm_?up|jit", re.IGNORECASE)
 """Frames and words of what eager mode leaves out."""
+_GENERATED = LazyPattern(r"vllm/model_executor/models/\w+\.py:forward: NameError")
+"""Released models miss no name: such a frame is of code that torch.compile made."""
 _START = LazyPattern(
     r":(?:profile_run|_dummy_run|_dummy_sampler_run|determine_(?:available_memory|num_available_blocks)|profile_num_available_blocks|load_model|load_weights|init_device|"
     r"capture_model|compile_or_warm_up_model|_initialize_kv_caches|initialize_cache|from_engine_args): "
@@ -52,6 +54,11 @@ _DUMMY = LazyPattern(
 """Frames in which vLLM makes media of its own, to see how much memory they take."""
 _PROCESSED = LazyPattern(r"vllm/(?:multimodal/processing|inputs/(?:registry|processing)|multimodal/registry)")
 _OF_MEDIA = LazyPattern(r"(?i:\b(?:media|images?|videos?|audios?|placeholders?|chat endpoint|prompts?|requests?)\b)")
+_BY_CHAT = LazyPattern(
+    r"(?is)\b(?:placeholders?|markers|image tokens|media tokens)\b.*(?:/v1/chat/completions|\bthe chat endpoint\b)|"
+    r"(?:/v1/chat/completions|\bthe chat endpoint\b).*\b(?:placeholders?|markers|image tokens|media tokens)\b"
+)
+_CHATTED = LazyPattern(r"POST /v1/chat/completions|serving_chat|\bcreate_chat_completion\b|\bchatcmpl-")
 _NEWER = LazyPattern(r"(?i:^(?:upgrade|update|install|pin|match)\b)")
 _ONE_GPU = LazyPattern(
     r"\b(?:Jetson|AGX Orin|Orin N[Xx]|Jetson Thor|DGX Spark|GB10|Tegra)\b|\bNvMapMem|\btegra(?:stats|_)|\[METAL\]|\bMetal memory\b|\bMacBook\b"
@@ -93,6 +100,9 @@ _OUTSIDE_GRAPHS = (
 """Frames of what eager mode does not leave out: what the runner calls outside the graphs, and what comes before them."""
 _SMALL_GIB = 1.5
 """Weights on one GPU below which memory is not short for their sake."""
+_MANY = 8
+"""Ranks of which all are full while weights are made: the model is too large by much, as a rule."""
+_LOADING = LazyPattern(r":(?:create_weights|load_model|initialize_model|_initialize_model|make_layers): ")
 _OF_WEIGHTS = LazyPattern(
     r"^Split the (?:weights|model) over|\b(?:quantised|4-bit|8-bit) checkpoint|checkpoint that is already quantised|"
     r"checkpoint of fewer bits|--cpu-offload-gb"
@@ -120,10 +130,23 @@ def unfounded(fix: Advice, situation: Situation) -> str:
         _loud,
         not_the_reason,
         _of_small_weights,
+        _of_many_full_gpus,
     ):
         if reason := check(fix, situation):
             return reason
     return ""
+
+
+def asked_so(fix: Advice, situation: Situation) -> str:
+    """Tell that a request came through the endpoint to which a fix sends it; "" where the log does not show it.
+
+    Args:
+        fix: Of the cause, or of the message itself.
+        situation: Of the failed request.
+    """
+    if fix.kind != "step" or not _BY_CHAT.search(f"{fix.title} {fix.change}") or not _CHATTED.search(situation.words):
+        return ""
+    return "the request came through the chat endpoint, which writes the placeholders itself"
 
 
 def without_idle_parts(fix: Advice, situation: Situation) -> Advice | None:
@@ -199,6 +222,8 @@ def _eager(fix: Advice, situation: Situation) -> str:
     stack = trace.stack()
     late = _LATE.search(f"{trace.kind}: {trace.message}") is not None
     reason = "" if late else next((why for where, why in _OUTSIDE_GRAPHS if where.search(stack)), "")
+    if _GENERATED.search(f"{trace.frames[-1].path}:{trace.frames[-1].function}: {trace.kind}"):
+        return ""
     if reason or trace.kind not in _PYTHON or _COMPILED.search(stack) or _COMPILED.search(trace.message):
         return reason
     return "the error is one of Python code, raised outside compilation and CUDA graphs"
@@ -238,6 +263,19 @@ def _of_small_weights(fix: Advice, situation: Situation) -> str:
     if not weights or weights >= _SMALL_GIB or not (more_ranks or _OF_WEIGHTS.search(f"{fix.title} {fix.change}")):
         return ""
     return f"the weights take {weights:g} GiB only: what is short is taken by something else"
+
+
+def _of_many_full_gpus(fix: Advice, situation: Situation) -> str:
+    """Tell that a few GiB of each GPU cannot hold what many GPUs together had no room for."""
+    ranks = situation.in_force("--tensor-parallel-size") if fix.option == "--cpu-offload-gb" else 0
+    if not isinstance(ranks, int) or ranks < _MANY:
+        return ""
+    trace = situation.trace
+    if trace is None or not _LOADING.search(trace.stack()):
+        return ""
+    return (
+        f"{ranks} GPUs were full before all layers were made: a few GiB of each in host memory are not what is lacking"
+    )
 
 
 def _one_machine(fix: Advice, situation: Situation) -> str:

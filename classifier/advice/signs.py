@@ -158,7 +158,8 @@ def _words(hit: Hit | None, incident: Incident, said: str) -> str:
     if hit is not None:
         parts.append(hit.line.text)
         # What a person says of the machine often stands before the first conspicuous line, or behind the last.
-        ends = [other.line.number for other in (*incident.hits[:1], *incident.hits[-1:])]
+        numbers = [other.line.number for other in incident.hits]
+        ends = [min(numbers), max(numbers), numbers[-1]] if numbers else []
         for number in dict.fromkeys([hit.line.number, *ends]):
             parts += [text for _, text, _ in incident.contexts.lines(number)[-_LINES:]]
     traces = [trace for trace in incident.traces[:_TRACES] if not trace.logging_error]

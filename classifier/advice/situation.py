@@ -11,7 +11,7 @@ from .corrector.case import Case
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..incidents.types import Incident
-    from ..lines.types import Trace
+    from ..lines.types import Line, Trace
     from ..matching.types import Hit
     from .signs import Signs
 
@@ -38,10 +38,11 @@ class Situation:
         stranger: Whether the stack of the error, and all around it, is another program's than vLLM.
         maker: Who makes the engine, once somebody asked (``caller``).
         asked: Whether a request failed, at a server that somebody else runs: who called it does not make the engine.
+        sites: Lines of vLLM's logger, as far as they were kept.
     """
 
     __slots__ = (
-        "asked", "case", "facts", "maker", "platform", "ranks", "release", "stranger", "text", "told", "trace", "words",
+        "asked", "case", "facts", "maker", "platform", "ranks", "release", "sites", "stranger", "text", "told", "trace", "words",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913 - what a log tells of a start
@@ -68,6 +69,7 @@ class Situation:
         self.stranger = stranger
         self.asked = asked
         self.maker: str | None = None
+        self.sites: list[Line] = []
 
     @classmethod
     def of(cls, hit: Hit | None, incident: Incident, release: str, signs: Signs | None = None) -> Situation:
@@ -79,7 +81,9 @@ class Situation:
         stranger = hit is not None and hit.rule.source != "vllm" and signs.strange(trace)
         asked = hit is not None and (hit.rule.scope == "request" or hit.rule.bucket == _OF_CLIENTS)
         said = f"{case.text}\n{signs.said}"
-        return cls(case, signs.facts, release, said, signs.ranks, signs.words, trace, stranger, asked)
+        made = cls(case, signs.facts, release, said, signs.ranks, signs.words, trace, stranger, asked)
+        made.sites = incident.sites
+        return made
 
     @property
     def own_build(self) -> bool:

@@ -9,7 +9,7 @@ from ..diagnosis import Advice
 from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
 from .culprit import TRACKER, searched
-from .pins import UPGRADE, pinned_by
+from .pins import TRY, UPGRADE, pinned_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,6 +148,8 @@ def _from_registry(situation: Situation) -> bool:
 
 
 def _guessed(fix: Advice, situation: Situation) -> bool:
+    if fix.title.startswith(TRY):
+        return True
     if not UPGRADE.search(fix.title) or fix.fixed_in or fix.versions:
         return False
     return not (_RELEASE.search(f"{fix.change} {fix.why}") or _ASKED.search(situation.case.text))
@@ -155,7 +157,7 @@ def _guessed(fix: Advice, situation: Situation) -> bool:
 
 def _as_guess(fix: Advice, situation: Situation) -> Advice:
     """Return an upgrade as what it is: a try, and what to do when it does not help."""
-    if pinned_by(situation):
+    if pinned_by(situation) or fix.title.startswith(TRY):
         return fix
     words = _words(situation)
     return replace(

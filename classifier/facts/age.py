@@ -11,6 +11,9 @@ _SIGNS = (
     # vLLM's own prefix got its opening bracket with 0.8.0: INFO 01-02 03:04:05 [core.py:7] …
     (".py:", LazyPattern(r"(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \w{1,60}\.py:\d+\] "), "<0.8"),
     (".py:", LazyPattern(r"(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[\w[\w/]{0,60}\.py:\d+\] "), ">=0.8"),
+    # The attention layer was one file, and took the batch as InputMetadata, before there were backends for it.
+    ("layers/attention.py", LazyPattern(r"\bvllm/model_executor/layers/attention\.py\b"), "<0.4"),
+    ("input_metadata.", LazyPattern(r"\binput_metadata\.\w"), "<0.4"),
     # No later release can be installed there (requires-python).
     ("python3.8", LazyPattern(r"[/\\]python3\.8[/\\](?:site|dist)-packages[/\\]"), "<0.6.4"),
     ("python3.9", LazyPattern(r"[/\\]python3\.9[/\\](?:site|dist)-packages[/\\]"), "<0.11.1"),

@@ -12,6 +12,7 @@ from ...corpus.types import Rule
 from ..lines.types import Line
 from . import arguments
 from .book import ARGUMENT_FACTS, FactBook
+from .continuation import unfinished
 from .kinds import BACKENDS, CHOOSERS, PLATFORMS, PLUGINS
 from .types import BANNER, FINAL, GIVEN, HINT, PLAIN, Captures
 
@@ -115,8 +116,13 @@ def _call(book: FactBook, said: Said) -> None:
 
 
 def _command(book: FactBook, said: Said) -> None:
-    command = arguments.cut_command(said.get("command").strip())
+    text = said.get("command").strip()
+    command = arguments.cut_command(text)
     found = arguments.command_arguments(command)
+    if unfinished("backslash", text):
+        # The log ends before the command does: what is missing would be lost in a command made of the rest.
+        book.set("model", dict(found).get("model", ""))
+        return
     if found:
         book.started_by(said.front() + command)
     for name, value in found:

@@ -27,7 +27,7 @@ _MODULES = {
     "libraries": ("system_package", "cuda_library", "stray_module"),
     "memory": (
         "fit_gpu_memory_utilization", "raise_gpu_memory_utilization", "lower_gpu_memory_utilization", "enough_gpu_memory_utilization", "filled_before_profiling",
-        "held_by_others", "too_much_lacks",
+        "held_by_others", "too_much_lacks", "room_beside_gib",
     ),
     "media": ("counted_apart",),
     "names": ("hub_repository", "model_folder", "into_model_folder"),

@@ -64,6 +64,20 @@ def fit_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
     return Worked(f"{share:.2f}", f"{text} → {share:.2f}", inputs)
 
 
+def room_beside_gib(facts: Mapping[str, object]) -> Worked:
+    """Return the GiB of the GPU that another process leaves: its memory less what the driver says that the other holds."""
+    total, other = number(facts, "gpu_memory_total_gib"), parse_bytes(str(facts.get("other_process") or ""))
+    if not total or other is None:
+        absent = {"gpu_memory_total_gib": bool(total), "other_process": other is not None}
+        return needs(*(name for name, known in absent.items() if not known))
+    left = total - other / GIB
+    inputs = {"gpu_memory_total_gib": total, "other_process": other / GIB}
+    text = f"{total:g} GiB - {other / GIB:.2f} GiB of the other process"
+    if left <= 0:
+        return Worked("", f"{text} leave nothing", inputs)
+    return Worked(f"{left:.1f}", f"{text} = {left:.1f} GiB", inputs)
+
+
 def raise_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
     """Return a higher share: what the missing KV cache needs where the log tells it, else one step.
 

@@ -60,7 +60,7 @@ CASES = [
       "{'json': None, 'regex': '[a-z]+', 'choice': None, 'grammar': None, 'json_object': True}"), "Send only one of", ["backend"]),
     ("INFO 03-02 10:00:00 [api_server.py:9] vLLM API server version 0.8.1\nValueError: `limit_mm_per_prompt` is only supported for multimodal models.", "pip install -U vllm", []),
     (HEAD + '  File "/home/me/.cache/huggingface/modules/transformers_modules/acme/Tiny-2.5-VL/0f3a/processing_tiny.py", line 4, in <module>\n    from .tokens import Tokens\n'
-     "ModuleNotFoundError: No module named 'transformers_modules.acme.Tiny-2'", "hf download", ["HF_MODULES_CACHE"]),
+     "ModuleNotFoundError: No module named 'transformers_modules.Tiny-2.5-VL'", "hf download", ["HF_MODULES_CACHE"]),
     ("ModuleNotFoundError: No module named 'transformers_modules.tiny-chat'", "HF_MODULES_CACHE", ["NAME_WITHOUT_DOTS"]),
     ("AttributeError: 'AcmeOmniConfig' object has no attribute 'hidden_size'", "pip install -U vllm", ["--hf-overrides", "edit MODEL"]),
     ("AttributeError: 'AcmeOmniConfig' object has no attribute 'rope_theta'", "pip install -U vllm", ["NAME_WITHOUT_DOTS"]),

@@ -216,3 +216,143 @@ ERROR 02-01 10:00:09 core.py:205] TypeError: object of type 'NoneType' has no le
 
     assert fix.title == "Match transformers to vLLM and to the model"
     assert fix.change.startswith("Update the checkout of vLLM's sources")
+
+
+CHOICE = """(EngineCore pid=9) INFO 06-10 10:00:00 [cuda.py:401] Using FLASHINFER attention backend out of potential backends: [{}].
+(EngineCore pid=9) ERROR 06-10 10:00:09 [core.py:1199] Traceback (most recent call last):
+(EngineCore pid=9) ERROR 06-10 10:00:09 [core.py:1199]   File "/opt/env/lib/python3.12/site-packages/flashinfer/prefill.py", line 2900, in run
+(EngineCore pid=9) ERROR 06-10 10:00:09 [core.py:1199]     self._cached_module.paged_run(*run_args)
+(EngineCore pid=9) ERROR 06-10 10:00:09 [core.py:1199] RuntimeError: Error in function 'BatchPrefillWithPagedKVCacheDispatched' at prefill.cuh:3000: Unsupported max_mma_kv: 0
+"""
+GIVEN = "(APIServer pid=7) INFO 06-10 09:59:00 [utils.py:233] non-default args: {{'model': 'acme/tiny-7b', 'kv_cache_dtype': '{}'}}\n"
+
+
+def test_a_backend_that_vllm_did_not_find_possible_is_not_asked_for():
+    """Its own list tells; where the cache's type leaves one alone, that is what is to be given up."""
+    start = ENGINE.format("0.22.0")
+    free = triage(start + CHOICE.format("'FLASHINFER', 'TRITON_ATTN'"))
+    bound = triage(start + CHOICE.format("'FLASHINFER'"))
+    cache = triage(start + GIVEN.format("fp8_e5m2") + CHOICE.format("'FLASHINFER'"))
+
+    assert free.fixes[0].change == "--attention-backend TRITON_ATTN"
+    assert not any("TRITON_ATTN" in fix.change for fix in bound.fixes)
+    assert cache.fixes[0].change == "leave out --kv-cache-dtype"
+
+
+def test_a_variable_by_which_the_log_says_that_it_chose_is_taken_back():
+    """Forks name theirs; of a library that did not fail nothing is said."""
+    line = "(APIServer pid=7) INFO 06-10 09:59:10 [config.py:157] Hybrid heads with VLLM_ACME_ROUTE enabled (default-on; set =0 to disable): forcing {}.\n"
+    failed = triage(ENGINE.format("0.22.0") + line.format("FLASHINFER") + CHOICE.format("'FLASHINFER'"))
+    other = triage(ENGINE.format("0.22.0") + line.format("AITER") + CHOICE.format("'FLASHINFER'"))
+
+    assert failed.fixes[0].change == "set VLLM_ACME_ROUTE=0"
+    assert not any("VLLM_ACME_ROUTE" in fix.change for fix in other.fixes)
+
+
+@pytest.mark.parametrize(("architecture", "backend"), [("Gemma4ForConditionalGeneration", "TRITON_ATTN"), ("LlamaForCausalLM", "FLASH_ATTN")])  # fmt: skip
+def test_heads_that_flash_attention_does_not_take(architecture, backend):
+    """The backend that is offered in FlashInfer's place serves the model."""
+    log = f"""(APIServer pid=7) INFO 06-10 09:59:00 [model.py:609] Resolved architecture: {architecture}
+(EngineCore pid=9) ERROR 06-10 10:00:09 [core.py:1199]   File "/opt/env/lib/python3.12/site-packages/flashinfer/prefill.py", line 90, in gen
+(EngineCore pid=9) ERROR 06-10 10:00:09 [core.py:1199]     build()
+(EngineCore pid=9) ERROR 06-10 10:00:09 [core.py:1199] RuntimeError: Ninja build failed. Ninja output:
+(EngineCore pid=9) ERROR 06-10 10:00:09 [core.py:1199] batch_prefill.cuh(12): error: identifier "mod_div" is undefined
+"""
+    changes = [fix.change for fix in triage(ENGINE.format("0.22.0") + log).fixes]
+
+    assert f"--attention-backend {backend}" in changes
+
+
+def test_a_command_that_the_log_cuts_off_is_not_made_whole():
+    """What stood behind the last backslash would be lost in it."""
+    log = """ERROR:    [Errno 98] error while attempting to bind on address ('0.0.0.0', 8000): address already in use
+$ vllm serve acme/tiny-7b --port 8000 {}
+"""
+    whole, cut = triage(log.format("--tensor-parallel-size 2")), triage(log.format("\\"))
+
+    assert "--tensor-parallel-size 2" in whole.corrected_command
+    assert cut.corrected_command == ""
+    assert cut.fixes[0].change == "--port 8001"
+
+
+TRITON = """({} pid=11)   File "/opt/env/lib/python3.12/site-packages/vllm/model_executor/layers/fused_moe/fused_moe.py", line 1295, in fused_experts_impl
+({} pid=11)     compute_type = tl.float16
+({} pid=11) AttributeError: module 'triton.language' has no attribute 'float16'
+"""
+
+
+def test_devices_that_vllm_hides_itself_are_not_the_users_to_show():
+    """Ray's actors of data parallelism begin without any; a later release waits for the driver."""
+    engine = (
+        "INFO 06-20 10:00:00 [core.py:70] Initializing a V1 LLM engine (v0.9.1) with config: model='acme/tiny-7b'\n"
+    )
+    actor = triage(engine + TRITON.format(*["DPEngineCoreActor"] * 3)).fixes
+    script = triage(engine + TRITON.format(*["EngineCore_0"] * 3)).fixes
+
+    assert actor[0].fixed_in == "0.9.2"
+    assert not any("CUDA_VISIBLE_DEVICES must" in fix.change for fix in actor)
+    assert script[0].change.startswith("nvidia-smi must list a GPU")
+
+
+def test_patches_of_installed_packages_are_undone_first():
+    """What is compiled is then no release of any of them."""
+    patched = "Successfully patched /opt/env/lib/python3.12/site-packages/acme_inference/modeling_tiny.py\n"
+    fault = "RuntimeError: Failed to execute the model status=1006 message=Execution Out-Of-Bounds Memory Access\n"
+
+    assert "modeling_tiny.py" in triage(patched + fault).fixes[0].change
+    assert "patches" not in triage(fault).fixes[0].change
+
+
+def test_a_code_of_minus_one_is_no_closed_session():
+    """The wrapper of the Neuron compiler passes on -1, which Python prints as SIGHUP."""
+    log = """  File "/opt/env/lib/python3.12/site-packages/libneuronxla/neuron_cc_wrapper.py", line 177, in call_neuron_compiler
+    raise subprocess.CalledProcessError(res.returncode, cmd, stderr=error_info)
+subprocess.CalledProcessError: Command '' died with <Signals.SIGHUP: 1>.
+"""
+    answer = triage(log)
+
+    assert "retry_failed_compilation" in answer.fixes[0].change
+    assert not any("nohup" in fix.change for fix in answer.fixes)
+
+
+def test_a_clients_own_exception_is_mended_at_the_client():
+    """Its library and the openai package do not agree, whatever the server's parser logs beside it."""
+    log = """Traceback (most recent call last):
+  File "/srv/app/venv/lib/python3.12/site-packages/agents/models/openai_responses.py", line 90, in stream_response
+    ResponseUsage(
+pydantic_core._pydantic_core.ValidationError: 2 validation errors for ResponseUsage
+output_tokens_details
+  Field required [type=missing, input_value={'output_tokens': 5}, input_type=dict]
+
+ERROR 03-20 16:44:04 hermes_tool_parser.py:338] Error trying to handle streaming tool call.
+ERROR 03-20 16:44:04 hermes_tool_parser.py:338] Traceback (most recent call last):
+ERROR 03-20 16:44:04 hermes_tool_parser.py:338]   File "/opt/env/lib/python3.12/site-packages/vllm/entrypoints/openai/tool_parsers/hermes_tool_parser.py", line 227, in extract_tool_calls_streaming
+ERROR 03-20 16:44:04 hermes_tool_parser.py:338]     name = call.get("name")
+ERROR 03-20 16:44:04 hermes_tool_parser.py:338] AttributeError: 'NoneType' object has no attribute 'get'
+"""
+    assert triage(log).fixes[0].change.startswith("pip install -U openai-agents openai")
+
+
+def test_a_dummy_that_is_too_short_for_its_image():
+    """Encoder-decoder models are profiled with max_num_batched_tokens / max_num_seqs tokens each."""
+    log = """  File "/opt/env/lib/python3.11/site-packages/vllm/worker/enc_dec_model_runner.py", line 341, in profile_run
+    self.execute_model(model_input, kv_caches, intermediate_tensors)
+  File "/opt/env/lib/python3.11/site-packages/vllm/model_executor/models/mllama.py", line 1390, in forward
+    assert actual_len >= last_group_len
+AssertionError
+"""
+    answer = triage("INFO 03-01 10:00:00 api_server.py:651] vLLM API server version 0.7.2\n" + log)
+
+    assert answer.fixes[0].change == "--max-num-seqs 16"
+    assert all("without knowing" in fix.title for fix in answer.fixes[1:])
+
+
+def test_eight_full_gpus_lack_more_than_a_few_gib():
+    """On one GPU offloading is worth a try."""
+    log = """(VllmWorker rank={rank} pid=5) ERROR 04-01 10:00:00 [multiproc_executor.py:379]   File "/opt/env/lib/python3.12/site-packages/vllm/model_executor/layers/fused_moe/layer.py", line 90, in create_weights
+(VllmWorker rank={rank} pid=5) ERROR 04-01 10:00:00 [multiproc_executor.py:379]     w13_weight = torch.nn.Parameter(torch.empty(
+(VllmWorker rank={rank} pid=5) ERROR 04-01 10:00:00 [multiproc_executor.py:379] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.75 GiB. GPU {rank} has a total capacity of 79.14 GiB of which 1.02 GiB is free.
+"""
+    many, few = (["--cpu-offload-gb 8" in fix.change for fix in triage(log.format(rank=rank)).fixes] for rank in (6, 1))
+
+    assert (any(many), any(few)) == (False, True)

@@ -30,6 +30,7 @@ RuntimeError: CUDA error: operation failed due to a previous error during captur
         ("C:\\py\\python3.9\\site-packages\\x.py", ["<0.11.1"]),
         ("/opt/lib/python3.12/dist-packages/vllm/x.py", []),
         ("2024-05-07 16:12:51,393\tINFO worker.py:1564 -- Connecting to existing Ray cluster", ["<=0.4.2"]),
+        ("2024-06-30 16:12:51,393\tINFO worker.py:1564 -- Connecting to existing Ray cluster", ["<=0.5.0.post1"]),
         ("[2025-10-01T00:00:01Z] ValueError: x", ["<=0.10.2"]),
         ("2026-12-01 10:00:00 x", []),
         ("model-2024-05-07 10:00:00", []),

@@ -50,6 +50,18 @@ def test_the_share_that_is_free(free: float, total: float, expected: tuple[str, 
     assert inputs("fit_gpu_memory_utilization", **facts) == facts
 
 
+@pytest.mark.parametrize(
+    ("total", "other", "expected"),
+    [
+        (44.5, "40.25 GiB", ("4.2", "44.5 GiB - 40.25 GiB of the other process = 4.2 GiB")),
+        (80, "512.00 MiB", ("79.5", "80 GiB - 0.50 GiB of the other process = 79.5 GiB")),
+        (24, "25.00 GiB", ("", "24 GiB - 25.00 GiB of the other process leave nothing")),
+    ],
+)
+def test_what_another_process_leaves(total: float, other: str, expected: tuple[str, str]) -> None:
+    assert said("room_beside_gib", gpu_memory_total_gib=total, other_process=other) == expected
+
+
 def test_the_share_that_is_free_must_hold_the_weights() -> None:
     """As much as the weights take is too little."""
     facts = {"gpu_memory_free_gib": 12, "gpu_memory_total_gib": 20, "weights_gib": 11.6}

@@ -65,6 +65,7 @@ def test_names_that_fixes_may_use():
         "raise_max_num_seqs",
         "raise_tensor_parallel_size",
         "requirement",
+        "room_beside_gib",
         "sdk_module",
         "smallest_change_that_fits",
         "stray_module",
