@@ -82,7 +82,7 @@ def culprit(hit: Hit | None, incident: Incident) -> dict[str, str]:
     """Return what is known of the place: ``component``, ``raised_in``, ``frame``, ``owner`` and ``search``; empty without a stack.
 
     ``program`` is there where the stack is whole and holds nothing of vLLM: the innermost frame of the program's own files,
-    with ``library`` where it was raised in one that the program calls.
+    with ``library`` where it was raised in one that the program calls, and ``program_file`` where that file is what was started.
 
     Args:
         hit: The one that decided; its stack counts, else that of the first exception of the start.
@@ -107,6 +107,8 @@ def culprit(hit: Hit | None, incident: Incident) -> dict[str, str]:
     if own := _program_of(trace):
         named = own.function != _HEAD and _NAME.fullmatch(own.function)
         found["program"] = f"{own.path}:{own.function}" if named else own.path
+        if trace.frames[0].path == own.path:
+            found["program_file"] = own.path.rpartition("/")[2]
         if frame is not None and not _OWN_FILE.match(frame.path) and not _EXAMPLE.match(frame.path):
             found["library"] = frame.path.partition("/")[0]
     if frame is None:

@@ -5,7 +5,9 @@ A line that a later release has no longer is no proof that it was mended there, 
 
 from __future__ import annotations
 
-from ..facts.fingerprint import mark_of_frame
+import re
+
+from ..facts.fingerprint import FrameMark, short_path
 from ..facts.versions import in_range
 from ..lines.mistakes import MISTAKES
 from ..patterns.lazy import LazyPattern
@@ -14,7 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..facts.fingerprint import FrameMark
     from ..lines.types import Frame, Trace
     from .situation import Situation
 
@@ -24,16 +25,21 @@ _OPEN = ("RuntimeError", "ValueError")
 """Exceptions of which only these words tell of a mistake in Python code."""
 _MISTAKEN = LazyPattern(
     r"\b(?:shapes?|sizes?|dimensions?|strides?|broadcast|unpack|empty (?:sequence|iterable)|is not in list|invalid literal|dtypes?|"
-    r"out of bounds|multiplied|same device|inference tensor|in-?place|equal number|changed size)\b"
+    r"out of bounds|multiplied|same device|main thread|inference tensor|in-?place|equal number|changed size)\b"
 )
 _MACHINE = LazyPattern(
     r"CUDA|HIP|NCCL|cuBLAS|CUDNN|NVML|out of memory|alloc|Triton|Engine core|worker|address|driver|_OpNamespace"
 )
 """Words of what no line of Python code is to blame for."""
+_ENDED = LazyPattern(
+    r"out of memory|illegal|NCCL|driver|Engine core|worker|address|alloc|initiali[sz]|not available", re.IGNORECASE
+)
+"""Those of which no wrapper of a kernel is to blame either."""
 _LOADERS = LazyPattern(r"\w*(?:load_weights|weight_loader|_load_param|load_param|load_module)\w*")
 """Functions that fail on what a checkpoint holds: whether a release can read it does not hang on the line."""
 _BELOW = LazyPattern(
-    r"^(?:torch|asyncio|concurrent|contextlib|functools|typing|enum|json|copy|collections)[/.]|^<|^transformers/configuration_utils\.py$"
+    r"^(?:torch|asyncio|argparse|cachetools|signal|concurrent|contextlib|functools|typing|enum|json|copy|collections)[/.]|^<"
+    r"|^transformers/configuration_utils\.py$"
 )
 """Frames in which the mistakes of their callers come to light."""
 _GENERIC = LazyPattern(
@@ -42,6 +48,8 @@ _GENERIC = LazyPattern(
     r"|model_executor/layers/(?:quantization/unquant|rotary_embedding)\w*(?:/\w+)?|distributed/(?:parallel_state|communication_op))\.py"
 )
 """Files of vLLM in which the mistakes of their callers come to light."""
+KERNELS = "vllm/_custom_ops.py"
+"""What calls vLLM's own kernels, and chooses between them."""
 _LACKING = LazyPattern(r"(?:has no attribute ['\"]?|(?<!\w)(?:name|variable) ['\"])(?P<name>\w+)")
 """What an error says is missing: the line that asked for it holds its name."""
 _NAMED = LazyPattern(r"(?:['\"`]|has no attribute )(\w{1,80})\b")
@@ -71,7 +79,36 @@ class FailingLine:
     @property
     def place(self) -> str:
         """The function and its file: ``schedule in vllm/v1/core/sched/scheduler.py``."""
-        return f"{self.mark.function} in {self.mark.path}"
+        return place_of(self.mark)
+
+
+def place_of(mark: FrameMark) -> str:
+    """Return the function and its file: ``schedule in vllm/v1/core/sched/scheduler.py``."""
+    return f"{mark.function} in {mark.path}"
+
+
+def failing_marks(situation: Situation) -> tuple[FrameMark | None, list[FrameMark]]:
+    """Return the frame whose mistake an exception can be, and the frames of vLLM's own wrappers that it called, the innermost first.
+
+    Args:
+        situation: Of the failed start.
+    """
+    trace = situation.trace
+    if trace is None:
+        return None, []
+    mark, wrappers = _raised_at(trace)
+    if _MACHINE.search(trace.message) or not _mistaken(trace):
+        # No mistake in Python code, but what calls a kernel may have come to choose another one.
+        ended = _ENDED.search(trace.message) is not None or trace.kind not in _OPEN
+        return None, [] if ended else [wrapper for wrapper in wrappers if wrapper.path == KERNELS]
+    if mark is None:
+        return None, wrappers
+    if not mark.code or _LOADERS.fullmatch(mark.function):
+        return None, []
+    lacking = _LACKING.search(trace.message)
+    if lacking is not None and lacking["name"] not in mark.code:
+        return None, []  # raised further in, by frames that the log leaves out
+    return mark, wrappers
 
 
 def failing_line(situation: Situation) -> FailingLine | None:
@@ -80,15 +117,10 @@ def failing_line(situation: Situation) -> FailingLine | None:
     Args:
         situation: Of the failed start.
     """
+    mark, wrappers = failing_marks(situation)
     trace = situation.trace
-    if trace is None or not _mistaken(trace):
+    if mark is None or trace is None:
         return None
-    mark, wrapped = _raised_at(trace)
-    if mark is None or not mark.code or _LOADERS.fullmatch(mark.function):
-        return None
-    lacking = _LACKING.search(trace.message)
-    if lacking is not None and lacking["name"] not in mark.code:
-        return None  # raised further in, by frames that the log leaves out
     from ...corpus import options
     from ...corpus.code_lines import FILE, FUNCTION, index
 
@@ -101,7 +133,7 @@ def failing_line(situation: Situation) -> FailingLine | None:
     if fate is None and situation.release == options.releases()[-1] != told:
         # Nothing tells the release: the line tells that it is an older one.
         fate = known.fate(mark.path, mark.function, mark.code, "", names)
-    if fate is None or fate.gone == FILE or (wrapped and not fate.release):
+    if fate is None or fate.gone == FILE or (wrappers and not fate.release):
         # A file goes with what it was for, and that is no cure; behind a wrapper of vLLM's own the cure may be in there.
         return None
     return FailingLine(mark, fate.release, fate.gone == FUNCTION, known.releases[-1])
@@ -109,27 +141,32 @@ def failing_line(situation: Situation) -> FailingLine | None:
 
 def _mistaken(trace: Trace) -> bool:
     """Tell whether an exception can be that of a mistake in Python code."""
-    if _MACHINE.search(trace.message):
-        return False
     return trace.kind in _FAULTS or (trace.kind in _OPEN and _MISTAKEN.search(trace.message) is not None)
 
 
-def _raised_at(trace: Trace) -> tuple[FrameMark | None, bool]:
-    """Return the innermost frame of vLLM, where nothing but Python and torch was called from there, and whether a wrapper was."""
+def _raised_at(trace: Trace) -> tuple[FrameMark | None, list[FrameMark]]:
+    """Return the innermost frame of vLLM, where nothing but Python and torch was called from there, and the wrappers within."""
     frames = trace.frames
-    wrapped = False
+    wrappers: list[FrameMark] = []
     for at in range(len(frames) - 1, -1, -1):
         if _BELOW.search(frames[at].path):
             continue
-        mark = mark_of_frame(frames[at])
+        mark = own_mark(frames[at])
         code = _NUMBER.sub("", mark.code) if mark is not None else ""
         if mark is None or code.startswith("raise "):
             # Another package's, or raised on purpose: the words tell more than the line.
-            return None, False
-        if not _GENERIC.fullmatch(mark.path):
-            return mark._replace(function=_function(frames, at), code=code), wrapped
-        wrapped = True
-    return None, False
+            return None, []
+        mark = mark._replace(function=_function(frames, at), code=code)
+        if not _GENERIC.fullmatch(mark.path) or (mark.path == KERNELS and code.startswith("assert")):
+            return mark, wrappers
+        wrappers.append(mark)
+    return None, wrappers
+
+
+def own_mark(frame: Frame) -> FrameMark | None:
+    """Return where in vLLM a frame stands, also where it has no line number; None where it is another package's."""
+    path = short_path(frame.path)
+    return FrameMark(path, frame.function, frame.number, frame.code) if path else None
 
 
 def _function(frames: Sequence[Frame], at: int) -> str:

@@ -26,6 +26,7 @@ from .looks import look, look_elsewhere
 from .model_support import as_supported, beside
 from .model_type_support import as_known_type
 from .named_options import as_named
+from .peers import in_the_way
 from .platforms import on_platform
 from .presumed import asked_so, unfounded, without_idle_parts
 from .provenance import from_whom, installed_from
@@ -93,7 +94,7 @@ def sift(
         fixes = [*first, *fixes, *last]
     if failed and hit is not None and (way := worked_with(situation, hit.rule.bucket)):
         fixes = [*fixes, way]
-    fixes = [*switched_on(hit, situation), *with_choices(fixes, hit, situation)]
+    fixes = [*in_the_way(hit, situation), *switched_on(hit, situation), *with_choices(fixes, hit, situation)]
     kept, withheld = _led(leads, situation, corrections) if leads else ([], [])
     if not kept:
         kept, refused = tried(fixes, situation, corrections)
@@ -134,8 +135,8 @@ def tried(
     kept = before_searches(kept)
     # What destroys something, or ends processes, comes when nothing milder is left.
     kept.sort(key=lambda fix: fix.safety == "destructive")
-    if not kept and fixes:
-        kept = [look_elsewhere() if situation.stranger else look()]
+    if not kept and (fixes or situation.words):
+        kept = [look_elsewhere() if situation.stranger else look(situation, not fixes)]
     for rank, fix in enumerate(kept, 1):
         fix.rank = rank
     return kept, withheld

@@ -37,6 +37,8 @@ _REFUSED = (
 _MODEL_FILE = LazyPattern(r"vllm/model_executor/models/(?P<name>\w+)\.py:")
 _NO_MODELS = frozenset({"interfaces", "interfaces_base", "registry", "utils", "adapters", "vision", "__init__", "config", "module_mapping"})  # fmt: skip
 _OF_MODEL = LazyPattern(r"\w+(?:ForCausalLM|ForConditionalGeneration|Model|LMHeadModel|For\w+)")
+_UNNAMED_CLASS = "Use the complete model class"
+"""How the cause's own fix for a backbone begins, which names no class."""
 _FALLS_BACK = (0, 7, 2)
 """The release from which vLLM tries the Transformers backend by itself (``model_impl`` is ``auto``)."""
 _FALLEN = LazyPattern(r"\b(?P<name>\w{1,100}) has no vLLM implementation, falling back to Transformers")
@@ -114,7 +116,7 @@ def as_supported(fix: Advice, situation: Situation) -> tuple[Advice | None, str]
         fix: As it holds otherwise. One that was turned over to a plug-in, or to a build of one's own, stays so.
         situation: Of the failed start.
     """
-    if reason := _not_the_configuration(fix, situation):
+    if reason := _beside_the_class(fix, situation):
         return None, reason
     backend = fix.option == "--model-impl" and fix.value == "transformers"
     if not backend and not _UPGRADES.search(fix.title):
@@ -131,15 +133,6 @@ def as_supported(fix: Advice, situation: Situation) -> tuple[Advice | None, str]
     return _upgrade(fix, lack, situation)
 
 
-def _not_the_configuration(fix: Advice, situation: Situation) -> str:
-    """Tell why a change of config.json, or of the transformers that reads it, does not help: the class is what is lacking; else ""."""
-    if fix.change.startswith(_PIN) and _CONFIG.search(situation.case.text) and lack_in(situation) is not None:
-        return "its transformers knows the configuration, and this vLLM has no class for the model"
-    if _OF_CONFIG.search(f"{fix.title} {fix.change}") and fix.kind != "env" and (name := fallen_back(situation)):
-        return f"the release has no class of its own for {name}: the Transformers backend failed on it, not on its configuration"
-    return ""
-
-
 def beside(situation: Situation) -> tuple[list[Advice], list[Advice]]:
     """Return what helps a model whose architecture this release does not know: first of all, and last of all.
 
@@ -154,10 +147,36 @@ def beside(situation: Situation) -> tuple[list[Advice], list[Advice]]:
     from ...corpus import architectures
 
     name = lack.names[0]
+    if full := architectures.complete(name):
+        return [_whole(name, full, situation.release)], []
     meant = architectures.nearest(name, situation.release)
     first = [_respelt(name, meant)] if meant else []
     last = [] if meant else [_elsewhere(name)]
     return first, last
+
+
+def _beside_the_class(fix: Advice, situation: Situation) -> str:
+    """Tell why a fix of config.json is none: the class is named already, or it is the one that failed; "" elsewhere."""
+    if fix.change.startswith(_PIN) and _CONFIG.search(situation.case.text) and lack_in(situation) is not None:
+        return "its transformers knows the configuration, and this vLLM has no class for the model"
+    if fix.title.startswith(_UNNAMED_CLASS) and _backbone(situation):
+        return "the class is named before it"
+    if fix.kind == "env" or not _OF_CONFIG.search(f"{fix.title} {fix.change}"):
+        return ""
+    name = fallen_back(situation)
+    return (
+        f"the release has no class of its own for {name}: the Transformers backend failed on it, not on its configuration"
+        if name
+        else ""
+    )
+
+
+def _backbone(situation: Situation) -> bool:
+    """Tell whether the unknown architecture is the backbone of a known one."""
+    from ...corpus import architectures
+
+    lack = lack_in(situation)
+    return lack is not None and not lack.interface and bool(architectures.complete(lack.names[0]))
 
 
 def _upgrade(fix: Advice, lack: Lack, situation: Situation) -> tuple[Advice | None, str]:
@@ -302,6 +321,24 @@ def _respelt(name: str, meant: str) -> Advice:
         f"vLLM serves {meant}; {name}, which config.json names, is no architecture of any release. Correct it in config.json for good.",
         "none", "The log prints 'Resolved architecture'.", "--hf-overrides", value, exact=True, restart=True,
     )  # fmt: skip
+
+
+def _whole(name: str, full: str, release: str) -> Advice:
+    """Return the class that serves a checkpoint which names its backbone, and the release that has it where this one does not."""
+    from ...corpus import architectures
+
+    value = json.dumps({"architectures": [full]})
+    since = "" if architectures.serves(full, release) else architectures.first_serving(full, release)
+    why = f"{name}, which config.json names, is the backbone of {full} without its head: a checkpoint saved from it has this name. Correct it in config.json for good."
+    cost = "Weights that were saved under the backbone's names, or without the head, have to be saved anew from the complete class."
+    verify = "The log prints 'Resolved architecture'."
+    if since:
+        return Advice(
+            0, f"Name the complete class, {full}, in vLLM {since} or later", "command", f"pip install -U 'vllm>={since}'   # then --hf-overrides '{value}'",
+            f"{why} vLLM's registry has {full} from {since} on.", cost, verify, fixed_in=since, exact=True, restart=True,
+        )  # fmt: skip
+    title, change = f"Name the complete class, {full}", f"--hf-overrides '{value}'"
+    return Advice(0, title, "flag", change, why, cost, verify, "--hf-overrides", value, exact=True, restart=True)
 
 
 def _elsewhere(name: str) -> Advice:

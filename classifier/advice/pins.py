@@ -60,8 +60,11 @@ def plugin_of(situation: Situation) -> str:
 
 def tracker_of(situation: Situation) -> str:
     """Return who else than vLLM's own project takes reports of the error: a plug-in, or a fork; else ""."""
-    if name := plugin_of(situation) or _of_platform(situation):
-        return name
+    return plugin_of(situation) or _of_platform(situation) or fork_of(situation)
+
+
+def fork_of(situation: Situation) -> str:
+    """Return the repository of the fork that this vLLM is built from, by its version or the error's paths; "" where none is known."""
     places = f"{situation.told}\n{situation.words}"
     return next(
         (fork for fork, signs, mark in _FORKS if any(sign in places for sign in signs) and mark.search(places)), ""

@@ -9,11 +9,12 @@ from ..diagnosis import Advice
 from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
 from .culprit import TRACKER, searched
-from .pins import TRY, UPGRADE, pinned_by
+from .pins import TRY, UPGRADE, fork_of, pinned_by
+from .provenance import LATER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .failing_line import FailingLine
+    from .since import Since
     from .situation import Situation
 
 SOURCES = "vLLM's sources"
@@ -43,6 +44,7 @@ _UPGRADE = Advice(
     restart=True,
 )
 """For answers that send to vLLM's issues, where a release is known after all."""
+_NOTHING_SAYS = "nothing in the log or in vLLM's sources says that a newer release helps"
 _ENOUGH = 2
 """Other fixes beside which a guess is left out."""
 
@@ -77,35 +79,45 @@ def without_guesses(fixes: list[Advice], situation: Situation) -> tuple[list[Adv
         return fixes, withheld
     others = [fix for fix in fixes if fix not in guesses]
     shown = [] if len(others) >= _ENOUGH else [_as_guess(guesses[0], situation)]
-    reason = "nothing in the log or in vLLM's sources says that a newer release helps"
-    return others + shown, [*withheld, *((fix.title, reason) for fix in guesses[len(shown) :])]
+    if shown and fork_of(situation):
+        return shown + others, [*withheld, *((fix.title, _NOTHING_SAYS) for fix in guesses[1:])]
+    return others + shown, [*withheld, *((fix.title, _NOTHING_SAYS) for fix in guesses[len(shown) :])]
 
 
 def _by_line(fixes: list[Advice], situation: Situation) -> tuple[list[Advice], list[tuple[str, str]]]:
-    """Name the release in which the line that failed was rewritten; leave guesses out where the newest has it as it is."""
+    """Name the release that changed what failed; leave guesses out where the newest has it as it is."""
     upgrades = [fix for fix in fixes if _undated(fix, situation)]
     searches = any(fix.change.startswith(TRACKER) for fix in fixes)
     if not upgrades and not (searches and _from_registry(situation)):
-        return fixes, []
-    from .failing_line import failing_line
+        return _with_lifted(fixes, situation), []
+    from .since import since
 
-    line = failing_line(situation)
-    if line is None:
+    known = since(situation)
+    if known is None:
         return fixes, []
     guesses = [fix for fix in upgrades if _guessed(fix, situation)]
-    if not line.rewritten:
-        reason = f"the newest release that is known, {line.newest}, still has the failing line of {line.place}"
+    if not known.release:
         others = [fix for fix in fixes if fix not in guesses]
         if guesses and not others:
-            others = [_search(guesses[0], f"{reason[0].upper()}{reason[1:]}", situation)]
-        return others, [(fix.title, reason) for fix in guesses]
-    dated = _dated(upgrades[0] if upgrades else _UPGRADE, line, situation)
+            others = [_search(guesses[0], f"{known.fact[0].upper()}{known.fact[1:]}", situation)]
+        return others, [(fix.title, known.fact) for fix in guesses]
+    dated = _dated(upgrades[0] if upgrades else _UPGRADE, known, situation)
     if upgrades and upgrades[0] not in guesses:
         return [dated if fix is upgrades[0] else fix for fix in fixes], []
     others = [fix for fix in fixes if fix not in guesses]
     # What the log names goes before; words to search for are what is left when nothing has helped.
     at = next((at for at, fix in enumerate(others) if fix.change.startswith(TRACKER)), len(others))
     return [*others[:at], dated, *others[at:]], []
+
+
+def _with_lifted(fixes: list[Advice], situation: Situation) -> list[Advice]:
+    """Add the upgrade to a release that no longer refuses, or no longer fails so, behind what can be done without."""
+    if any(UPGRADE.search(fix.title) for fix in fixes) or not _from_registry(situation) or situation.asked:
+        return fixes
+    from .since import lifted
+
+    known = lifted(situation)
+    return [*fixes, _dated(_UPGRADE, known, situation)] if known is not None else fixes
 
 
 def _undated(fix: Advice, situation: Situation) -> bool:
@@ -117,23 +129,26 @@ def _undated(fix: Advice, situation: Situation) -> bool:
     return bool(UPGRADE.search(fix.title) or (_PLAIN.match(fix.change) and " release " not in fix.title))
 
 
-def _dated(fix: Advice, line: FailingLine, situation: Situation) -> Advice:
-    """Return an upgrade with the release from which the failing line is gone, told as what that says and no more."""
-    release = line.rewritten
-    if line.with_function:
-        why = f"{line.place}, in which it failed, is gone from {release} on: the code was rewritten or moved."
-    else:
-        why = f"The failing line of {line.place} was rewritten in {release}."
-    why = f"{why} Whether that mends this error, the sources do not tell."
+def _dated(fix: Advice, known: Since, situation: Situation) -> Advice:
+    """Return an upgrade with the release that changed what failed, told as what that says and no more."""
+    release = known.release
+    why = f"{known.fact} Whether that mends this error, the sources do not tell."
+    if known.older:
+        why = f"The log does not tell the server's release. {why} A server that is {release} or newer has it already."
     if not _from_registry(situation):
         plain = fix.change.startswith("Upgrade to the newest release")
-        change = f"Upgrade to {release} or later, by a build from where this one came" if plain else fix.change
+        change = (
+            f"Upgrade to {release} or later, by a build from where this one came"
+            if plain
+            else fix.change.replace(LATER, f"to {release} or later", 1)
+        )
         return replace(fix, change=change, why=f"{fix.why} {why}".strip(), fixed_in=release)
     command = _PLAIN.match(fix.change)
     before, after = (command["before"] or "", command["after"] or "") if command else ("", "")
     change = f"{before or 'pip install -U '}'vllm>={release}'{after}"
     if UPGRADE.search(fix.title):
-        title = f"Upgrade vLLM to {release} or later: the line that failed is no longer there"
+        server = "vLLM, if it is older," if known.older else "vLLM"
+        title = f"Upgrade {server} to {release} or later: {known.title}"
     else:
         # What goes with the upgrade, and what for, stands in the title.
         title, why = fix.title, f"{fix.why} {why}".strip()
@@ -159,6 +174,9 @@ def _as_guess(fix: Advice, situation: Situation) -> Advice:
     """Return an upgrade as what it is: a try, and what to do when it does not help."""
     if pinned_by(situation) or fix.title.startswith(TRY):
         return fix
+    if fork := fork_of(situation):
+        why = f"What vLLM's code lacks for this platform comes with the releases of {fork}, which follow vLLM's. Whether the newest mends this, nothing here tells."
+        return replace(fix, title=f"Try the newest release of {fork}", why=why)
     words = _words(situation)
     return replace(
         fix,

@@ -21,7 +21,7 @@ from .lives import Entry, Lives
 
 FIRST = "0.5.2"
 """The oldest release whose lines are kept: few logs of older ones are still met."""
-_BEST: dict[str, Any] = {"preset": 9 | lzma.PRESET_EXTREME, "pb": 0, "lc": 0}
+BEST: dict[str, Any] = {"preset": 9 | lzma.PRESET_EXTREME, "pb": 0, "lc": 0}
 
 
 def pack(versions: Sequence[str], files: Iterable[tuple[str, list[Entry]]]) -> bytes:
@@ -38,7 +38,7 @@ def pack(versions: Sequence[str], files: Iterable[tuple[str, list[Entry]]]) -> b
     for path, entries in files:
         if entries:
             columns, count = _columns(entries)
-            packed = lzma.compress(columns, lzma.FORMAT_RAW, filters=[{**FILTERS[0], **_BEST}])
+            packed = lzma.compress(columns, lzma.FORMAT_RAW, filters=[{**FILTERS[0], **BEST}])
             places[path] = (len(records), len(packed), len(entries), count)
             records += packed
     head = zlib.compress(json.dumps({"releases": list(versions), "files": places}, separators=(",", ":")).encode(), 9)

@@ -66,7 +66,7 @@ class Reader:
         rows = content.split(b"\n")
         found: Lines = {}
         for node in ast.walk(module):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not _is_kernel(node):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not is_kernel(node):
                 # Also a function in which nothing can fail is there.
                 found.setdefault(Statement(node.name, ""), Shown(frozenset(), ""))
                 for statement, shown in self._function(node, rows).items():
@@ -90,7 +90,7 @@ def _add(found: Lines, statement: Statement, shown: Shown) -> None:
     found[statement] = shown if other is None else Shown(other.lines | shown.lines, other.source)
 
 
-def _is_kernel(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def is_kernel(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Tell whether a function is compiled for the GPU: no frame shows its lines."""
     return any("jit" in ast.unparse(each) for each in node.decorator_list)
 
@@ -99,20 +99,32 @@ def _statements(body: list[ast.stmt], rows: list[bytes]) -> Iterator[tuple[str, 
     for node in body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             continue
-        end = _end(node)
-        if end is not None:
-            source = _segment(rows, node, end)
-            if isinstance(node, ast.AnnAssign) and node.value is not None:
-                source = f"{_segment(rows, node.target, node.target)} = {_segment(rows, node.value, node.value)}"
-            shown = [row.decode("utf-8", "replace").strip() for row in rows[node.lineno - 1 : end.end_lineno]]
-            lines = frozenset(plain(row) for row in shown if _RAISES.search(row) and not _SILENT.match(row))
-            lines = frozenset(line for line in lines if len(line) >= _SHORT)
-            if lines and not _SILENT.match(shown[0]):
-                yield source, lines
+        found = shown_of(node, rows)
+        if found is not None:
+            yield found[1].source, found[1].lines
         for part in ("body", "orelse", "finalbody"):
             yield from _statements(getattr(node, part, []), rows)
         for handler in [*getattr(node, "handlers", []), *getattr(node, "cases", [])]:
             yield from _statements(handler.body, rows)
+
+
+def shown_of(node: ast.stmt, rows: list[bytes]) -> tuple[str, Shown] | None:
+    """Return a statement's code and what else is kept of it; None where no frame can show it, or it fails on purpose.
+
+    Args:
+        node: Of a function; what is in its block is left out.
+        rows: The file's lines.
+    """
+    end = _end(node)
+    if end is None:
+        return None
+    source = _segment(rows, node, end)
+    if isinstance(node, ast.AnnAssign) and node.value is not None:
+        source = f"{_segment(rows, node.target, node.target)} = {_segment(rows, node.value, node.value)}"
+    shown = [row.decode("utf-8", "replace").strip() for row in rows[node.lineno - 1 : end.end_lineno]]
+    lines = frozenset(plain(row) for row in shown if _RAISES.search(row) and not _SILENT.match(row))
+    lines = frozenset(line for line in lines if len(line) >= _SHORT)
+    return (plain(source), Shown(lines, source)) if lines and not _SILENT.match(shown[0]) else None
 
 
 def _end(node: ast.stmt) -> ast.expr | ast.stmt | None:

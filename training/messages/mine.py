@@ -78,7 +78,7 @@ def mine(path: str, source: str) -> Iterator[Message]:
             tree = ast.parse(source)
         except (SyntaxError, ValueError):
             return
-    yield from _Miner(path).walk(tree, "<module>", "", _set_names(tree.body))
+    yield from _Miner(path).walk(tree, "<module>", "", set_names(tree.body))
 
 
 class _Miner:
@@ -89,7 +89,7 @@ class _Miner:
         for child in ast.iter_child_nodes(node):
             inside, klass, names = function, owner, known
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-                inside, names = child.name, {**known, **_set_names(child.body)}
+                inside, names = child.name, {**known, **set_names(child.body)}
             elif isinstance(child, ast.ClassDef):
                 klass = child.name if _is_error(child) else ""
             elif isinstance(child, ast.Raise) and isinstance(child.exc, ast.Call):
@@ -162,7 +162,7 @@ def _name(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _set_names(body: list[ast.stmt]) -> dict[str, list[ast.expr]]:
+def set_names(body: list[ast.stmt]) -> dict[str, list[ast.expr]]:
     """Return what names are set to in a body, its branches included and its inner functions not."""
     found: dict[str, list[ast.expr]] = {}
     for node in _statements(body):

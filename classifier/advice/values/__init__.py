@@ -30,6 +30,7 @@ _MODULES = {
         "held_by_others", "too_much_lacks", "room_beside_gib",
     ),
     "media": ("counted_apart",),
+    "modules": ("module_last", "module_first", "module_unknown"),
     "names": ("hub_repository", "model_folder", "into_model_folder"),
     "options": (
         "meant_option", "meant_options", "gone_options", "early_options", "later_options", "misplaced_options", "stray_words", "option_name",
@@ -41,6 +42,7 @@ _MODULES = {
     ),
     "machine": ("unified_memory",),
     "ports": ("free_port",),
+    "processors": ("remote_processor", "own_processor_since"),
     "sizes": ("total_weights_gib", "no_flag_fixes", "smallest_change_that_fits"),
 }  # fmt: skip
 
