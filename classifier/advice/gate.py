@@ -221,7 +221,11 @@ def _set(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     """Try what a fix sets against what the release has and what is in force."""
     from .start_command.change import read_change
 
-    if (unset := _UNSET.match(fix.change)) and (missing := _missing(unset["names"].split(), [], situation)):
+    shown = {*situation.case.variables, situation.facts.get("kernel_variable")}
+    names = (
+        [name for name in unset["names"].split() if name not in shown] if (unset := _UNSET.match(fix.change)) else []
+    )
+    if missing := _missing(names, [], situation):
         return None, f"vLLM {situation.release} has no {missing}"
     change = read_change(fix.change)
     if change is None:

@@ -21,6 +21,9 @@ _UNKNOWN = LazyPattern(
     r"The Transformers implementation of '?(?P<backend>\w{1,100})'? is not compatible|"
     r"Cannot find model module\. '?(?P<module>\w{1,100})'? is not a registered model"
 )
+_CONFIG = LazyPattern(r"'(?P<stem>[A-Z]\w{2,60}?)(?:Text)?Config' object has no attribute")
+"""A configuration without a field that vLLM reads: one whose model the release does not know has it elsewhere."""
+_PIN = "pip install 'transformers=="
 _REFUSED = (
     ("SupportsLoRA", "LoRA adapters", LazyPattern(
         r"(?:\b(?P<cls>(?!Model\b)\w{1,80})|<class '[\w.]{1,200}?(?P<path>\w{1,80})'>|\bModel|modeling) (?:does not support LoRA(?: yet\b|, but)|is not supported for LoRA)|No supported LoRA modules found in (?P<cls2>\w{1,80})"
@@ -76,7 +79,17 @@ def lack_in(situation: Situation) -> Lack | None:
             cls = groups.get("cls") or groups.get("path") or groups.get("cls2") or ""
             names = _served_by(cls) if cls else _in_use(situation)
             return Lack(names, interface, use) if names else None
-    return None
+    names = _of_config(found["stem"], situation.release) if (found := _CONFIG.search(text)) else ()
+    return Lack(names) if names else None
+
+
+def _of_config(stem: str, release: str) -> tuple[str, ...]:
+    """Return the architectures that go with a configuration's class, where a later release serves them and this one serves none."""
+    from ...corpus import architectures
+
+    kinds = re.compile(rf"{re.escape(stem)}(?:Thinker)?(?:For[A-Z]\w+|Model)")
+    names = tuple(name for name in architectures.names() if kinds.fullmatch(name))
+    return () if any(architectures.serves(name, release) is not False for name in names) else names
 
 
 def fallen_back(situation: Situation) -> str:
@@ -144,6 +157,8 @@ def beside(situation: Situation) -> tuple[list[Advice], list[Advice]]:
 
 def _beside_the_class(fix: Advice, situation: Situation) -> str:
     """Tell why a fix of config.json is none: the class is named already, or it is the one that failed; "" elsewhere."""
+    if fix.change.startswith(_PIN) and _CONFIG.search(situation.case.text) and lack_in(situation) is not None:
+        return "its transformers knows the configuration, and this vLLM has no class for the model"
     if fix.title.startswith(_UNNAMED_CLASS) and _backbone(situation):
         return "the class is named before it"
     if fix.kind == "env" or not _OF_CONFIG.search(f"{fix.title} {fix.change}"):

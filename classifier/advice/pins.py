@@ -30,8 +30,11 @@ _MARKS = (
     ),
 )
 """Words that one framework alone prints, where no path names it: its name, what is quickly looked for, and all of it."""
-_FORKS = (("HabanaAI/vllm-fork", ("gaudi",), LazyPattern(r"\b0\.\d+\.\d+[\w.]*\+gaudi")),)
-"""Repositories of forks that are no plug-ins, what is quickly looked for, and how their releases are numbered."""
+_FORKS = (
+    ("HabanaAI/vllm-fork", ("gaudi",), LazyPattern(r"\b0\.\d+\.\d+[\w.]*\+gaudi")),
+    ("vllm-ascend", ("ACL",), LazyPattern(r"\bACL ?[Gg]raph")),
+)
+"""Repositories by other marks than a plug-in's frame: how a fork's releases are numbered, what one plug-in alone prints."""
 _LIBRARIES = (("torch_npu/", "vllm-ascend"), ("habana_frameworks/", "vllm-gaudi"), ("torch_neuronx/", "vllm-neuron"))
 """Libraries of platforms, which vLLM reaches through a plug-in alone, and that plug-in."""
 _CODE = LazyPattern(r"(?:vllm\w*|tpu_inference|neuronx_distributed_inference)/")

@@ -23,6 +23,8 @@ def test_names_that_fixes_may_use():
         "asking_checkout",
         "asking_module",
         "asking_package",
+        "below_running",
+        "counted_apart",
         "cuda_library",
         "distribution",
         "early_options",
