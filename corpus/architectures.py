@@ -46,6 +46,10 @@ _FAMILY = 4
 """Letters from which on the name of a family may be misspelt."""
 
 
+_HEADS = ("ConditionalGeneration", "CausalLM")
+"""What checkpoints that generate are called for, behind ``For``."""
+
+
 @record(frozen=True)
 class ModelClass(Record):
     """The class that serves an architecture in one release."""
@@ -140,6 +144,17 @@ def of_module(module: str, version: str) -> tuple[str, ...]:
     """Return the architectures that the classes of a module serve in a release, in the order of the table."""
     found = ((name, model_class(name, version)) for name in names())
     return tuple(name for name, cls in found if cls is not None and cls.module == module)
+
+
+def complete(name: str) -> str:
+    """Return the architecture with a head whose backbone an unknown name is (``Qwen2_5_VLModel``); "" where none is known.
+
+    Checkpoints that were saved from the backbone alone have its name in their config.json.
+    """
+    family = name.removesuffix("Model")
+    if family == name or not family or name in names():
+        return ""
+    return next((full for head in _HEADS if (full := f"{family}For{head}") in names()), "")
 
 
 def nearest(name: str, version: str) -> str:

@@ -43,6 +43,11 @@ def transformers_with(model_type: str) -> Iterator[str]:
         yield from told["transformers"][first : last + 1]
 
 
+def of_transformers() -> frozenset[str]:
+    """Return the model types that any release of transformers knows."""
+    return frozenset(_told()["types"])
+
+
 def newest_transformers() -> str:
     """Return the newest release of transformers that the table covers."""
     return _told()["transformers"][-1]

@@ -125,7 +125,9 @@ def test_the_memory_share_is_not_lowered_where_the_cache_has_no_room():
         if name.startswith("kv_cache_oom/") and fix.option == "--gpu-memory-utilization"
     ]
     assert shares
-    assert all("{raise_gpu_memory_utilization" in change for change in shares)
+    # 0.95 stands where the share in force is 0.94 at most (`too_much_lacks`).
+    steps = ("{raise_gpu_memory_utilization", "--gpu-memory-utilization 0.95 ")
+    assert all(any(step in change for step in steps) for change in shares)
 
 
 @pytest.mark.parametrize("option", ENDED)

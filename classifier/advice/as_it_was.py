@@ -26,7 +26,9 @@ def as_it_was(fix: Advice, situation: Situation) -> Advice:
         situation: Of the failed start.
     """
     found = _REINSTALL.search(fix.change)
-    if found is None or "transformers" in found["after"]:
+    # Without either, the transformers that is there stays.
+    anew = "--force-reinstall" in fix.change or "venv" in fix.change
+    if found is None or not anew or "transformers" in found["after"]:
         return fix
     bound = _bound(found["release"] or situation.told.partition("+")[0] or situation.release)
     if not bound:

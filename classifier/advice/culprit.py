@@ -39,9 +39,10 @@ _COMPONENTS = (
 )  # fmt: skip
 """Parts of vLLM, as conditions and people call them, by the frame: of the first that fits, the feature is named."""
 _BELOW = LazyPattern(
-    r"^(?:torch|triton|asyncio|concurrent|multiprocessing|uvloop|importlib|contextlib|json|threading)/|^<"
+    r"^(?:torch|triton|asyncio|concurrent|multiprocessing|uvloop|importlib|contextlib|json|threading|tvm_ffi)/|^(?:\.\.\./)?nvidia_cutlass_dsl/|^python/tvm_ffi/|^<"
 )
 """Frames below the code that is to blame."""
+_COMPILER = LazyPattern(r"^torch/_(?:inductor|dynamo)/")
 _INNERMOST = 12
 _NOISE = LazyPattern(
     r"0x[0-9a-f]+|\b(?:chatcmpl|cmpl|embd|pool|score|rerank|resp|req)-[\w-]*\d[\w-]*|(?:/[\w.+-]+){2,}|\b[0-9a-f]{12,}\b|\bat \d{10,}\b|(?<![\w.])\d{4,}(?![\w.])|\[(?:rank)?\d+\]:?|"
@@ -81,14 +82,14 @@ def culprit(hit: Hit | None, incident: Incident) -> dict[str, str]:
     """Return what is known of the place: ``component``, ``raised_in``, ``frame``, ``owner`` and ``search``; empty without a stack.
 
     ``program`` is there where the stack is whole and holds nothing of vLLM: the innermost frame of the program's own files,
-    with ``library`` where it was raised in one that the program calls.
+    with ``library`` where it was raised in one that the program calls, and ``program_file`` where that file is what was started.
 
     Args:
         hit: The one that decided; its stack counts, else that of the first exception of the start.
         incident: The start.
     """
     if incident.engine:
-        return {}  # its own project knows its faults
+        return {"other_engine": incident.engine}  # its own project knows its faults
     trace = _trace_of(hit, incident)
     if incident.foreign and (trace is None or _program_of(trace) is None):
         return {}
@@ -106,6 +107,8 @@ def culprit(hit: Hit | None, incident: Incident) -> dict[str, str]:
     if own := _program_of(trace):
         named = own.function != _HEAD and _NAME.fullmatch(own.function)
         found["program"] = f"{own.path}:{own.function}" if named else own.path
+        if trace.frames[0].path == own.path:
+            found["program_file"] = own.path.rpartition("/")[2]
         if frame is not None and not _OWN_FILE.match(frame.path) and not _EXAMPLE.match(frame.path):
             found["library"] = frame.path.partition("/")[0]
     if frame is None:
@@ -141,7 +144,13 @@ def _trace_of(hit: Hit | None, incident: Incident) -> Trace | None:
     found = [each for each in incident.traces if each.kind and each.frames and not each.logging_error]
     if hit is None:
         return next(iter(found), None)
-    return next((each for each in found if each.first <= hit.line.number <= each.number), hit.trace)
+    around = next((each for each in found if each.first <= hit.line.number <= each.number), hit.trace)
+    if found or around is None:
+        return around
+    # Notebooks print the message first: the frames behind it have no exception of their own.
+    return next(
+        (each for each in incident.traces if each.frames and not each.kind and each.first > around.number), around
+    )
 
 
 def _program_of(trace: Trace) -> Frame | None:
@@ -160,5 +169,6 @@ def _program_of(trace: Trace) -> Frame | None:
 
 
 def _to_blame(trace: Trace) -> Frame | None:
-    """Return the innermost frame that is not Python's, torch's or the compiler's own."""
-    return next((frame for frame in reversed(trace.frames) if not _BELOW.search(frame.path)), None)
+    """Return the innermost frame that is not Python's, torch's or the compiler's own; where all are, the compiler's."""
+    above = next((frame for frame in reversed(trace.frames) if not _BELOW.search(frame.path)), None)
+    return above or next((frame for frame in reversed(trace.frames) if _COMPILER.search(frame.path)), None)

@@ -26,6 +26,7 @@ from .looks import look, look_elsewhere
 from .model_support import as_supported, beside
 from .model_type_support import as_known_type
 from .named_options import as_named
+from .peers import in_the_way
 from .platforms import on_platform
 from .presumed import asked_so, unfounded, without_idle_parts
 from .provenance import from_whom, installed_from
@@ -93,7 +94,7 @@ def sift(
         fixes = [*first, *fixes, *last]
     if failed and hit is not None and (way := worked_with(situation, hit.rule.bucket)):
         fixes = [*fixes, way]
-    fixes = [*switched_on(hit, situation), *with_choices(fixes, hit, situation)]
+    fixes = [*in_the_way(hit, situation), *switched_on(hit, situation), *with_choices(fixes, hit, situation)]
     kept, withheld = _led(leads, situation, corrections) if leads else ([], [])
     if not kept:
         kept, refused = tried(fixes, situation, corrections)
@@ -134,8 +135,8 @@ def tried(
     kept = before_searches(kept)
     # What destroys something, or ends processes, comes when nothing milder is left.
     kept.sort(key=lambda fix: fix.safety == "destructive")
-    if not kept and fixes:
-        kept = [look_elsewhere() if situation.stranger else look()]
+    if not kept and (fixes or situation.words):
+        kept = [look_elsewhere() if situation.stranger else look(situation, not fixes)]
     for rank, fix in enumerate(kept, 1):
         fix.rank = rank
     return kept, withheld
@@ -220,7 +221,11 @@ def _set(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     """Try what a fix sets against what the release has and what is in force."""
     from .start_command.change import read_change
 
-    if (unset := _UNSET.match(fix.change)) and (missing := _missing(unset["names"].split(), [], situation)):
+    shown = {*situation.case.variables, situation.facts.get("kernel_variable")}
+    names = (
+        [name for name in unset["names"].split() if name not in shown] if (unset := _UNSET.match(fix.change)) else []
+    )
+    if missing := _missing(names, [], situation):
         return None, f"vLLM {situation.release} has no {missing}"
     change = read_change(fix.change)
     if change is None:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from ..diagnosis import Advice
+from .culprit import TRACKER, searched
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .situation import Situation
 
 
 def look_elsewhere() -> Advice:
@@ -14,8 +19,20 @@ def look_elsewhere() -> Advice:
     )  # fmt: skip
 
 
-def look() -> Advice:
-    """Return what to do where nothing that is known can help: look at what the log holds back."""
+def look(situation: Situation, nothing_known: bool = False) -> Advice:
+    """Return what to do where nothing that is known can help: look at what the log holds back, or for others' reports.
+
+    Args:
+        situation: Of the failure.
+        nothing_known: Whether there was no fix to begin with.
+    """
+    trace = situation.trace
+    words = searched(f"{trace.kind}: {trace.message}") if nothing_known and trace is not None else ""
+    if words:
+        return Advice(
+            0, "Search vLLM's issues for this error", "step", f"{TRACKER} {words}",
+            "No fix is known for it; these are the words that every report of it shares.", "none", "A report tells the same exception.",
+        )  # fmt: skip
     return Advice(
         0, "Start once more with all messages, and read the first error", "env", "VLLM_LOGGING_LEVEL=DEBUG",
         "None of the fixes that are known for this cause holds for this server; what came first tells more than what came last.",

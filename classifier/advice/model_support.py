@@ -21,6 +21,9 @@ _UNKNOWN = LazyPattern(
     r"The Transformers implementation of '?(?P<backend>\w{1,100})'? is not compatible|"
     r"Cannot find model module\. '?(?P<module>\w{1,100})'? is not a registered model"
 )
+_CONFIG = LazyPattern(r"'(?P<stem>[A-Z]\w{2,60}?)(?:Text)?Config' object has no attribute")
+"""A configuration without a field that vLLM reads: one whose model the release does not know has it elsewhere."""
+_PIN = "pip install 'transformers=="
 _REFUSED = (
     ("SupportsLoRA", "LoRA adapters", LazyPattern(
         r"(?:\b(?P<cls>(?!Model\b)\w{1,80})|<class '[\w.]{1,200}?(?P<path>\w{1,80})'>|\bModel|modeling) (?:does not support LoRA(?: yet\b|, but)|is not supported for LoRA)|No supported LoRA modules found in (?P<cls2>\w{1,80})"
@@ -34,6 +37,8 @@ _REFUSED = (
 _MODEL_FILE = LazyPattern(r"vllm/model_executor/models/(?P<name>\w+)\.py:")
 _NO_MODELS = frozenset({"interfaces", "interfaces_base", "registry", "utils", "adapters", "vision", "__init__", "config", "module_mapping"})  # fmt: skip
 _OF_MODEL = LazyPattern(r"\w+(?:ForCausalLM|ForConditionalGeneration|Model|LMHeadModel|For\w+)")
+_UNNAMED_CLASS = "Use the complete model class"
+"""How the cause's own fix for a backbone begins, which names no class."""
 _FALLS_BACK = (0, 7, 2)
 """The release from which vLLM tries the Transformers backend by itself (``model_impl`` is ``auto``)."""
 _FALLEN = LazyPattern(r"\b(?P<name>\w{1,100}) has no vLLM implementation, falling back to Transformers")
@@ -74,7 +79,17 @@ def lack_in(situation: Situation) -> Lack | None:
             cls = groups.get("cls") or groups.get("path") or groups.get("cls2") or ""
             names = _served_by(cls) if cls else _in_use(situation)
             return Lack(names, interface, use) if names else None
-    return None
+    names = _of_config(found["stem"], situation.release) if (found := _CONFIG.search(text)) else ()
+    return Lack(names) if names else None
+
+
+def _of_config(stem: str, release: str) -> tuple[str, ...]:
+    """Return the architectures that go with a configuration's class, where a later release serves them and this one serves none."""
+    from ...corpus import architectures
+
+    kinds = re.compile(rf"{re.escape(stem)}(?:Thinker)?(?:For[A-Z]\w+|Model)")
+    names = tuple(name for name in architectures.names() if kinds.fullmatch(name))
+    return () if any(architectures.serves(name, release) is not False for name in names) else names
 
 
 def fallen_back(situation: Situation) -> str:
@@ -101,12 +116,9 @@ def as_supported(fix: Advice, situation: Situation) -> tuple[Advice | None, str]
         fix: As it holds otherwise. One that was turned over to a plug-in, or to a build of one's own, stays so.
         situation: Of the failed start.
     """
+    if reason := _beside_the_class(fix, situation):
+        return None, reason
     backend = fix.option == "--model-impl" and fix.value == "transformers"
-    if _OF_CONFIG.search(f"{fix.title} {fix.change}") and fix.kind != "env" and (name := fallen_back(situation)):
-        return (
-            None,
-            f"the release has no class of its own for {name}: the Transformers backend failed on it, not on its configuration",
-        )
     if not backend and not _UPGRADES.search(fix.title):
         return fix, ""
     lack = lack_in(situation)
@@ -135,10 +147,36 @@ def beside(situation: Situation) -> tuple[list[Advice], list[Advice]]:
     from ...corpus import architectures
 
     name = lack.names[0]
+    if full := architectures.complete(name):
+        return [_whole(name, full, situation.release)], []
     meant = architectures.nearest(name, situation.release)
     first = [_respelt(name, meant)] if meant else []
     last = [] if meant else [_elsewhere(name)]
     return first, last
+
+
+def _beside_the_class(fix: Advice, situation: Situation) -> str:
+    """Tell why a fix of config.json is none: the class is named already, or it is the one that failed; "" elsewhere."""
+    if fix.change.startswith(_PIN) and _CONFIG.search(situation.case.text) and lack_in(situation) is not None:
+        return "its transformers knows the configuration, and this vLLM has no class for the model"
+    if fix.title.startswith(_UNNAMED_CLASS) and _backbone(situation):
+        return "the class is named before it"
+    if fix.kind == "env" or not _OF_CONFIG.search(f"{fix.title} {fix.change}"):
+        return ""
+    name = fallen_back(situation)
+    return (
+        f"the release has no class of its own for {name}: the Transformers backend failed on it, not on its configuration"
+        if name
+        else ""
+    )
+
+
+def _backbone(situation: Situation) -> bool:
+    """Tell whether the unknown architecture is the backbone of a known one."""
+    from ...corpus import architectures
+
+    lack = lack_in(situation)
+    return lack is not None and not lack.interface and bool(architectures.complete(lack.names[0]))
 
 
 def _upgrade(fix: Advice, lack: Lack, situation: Situation) -> tuple[Advice | None, str]:
@@ -283,6 +321,24 @@ def _respelt(name: str, meant: str) -> Advice:
         f"vLLM serves {meant}; {name}, which config.json names, is no architecture of any release. Correct it in config.json for good.",
         "none", "The log prints 'Resolved architecture'.", "--hf-overrides", value, exact=True, restart=True,
     )  # fmt: skip
+
+
+def _whole(name: str, full: str, release: str) -> Advice:
+    """Return the class that serves a checkpoint which names its backbone, and the release that has it where this one does not."""
+    from ...corpus import architectures
+
+    value = json.dumps({"architectures": [full]})
+    since = "" if architectures.serves(full, release) else architectures.first_serving(full, release)
+    why = f"{name}, which config.json names, is the backbone of {full} without its head: a checkpoint saved from it has this name. Correct it in config.json for good."
+    cost = "Weights that were saved under the backbone's names, or without the head, have to be saved anew from the complete class."
+    verify = "The log prints 'Resolved architecture'."
+    if since:
+        return Advice(
+            0, f"Name the complete class, {full}, in vLLM {since} or later", "command", f"pip install -U 'vllm>={since}'   # then --hf-overrides '{value}'",
+            f"{why} vLLM's registry has {full} from {since} on.", cost, verify, fixed_in=since, exact=True, restart=True,
+        )  # fmt: skip
+    title, change = f"Name the complete class, {full}", f"--hf-overrides '{value}'"
+    return Advice(0, title, "flag", change, why, cost, verify, "--hf-overrides", value, exact=True, restart=True)
 
 
 def _elsewhere(name: str) -> Advice:

@@ -30,8 +30,11 @@ _MARKS = (
     ),
 )
 """Words that one framework alone prints, where no path names it: its name, what is quickly looked for, and all of it."""
-_FORKS = (("HabanaAI/vllm-fork", ("gaudi",), LazyPattern(r"\b0\.\d+\.\d+[\w.]*\+gaudi")),)
-"""Repositories of forks that are no plug-ins, what is quickly looked for, and how their releases are numbered."""
+_FORKS = (
+    ("HabanaAI/vllm-fork", ("gaudi",), LazyPattern(r"\b0\.\d+\.\d+[\w.]*\+gaudi")),
+    ("vllm-ascend", ("ACL",), LazyPattern(r"\bACL ?[Gg]raph")),
+)
+"""Repositories by other marks than a plug-in's frame: how a fork's releases are numbered, what one plug-in alone prints."""
 _LIBRARIES = (("torch_npu/", "vllm-ascend"), ("habana_frameworks/", "vllm-gaudi"), ("torch_neuronx/", "vllm-neuron"))
 """Libraries of platforms, which vLLM reaches through a plug-in alone, and that plug-in."""
 _CODE = LazyPattern(r"(?:vllm\w*|tpu_inference|neuronx_distributed_inference)/")
@@ -57,8 +60,11 @@ def plugin_of(situation: Situation) -> str:
 
 def tracker_of(situation: Situation) -> str:
     """Return who else than vLLM's own project takes reports of the error: a plug-in, or a fork; else ""."""
-    if name := plugin_of(situation) or _of_platform(situation):
-        return name
+    return plugin_of(situation) or _of_platform(situation) or fork_of(situation)
+
+
+def fork_of(situation: Situation) -> str:
+    """Return the repository of the fork that this vLLM is built from, by its version or the error's paths; "" where none is known."""
     places = f"{situation.told}\n{situation.words}"
     return next(
         (fork for fork, signs, mark in _FORKS if any(sign in places for sign in signs) and mark.search(places)), ""

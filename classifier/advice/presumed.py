@@ -12,6 +12,7 @@ from ...corpus.records import replace
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
 from .backend_reasons import not_the_reason
+from .peers import too_little
 from .pins import UPGRADE
 from .values.worked import number
 
@@ -130,6 +131,7 @@ def unfounded(fix: Advice, situation: Situation) -> str:
         _loud,
         not_the_reason,
         _of_small_weights,
+        too_little,
         _of_many_full_gpus,
     ):
         if reason := check(fix, situation):

@@ -6,12 +6,14 @@ from ...corpus.records import replace
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
 from .culprit import TRACKER
-from .pins import UPGRADE, pinned_by, tracker_of
+from .pins import UPGRADE, fork_of, pinned_by, tracker_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .situation import Situation
 
+LATER = "to a later release"
+"""In a step: where a release stands once one is known."""
 _INSTALLS = LazyPattern(r"\b(?:uv )?pip3? install\b[^;&|#\n]*?(?:^|[\s'\"])vllm(?:[=<>~!\[ '\"]|$)")
 _PLAIN_UPGRADE = LazyPattern(r"\bpip3? install (?:-U|--upgrade) '?vllm'?(?:\s|$)")
 _LEAST = LazyPattern(r"\bvllm[>=]=(?P<release>\d[\w.]*)")
@@ -47,6 +49,9 @@ def installed_from(fix: Advice, situation: Situation) -> tuple[Advice | None, st
     from ...corpus import options
 
     newest = options.releases()[-1]
+    if _PLAIN_UPGRADE.search(fix.change) and (fork := fork_of(situation)):
+        step = f"Take the newest release of {fork} (a tag or an image), with the driver and SDK that it names"
+        return _instead(fix, step, "pip would put vLLM's own release in its place."), ""
     if situation.own_build:
         return _built_anew(fix, situation), ""
     if situation.platform not in ("", "cuda"):
@@ -60,13 +65,15 @@ def installed_from(fix: Advice, situation: Situation) -> tuple[Advice | None, st
 def _built_anew(fix: Advice, situation: Situation) -> Advice:
     """Return what a fix installs as a step for who builds vLLM: pip would put another program in its place."""
     build = "This build of vLLM is no release of the registry: pip would put another program in its place."
-    if _CHECKOUT.match(situation.told) is None:
+    if situation.from_checkout:
+        build = "vLLM runs from a checkout of its sources: pip would put another program in its place."
+    if not situation.from_checkout and _CHECKOUT.match(situation.told) is None:
         step = "Take the change over where the build comes from (its repository or image) and build it anew"
         return _instead(fix, step, build)
     named = _LEAST.search(fix.change)
     goal = named["release"] if named else fix.fixed_in
-    to = f"{goal} or later" if goal else "a later release"
-    step = f"Update the checkout of vLLM's sources that this build was made of to {to}, build it anew, and let it bring the packages that it pins"
+    to = f"to {goal} or later" if goal else LATER
+    step = f"Update the checkout of vLLM's sources that this build was made of {to}, build it anew, and let it bring the packages that it pins"
     return _instead(fix, step, build)
 
 

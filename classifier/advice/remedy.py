@@ -13,7 +13,7 @@ from ..patterns.lazy import LazyPattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 _KNOWS = ("certain", "strong")
 """Strengths of rules that know more than the words of a library, which vLLM's own rules look at from vLLM's side."""
@@ -23,6 +23,7 @@ LONGEST = 2000
 """Characters of a message that are looked at."""
 _OF_PYDANTIC = LazyPattern(r"[ \t]*\[type=\w+(?:, [^\n]*)?\]?$", re.MULTILINE)
 """What pydantic puts behind a message."""
+_NATIVE = LazyPattern(r"\w\.(?:cc|cpp|cu|cuh|c|h|hpp):\d+[\]):]")
 _UNEXPECTED = "got an unexpected keyword argument"
 _FILLED = ("/", "vllm/config", "vllm/engine/arg_utils", "vllm/entrypoints/")
 """Where arguments come from that a person wrote: files of a program of one's own, and what reads the command line."""
@@ -63,8 +64,8 @@ def remedy_for(hit: Hit | None, corpus: Corpus, platform: str = "") -> Remedy | 
     found = corpus.remedies().find(_OF_PYDANTIC.sub("", text[:LONGEST]), places)
     if found is None or (hit.rule.id and hit.rule.strength in _KNOWS and not found.package.startswith("vllm")):
         return None
-    if found.package == "python" and _UNEXPECTED in found.template and places and not places[-1].startswith(_FILLED):
-        return None  # one package calls another: nobody wrote that argument here
+    if found.package == "python" and _not_pythons(found.template, text, places):
+        return None
     if places and _elsewhere(places[-1], found.path):
         return None
     of_platform = _PLATFORM.match(found.path)
@@ -72,6 +73,13 @@ def remedy_for(hit: Hit | None, corpus: Corpus, platform: str = "") -> Remedy | 
         return None
     fixes = tuple(fix for each in found.fixes if (fix := _with(each, found.values)) is not None)
     return Remedy(fixes, found.values, f"{found.package} says '{found.template}'") if fixes else None
+
+
+def _not_pythons(template: str, text: str, places: Sequence[str]) -> bool:
+    """Tell whether somebody else said what Python says as well, or one package calls another: nobody wrote that argument here."""
+    # A C++ library tells of its own sockets and files in the system's words.
+    called = _UNEXPECTED in template and bool(places) and not places[-1].startswith(_FILLED)
+    return called or _NATIVE.search(text) is not None
 
 
 def _elsewhere(raised: str, known: str) -> bool:

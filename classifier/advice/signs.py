@@ -60,6 +60,8 @@ _LIBRARY = LazyPattern(
     r"tvm_ffi|cutlass|nvidia_cutlass_dsl|requests|urllib3|http|librosa|soundfile|av|einops|timm|prometheus\w*|opentelemetry|logging|typing|pickle|cloudpickle|tqdm|sentencepiece|tiktoken)\b|<|setup\.py"
 )
 """Packages that vLLM, or one of its own, calls."""
+_ITS_CLASSES = LazyPattern(r"\b(?:(?:Async)?LLMEngine|AsyncLLM|EngineCore\w*|llm_engine)\b")
+"""Classes and attributes of vLLM's, by which a script calls it."""
 _RANK = LazyPattern(r"(?:^|_)TP(\d{1,3})(?!\d)|^VllmWorker rank=(\d{1,3})\b")
 
 
@@ -103,7 +105,7 @@ class Signs:
             # A log that several programs share: vLLM's processes have names.
             raised = "\n".join([trace.stack(), *(frame.raw for frame in trace.frames), trace.message])
             return called and not _OF_VLLM.match(trace.process) and "vllm" not in raised.lower()
-        return called and "vllm" not in self.words.lower()
+        return called and "vllm" not in self.words.lower() and not _ITS_CLASSES.search(self.words)
 
     @property
     def ranks(self) -> int:

@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 
 _LOCAL = LazyPattern(r"\+(?!cu\d|cpu\b|rocm|xpu)|\.dev|dirty|\+[^+]*\.d20\d\d")
 """Marks of a build that no registry has: local versions that name no platform, development versions."""
+_PRINTED = LazyPattern(r"File \"?(?P<path>[^\"\n]{1,400}?\.py)")
+_SOURCES = LazyPattern(
+    r"^(?:~|/|[A-Za-z]:[/\\])[^\n]*[/\\]vllm[/\\](?:v1|engine|executor|worker|model_executor|attention|entrypoints|core|config|distributed|platforms|spec_decode|lora|multimodal|utils|transformers_utils)\b"
+)
+_INSTALLED = LazyPattern(
+    r"(?:site|dist)-packages|\.egg|^/workspace/|/vllm-workspace/|\.\.\.|…|<[\w ]+>|xxx", re.IGNORECASE
+)
+"""Packages, the folders of vLLM's and vLLM-Ascend's own images, paths that somebody has shortened."""
 
 _OF_CLIENTS = "client_connection"
 """The bucket of those who call a server."""
@@ -86,10 +94,23 @@ class Situation:
         return made
 
     @property
+    def from_checkout(self) -> bool:
+        """Whether vLLM's frames, as they were printed, lie in a folder of its sources and not among installed packages."""
+        frames = self.trace.frames if self.trace is not None else ()
+        printed = [
+            found["path"]
+            for frame in frames
+            if frame.path.startswith("vllm/") and (found := _PRINTED.search(frame.raw))
+        ]
+        return bool(printed) and all(_SOURCES.search(path) and not _INSTALLED.search(path) for path in printed)
+
+    @property
     def own_build(self) -> bool:
-        """Whether the server is no release of the registry: a fork, a development build, a build with local changes."""
+        """Whether the server is no release of the registry: a fork, a checkout, a development build, a build with local changes."""
         from ...corpus import options
 
+        if self.from_checkout:
+            return True
         if not self.told:
             return False
         if _LOCAL.search(self.told):

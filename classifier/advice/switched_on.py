@@ -32,15 +32,30 @@ _LAYS_OUT_CACHE = LazyPattern(
 _CACHE_FORMAT = ("kv_cache_dtype", "kv_cache_dtype_skip_layers")
 """What its elements are, and which layers keep the model's dtype."""
 
+_DEVICE = "gpu_fault"
+_KERNELS = LazyPattern(
+    r"VLLM_(?:ATTENTION_BACKEND|FLASH_ATTN_VERSION|V1_USE_PREFILL_DECODE_ATTENTION|USE_CUDNN_PREFILL|USE_TRTLLM_ATTENTION|"
+    r"USE_TRTLLM_RAGGED_DEEPSEEK_PREFILL|USE_AITER_UNIFIED_ATTENTION|ROCM_USE_AITER(?:_MHA|_MLA|_UNIFIED_ATTENTION|_PAGED_ATTN)?)"
+)
+"""Variables by which other attention kernels are asked for than vLLM would take."""
+_OTHER_KERNELS = LazyPattern(
+    r"fused_moe/|vllm/lora/|layers/(?:quantization|mamba|sampler)|v1/sample/|custom_all_reduce|/models/\w*(?:vision|vit)"
+)
+_OFF = ("", "0", "false", "none", "auto")
+
 
 def switched_on(hit: Hit | None, situation: Situation) -> list[Advice]:
     """Return the fix that takes back the first feature that was asked for and acts where the fault is; empty where none was.
+
+    For faults of the device these are variables that choose other attention kernels than the usual ones.
 
     Args:
         hit: The one that decided; of other buckets than vLLM's own faults nothing is returned.
         situation: Of the server.
     """
     trace = situation.trace
+    if hit is not None and hit.rule.bucket == _DEVICE:
+        return _kernels_asked_for(situation)
     if hit is None or hit.rule.bucket != "engine_bug" or trace is None or trace.kind not in _FAULTS:
         return []
     if not any(_OF_STEPS.search(frame.path) for frame in trace.frames[-2:]):
@@ -54,6 +69,33 @@ def switched_on(hit: Hit | None, situation: Situation) -> list[Advice]:
             change, cost = f"leave out {option}", "What the feature gains."
             return [Advice(0, title, "flag", change, why, cost, "", option, restart=True, source=source)]
     return []
+
+
+def _kernels_asked_for(situation: Situation) -> list[Advice]:
+    """Return the fix that unsets a variable which chose the attention kernels, where no frame shows that another kernel failed."""
+    told = situation.facts.get("kernel_variable")
+    given = {**({str(told): "1"} if told else {}), **situation.case.variables}
+    names = [name for name, value in given.items() if _KERNELS.fullmatch(name) and value.lower() not in _OFF]
+    if not names or (
+        situation.trace is not None and any(_OTHER_KERNELS.search(frame.path) for frame in situation.trace.frames)
+    ):
+        return []
+    why = "It was set, and chooses other attention kernels than vLLM takes by itself here: the cheapest test before another image or release."
+    title, source = f"Take {names[0]} back, which was set", "the variables in the log"
+    return [
+        Advice(
+            0,
+            title,
+            "env",
+            f"unset {names[0]}",
+            why,
+            "What the other kernels gain.",
+            "",
+            names[0],
+            restart=True,
+            source=source,
+        )
+    ]
 
 
 def _without_format(names: list[str]) -> Advice:

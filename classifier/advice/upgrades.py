@@ -9,7 +9,8 @@ from ..diagnosis import Advice
 from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
 from .culprit import TRACKER, searched
-from .pins import TRY, UPGRADE, pinned_by
+from .pins import TRY, UPGRADE, fork_of, pinned_by
+from .provenance import LATER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ _UPGRADE = Advice(
 """For answers that send to vLLM's issues, where a release is known after all."""
 _UPGRADES = LazyPattern(r"(?:Up(?:grade|date)|Try the newest)\b|.*\bor upgrade\b")
 """Titles of fixes beside which another upgrade says nothing new."""
+_NOTHING_SAYS = "nothing in the log or in vLLM's sources says that a newer release helps"
 _ENOUGH = 2
 """Other fixes beside which a guess is left out."""
 
@@ -79,8 +81,9 @@ def without_guesses(fixes: list[Advice], situation: Situation) -> tuple[list[Adv
         return fixes, withheld
     others = [fix for fix in fixes if fix not in guesses]
     shown = [] if len(others) >= _ENOUGH else [_as_guess(guesses[0], situation)]
-    reason = "nothing in the log or in vLLM's sources says that a newer release helps"
-    return others + shown, [*withheld, *((fix.title, reason) for fix in guesses[len(shown) :])]
+    if shown and fork_of(situation):
+        return shown + others, [*withheld, *((fix.title, _NOTHING_SAYS) for fix in guesses[1:])]
+    return others + shown, [*withheld, *((fix.title, _NOTHING_SAYS) for fix in guesses[len(shown) :])]
 
 
 def _by_line(fixes: list[Advice], situation: Situation) -> tuple[list[Advice], list[tuple[str, str]]]:
@@ -140,7 +143,11 @@ def _dated(fix: Advice, known: Since, situation: Situation) -> Advice:
         why = f"The log does not tell the server's release. {why} A server that is {release} or newer has it already."
     if not _from_registry(situation):
         plain = fix.change.startswith("Upgrade to the newest release")
-        change = f"Upgrade to {release} or later, by a build from where this one came" if plain else fix.change
+        change = (
+            f"Upgrade to {release} or later, by a build from where this one came"
+            if plain
+            else fix.change.replace(LATER, f"to {release} or later", 1)
+        )
         return replace(fix, change=change, why=f"{fix.why} {why}".strip(), fixed_in=release)
     command = _PLAIN.match(fix.change)
     before, after = (command["before"] or "", command["after"] or "") if command else ("", "")
@@ -173,6 +180,9 @@ def _as_guess(fix: Advice, situation: Situation) -> Advice:
     """Return an upgrade as what it is: a try, and what to do when it does not help."""
     if pinned_by(situation) or fix.title.startswith(TRY):
         return fix
+    if fork := fork_of(situation):
+        why = f"What vLLM's code lacks for this platform comes with the releases of {fork}, which follow vLLM's. Whether the newest mends this, nothing here tells."
+        return replace(fix, title=f"Try the newest release of {fork}", why=why)
     words = _words(situation)
     return replace(
         fix,

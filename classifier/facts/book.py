@@ -50,6 +50,29 @@ class FactBook:
         self._arguments: Facts = {}
         self._gpus: set[str] = set()
         self._command = ""
+        self._shortest = 0
+
+    def attempt(self, length: str, tokens: str) -> None:
+        """Note a context that did not fit, and the tokens that the KV cache held in that try.
+
+        Of several tries in one text the one with the shortest context counts: without chunked prefill a shorter one leaves
+        more for the cache. Ranks of one try have the same length, and the smallest cache counts.
+
+        Args:
+            length: ``max_model_len`` of the try, as captured; "" where the line does not tell it.
+            tokens: What its KV cache held, likewise.
+        """
+        tried = int(length) if length.isdigit() else self._shortest
+        if self._shortest and tried > self._shortest:
+            return
+        names = ("max_model_len", "max_len_that_fits", "kv_cache_tokens")
+        if tried < self._shortest:
+            for name in names:
+                if self._values.get(name, (HINT, ""))[0] == PLAIN:
+                    del self._values[name]
+        self._shortest = tried
+        for name, value in zip(names, (length, tokens, tokens), strict=True):
+            self.set(name, value)
 
     def set(self, name: str, value: FactValue, worth: int = PLAIN) -> None:
         """Set one fact unless a better source has told it.

@@ -243,9 +243,7 @@ def _concurrency(book: FactBook, said: Said) -> None:
 
 
 def _cache_tokens(book: FactBook, said: Said) -> None:
-    book.set("max_model_len", said.get("max_model_len"))
-    book.set("max_len_that_fits", said.get("max_len_that_fits"))
-    book.set("kv_cache_tokens", said.get("max_len_that_fits"))
+    book.attempt(said.get("max_model_len"), said.get("max_len_that_fits"))
 
 
 def _auto_fit(book: FactBook, said: Said) -> None:

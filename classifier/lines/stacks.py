@@ -6,9 +6,11 @@ import re
 
 from .traceback_limits import FOREIGN, FRAMES, MESSAGE_LINES, NATIVE_FRAMES, OVER
 from .traceback_patterns import (
+    ANOTHER,
     BOXED,
     BOXED_CODE,
     FINAL,
+    FURTHER,
     LOOSE,
     MARGIN,
     NATIVE,
@@ -31,6 +33,21 @@ _POINTERS = ("^", "~", "---->")
 
 Read: TypeAlias = tuple[str, Trace | None]
 """What a line is within a traceback, and which exception that is."""
+
+
+def _frame_of(found: re.Match[str], line: Line) -> Frame:
+    number = found.group("number")
+    function, code = (found.group("function") or "").partition(ANOTHER)[0].strip(), ""
+    if " " in function or "\\" in function:
+        function, code = name_and_code(function)
+    return Frame(
+        short_path(found.group("path")),
+        function,
+        code,
+        int(number) if number else 0,
+        line.number,
+        line.raw,
+    )
 
 
 class Stacks:
@@ -87,20 +104,10 @@ class Stacks:
         stream.seen = line.number
         stream.foreign = 0
         if len(trace.frames) < FRAMES and stream.mode in ("", "crash"):
-            number = found.group("number")
-            function, code = (found.group("function") or "").strip(), ""
-            if " " in function or "\\" in function:
-                function, code = name_and_code(function)
-            trace.frames.append(
-                Frame(
-                    short_path(found.group("path")),
-                    function,
-                    code,
-                    int(number) if number else 0,
-                    line.number,
-                    line.raw,
-                )
-            )
+            trace.frames.append(_frame_of(found, line))
+            if ANOTHER in found.string[found.start("path") :]:
+                more = FURTHER.finditer(found.string, found.end("path"))
+                trace.frames += [_frame_of(each, line) for each in more][: FRAMES - len(trace.frames)]
         return "frame", trace
 
     def _inside(self, stream: Stream, line: Line) -> Read:  # noqa: PLR0911 - as above

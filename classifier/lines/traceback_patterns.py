@@ -10,6 +10,11 @@ CALLS = "(most recent call "
 FRAME = LazyPattern(
     r'^[\s|+]*File "(?P<path>[^"\n]{1,400})", line (?P<number>\d{1,9})(?:,? in (?P<function>[^\n(]{1,200}))?'
 )
+# Several frames on one line: what joins lines to paragraphs leaves them so.
+FURTHER = LazyPattern(
+    r'(?<=[\s)])File "(?P<path>[^"\n]{1,400})", line (?P<number>\d{1,9}), in (?P<function>[^\n(]{1,200})'
+)
+ANOTHER = ' File "'
 # Reports put the line of code behind the name: in forward\n x = self.mlp(x) … in forward x = self.mlp(x)
 NAME_AND_CODE = LazyPattern(r"(?P<name>[A-Za-z_]\w*|<[a-z]+>)(?:\s|\\n)+(?P<code>[^\s\[=.,:].*)")
 # IPython: File /a/b.py:12, in f(x) … /a/b.py in f(x) … [/a/b.py](https://…) in f(x) … Input In [3], in <cell line: 1>()

@@ -79,7 +79,9 @@ def of_incident(incident: Incident, tail: list[Line], known: Known) -> Diagnosis
     found = Findings(incident, tail, known)
     answer = next(answer for decider in DECIDERS if (answer := decider(found)) is not None)
     shown = {item.line for item in answer.evidence}
-    answer.symptoms = [evidence_of(hit, "symptom") for hit in found.wrappers if hit.line.number not in shown][:40]
+    # Several rules may know one line.
+    wrappers = {hit.line.number: hit for hit in found.wrappers if hit.line.number not in shown}
+    answer.symptoms = [evidence_of(hit, "symptom") for hit in list(wrappers.values())[:40]]
     if answer.evidence:
         answer.context = [
             Evidence(number, text, process, "context")

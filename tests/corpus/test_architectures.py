@@ -113,3 +113,19 @@ def test_every_entry_is_whole() -> None:
                 assert found is not None
                 assert found.module, name
                 assert found.kinds, name
+
+
+@pytest.mark.parametrize(
+    ("name", "full"),
+    [
+        ("Qwen2_5_VLModel", "Qwen2_5_VLForConditionalGeneration"),
+        ("Olmo2Model", "Olmo2ForCausalLM"),
+        ("LlamaModel", ""),
+        ("KestrelModel", ""),
+        ("Model", ""),
+        ("Qwen3VLForConditionalGeneration", ""),
+    ],
+)
+def test_an_unknown_backbone_belongs_to_the_class_with_its_head(name: str, full: str) -> None:
+    """What vLLM serves by itself (an embedding model) is complete, and what no release knows has no class."""
+    assert architectures.complete(name) == full

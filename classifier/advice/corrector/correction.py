@@ -112,7 +112,19 @@ def _value(complaint: Complaint, case: Case) -> tuple[str, str]:
         return (fixed if _fits(name, fixed, case) else ""), f"{name} takes JSON: names and texts in double quotes."
     accepted = complaint.allowed or _choices(complaint, case)
     value = values.choice(given, accepted) or _family(complaint, case)
-    return value, f"Accepted: {', '.join(accepted)}." if accepted else ""
+    said = f"Accepted: {', '.join(accepted)}." if accepted else ""
+    return value, f"{said} {_behind_colon(name, given)}".strip() if value == given.partition(":")[0] else said
+
+
+def _behind_colon(name: str, given: str) -> str:
+    """Tell where to set what a value asked for behind a colon, which is lost without it: later releases have options for that."""
+    suffix = given.partition(":")[2]
+    if not suffix:
+        return ""
+    option = f"{name.rpartition('-')[0]}-{suffix}"
+    having = [release for release in options.releases() if options.exists(option, release)]
+    lost = f"':{suffix}' is lost by it"
+    return f"{lost}; vLLM {having[0]} to {having[-1]} have {option} for that." if having else f"{lost}."
 
 
 def _choices(complaint: Complaint, case: Case) -> tuple[str, ...]:

@@ -19,7 +19,8 @@ __all__ = ["COMPUTED", "PIECES", "WORKED"]
 _MODULES = {
     "adapters": ("fit_max_lora_rank",),
     "batch": (
-        "halve_max_num_seqs", "raise_max_num_seqs", "fit_max_num_seqs", "halve_max_num_batched_tokens", "raise_max_num_batched_tokens",
+        "halve_max_num_seqs", "raise_max_num_seqs", "fit_max_num_seqs", "below_running", "halve_max_num_batched_tokens",
+        "raise_max_num_batched_tokens",
     ),
     "cache_space": ("fit_kv_cache_memory_bytes", "fit_cpu_kvcache_space"),
     "context": ("fit_max_model_len", "fit_output_tokens", "prompt_tokens_at_least", "prompt_tokens_counted", "output_share_percent"),
@@ -28,6 +29,8 @@ _MODULES = {
         "fit_gpu_memory_utilization", "raise_gpu_memory_utilization", "lower_gpu_memory_utilization", "enough_gpu_memory_utilization", "filled_before_profiling",
         "held_by_others", "too_much_lacks", "room_beside_gib",
     ),
+    "media": ("counted_apart",),
+    "modules": ("module_last", "module_first", "module_unknown"),
     "names": ("hub_repository", "model_folder", "into_model_folder"),
     "options": (
         "meant_option", "meant_options", "gone_options", "early_options", "later_options", "misplaced_options", "stray_words", "option_name",
@@ -39,6 +42,7 @@ _MODULES = {
     ),
     "machine": ("unified_memory",),
     "ports": ("free_port",),
+    "processors": ("remote_processor", "own_processor_since"),
     "sizes": ("total_weights_gib", "no_flag_fixes", "smallest_change_that_fits"),
 }  # fmt: skip
 

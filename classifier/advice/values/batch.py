@@ -15,6 +15,8 @@ _MANY = 16384
 """Tokens a step from which on more of them bring little."""
 _BUSY = 4
 """How many times more tokens of prompts than of answers keep an engine busy with prompts."""
+_FULL = 95
+"""Per cent of the KV cache in use from which on it counts as full."""
 _BINDS = 0.9
 """Share of max_num_seqs that runs from which on it counts as the limit."""
 
@@ -69,6 +71,21 @@ def raise_max_num_seqs(facts: Mapping[str, object]) -> Worked:
         return Worked("", f"{running:g} run, and {now} might: max_num_seqs is not the limit", {"running": running})
     said = f"{now}" if given else f"{now} (vLLM's default)"
     return Worked(str(2 * now), f"twice {said}", {"max_num_seqs": now, "running": running})
+
+
+def below_running(facts: Mapping[str, object]) -> Worked:
+    """Return nine tenths of the requests that run while the KV cache is full: the others wait instead of being computed twice."""
+    running, usage = whole(facts, "running"), number(facts, "kv_cache_usage_percent")
+    if running is None or usage is None:
+        absent = {"running": running is not None, "kv_cache_usage_percent": usage is not None}
+        return needs(*(name for name, known in absent.items() if not known))
+    inputs = {"running": running, "kv_cache_usage_percent": usage}
+    if usage < _FULL or running < 2:
+        return Worked("", f"{running} run, and {usage:g} % of the cache are in use: it is not full now", inputs)
+    fewer = max(1, running * 9 // 10)
+    return Worked(
+        str(fewer), f"nine tenths of {running} that run with {usage:g} % of the cache in use → {fewer}", inputs
+    )
 
 
 def raise_max_num_batched_tokens(facts: Mapping[str, object]) -> Worked:

@@ -30,7 +30,8 @@ def lone_wrapper(found: Findings) -> Diagnosis | None:
     way = "engine_dead" if engine_dead else "process_died" if traits.yields and not traits.waits else "wrapper"
     answer = answer_for(hit.rule.bucket, hit.rule.cause, policy.WRAPPER[way], "rule", found.known, found.incident, hit)
     answer.way = way
-    same = [other for other in found.wrappers if other is not hit and other.rule.bucket == hit.rule.bucket]
+    at = hit.line.number
+    same = [other for other in found.wrappers if other.line.number != at and other.rule.bucket == hit.rule.bucket]
     others = {other.rule.id: other for other in same}  # of one rule the last: how long it went on
     answer.evidence = [evidence_of(item, "cause") for item in (hit, *[*others.values()][: WRAPPERS - 1])]
     answer.explanation.append(f"no cause in the log: the wrapper {hit.rule.id} is all there is")

@@ -103,7 +103,7 @@ def changes(text: str) -> list[str]:
         (MLLAMA, "RGB JPEG"), (EXPERT_KERNEL, "--moe-backend marlin"), (PIXTRAL, "Leave --tokenizer-mode mistral out"),
         (OLD_TORCH, "uv venv --python 3.11"), (OWN_MEMORY, "--gpu-memory-utilization"),
         (NO_ROUTE, "nc -vz 10.4.0.33 54485"), (XGRAMMAR, "pip install -U vllm"),
-        (GAUDI, "search the issues of HabanaAI/vllm-fork's repository"),
+        (GAUDI, "Take the newest release of HabanaAI/vllm-fork"),
     ],
 )  # fmt: skip
 def test_what_the_log_shows_comes_first(text: str, first: str) -> None:

@@ -356,3 +356,32 @@ def test_eight_full_gpus_lack_more_than_a_few_gib():
     many, few = (["--cpu-offload-gb 8" in fix.change for fix in triage(log.format(rank=rank)).fixes] for rank in (6, 1))
 
     assert (any(many), any(few)) == (False, True)
+
+
+@pytest.mark.parametrize(("folder", "checkout"), [("/home/kim/src/vllm", True), ("/opt/env/lib/python3.12/site-packages", False), ("/workspace", False), ("/.../vllm", False)])  # fmt: skip
+def test_pip_does_not_upgrade_a_checkout(folder, checkout):
+    """Frames outside the installed packages: vLLM is imported from its sources; its images have theirs in /workspace."""
+    log = f"""  File "{folder}/vllm/v1/attention/backends/flashinfer.py", line 1200, in forward
+    wrapper.run(
+  File "/opt/env/lib/python3.12/site-packages/flashinfer/prefill.py", line 2493, in run
+    self._cached_module.paged_run(*run_args)
+RuntimeError: Error in function 'BatchPrefillWithPagedKVCacheDispatched' at prefill.cuh:3000: Unsupported max_mma_kv: 0
+"""
+    changes = [fix.change for fix in triage(log).fixes]
+
+    assert any("Update the checkout of vLLM's sources" in change for change in changes) == checkout
+    assert any("pip install" in change for change in changes) != checkout
+
+
+def test_a_script_of_ones_own_is_run_with_every_launch_waited_for():
+    """It is the file that was started, and not vLLM's server."""
+    log = """Traceback (most recent call last):
+  File "/srv/bench/moe_case.py", line 88, in <module>
+    main()
+  File "/srv/bench/moe_case.py", line 70, in main
+    torch.cuda.synchronize()
+  File "/opt/env/lib/python3.12/site-packages/torch/cuda/__init__.py", line 1000, in synchronize
+    return torch._C._cuda_synchronize()
+torch.AcceleratorError: CUDA error: an illegal memory access was encountered
+"""
+    assert triage(log).fixes[0].change == "CUDA_LAUNCH_BLOCKING=1 compute-sanitizer python moe_case.py"

@@ -50,7 +50,7 @@ def test_other_engines_logs_name_no_place_in_vllm() -> None:
     """Their errors are not searched for among vLLM's."""
     incident = started(("sglang/srt/model.py", "load"))
     incident.engine = "SGLang"
-    assert {} == culprit(None, incident)
+    assert {"other_engine": "SGLang"} == culprit(None, incident)
     assert {} == culprit(None, Incident(1))
 
 

@@ -143,3 +143,14 @@ def test_another_value_for_what_is_corrected_is_not_shown() -> None:
     changes = [fix.change or "" for fix in triage(log).fixes]
     assert changes[0] == "--tool-call-parser hermes"
     assert not any("qwen3_xml" in change for change in changes)
+
+
+def test_a_failure_for_which_no_fix_is_known_is_searched_for() -> None:
+    """An exception of a cause whose fixes are all for other words of it."""
+    log = (
+        "(APIServer pid=7) ERROR 02-08 13:22:41 [detokenizer.py:239] Encountered invalid token id: 18446744073709551615\n"
+        "(APIServer pid=7) ERROR 02-08 13:22:41 [detokenizer.py:239] Traceback (most recent call last):\n"
+        '(APIServer pid=7) ERROR 02-08 13:22:41 [detokenizer.py:239]   File "/v/lib/vllm/v1/engine/detokenizer.py", line 222, in _protected_step\n'
+        "(APIServer pid=7) ERROR 02-08 13:22:41 [detokenizer.py:239] OverflowError: out of range integral type conversion attempted\n"
+    )
+    assert ["Search vLLM's issues for this error"] == [each.title for each in triage(log).fixes]

@@ -169,6 +169,26 @@ def test_a_type_that_no_release_knows() -> None:
     assert "no release of vLLM up to 0.33.0 brings what the model type acme9 takes" in reasons(log)
 
 
+@pytest.mark.parametrize(
+    ("config", "release", "expected"),
+    [
+        ("Gemma3Config", "0.7.3", "pip install -U 'vllm>=0.8.0'"),
+        ("Gemma3TextConfig", "0.7.3", "pip install -U 'vllm>=0.8.0'"),
+        ("Qwen2_5OmniConfig", "0.8.2", "pip install -U 'vllm>=0.8.5'"),
+        ("Gemma3Config", "0.11.0", "pip install -U vllm"),
+        ("AcmeConfig", "0.11.0", "pip install -U vllm"),
+    ],
+)
+def test_a_configuration_whose_model_the_release_does_not_know(config: str, release: str, expected: str) -> None:
+    """The first release that serves one of its architectures; where this one does, or none, the words stay."""
+    log = f"INFO 03-12 16:53:00 [api_server.py:9] vLLM API server version {release}\nAttributeError: '{config}' object has no attribute 'vocab_size'"
+    changes = [fix.change for fix in triage(log).fixes]
+    assert changes[0].startswith(expected)
+    assert any(change.startswith("pip install 'transformers==") for change in changes) == (
+        expected == "pip install -U vllm"
+    )
+
+
 FALLEN = """INFO 11-02 10:00:00 [api_server.py:1805] vLLM API server version {told}
 WARNING 11-02 10:00:05 [registry.py:90] {name} has no vLLM implementation, falling back to Transformers implementation. Some features may not be supported and performance may not be optimal.
 ERROR 11-02 10:00:09 [core.py:708] Traceback (most recent call last):

@@ -22,7 +22,7 @@ LMCACHE = (
         ),
         (
             "RuntimeError: Method 'cgemm_4bit' not available in CPU-only version of bitsandbytes.",
-            "See what bitsandbytes and torch find",
+            "Let bitsandbytes and torch say",
         ),
         (
             "OSError: acme/secret-7b is a gated repository. Make sure to request access at https://huggingface.co/acme/secret-7b",

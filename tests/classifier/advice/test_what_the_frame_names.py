@@ -218,3 +218,15 @@ def test_a_gpu_of_the_same_family_asks_for_a_newer_kernel_library() -> None:
     assert "--linear-backend marlin" in changes(same)
     other = triage(stack(frame, error=said.format("['sm_100a', 'sm_103a']", "sm_120a")).encode())
     assert "nvidia-cutlass-dsl" not in changes(other)
+
+
+@pytest.mark.parametrize("file", ["v1/attention/backends/cpu_attn.py", "attention/backends/torch_sdpa.py"])
+def test_a_stack_of_vllm_on_cpus_asks_for_the_build_for_cpus(file: str) -> None:
+    """Other accelerators' wheels are no matter there."""
+    frame = (f"{VENV}/vllm/{file}", 510, "forward", "ops.reshape_and_cache(key, value)")
+    said = (
+        "NotImplementedError: Could not run '_C_cache_ops::reshape_and_cache' with arguments from the 'CPU' backend.\n"
+    )
+    report = triage(stack(frame, error=said).encode())
+    assert report.fixes[0].title == "Install the build for CPUs of the same release"
+    assert "other accelerators" not in changes(report)

@@ -33,6 +33,9 @@ RuntimeError: CUDA error: operation failed due to a previous error during captur
         ("2024-06-30 16:12:51,393\tINFO worker.py:1564 -- Connecting to existing Ray cluster", ["<=0.5.0.post1"]),
         ("[2025-10-01T00:00:01Z] ValueError: x", ["<=0.10.2"]),
         ("2026-12-01 10:00:00 x", []),
+        ("2025-07-15 10:00:00 x", ["<=0.9.2"]),
+        ("2025-07-24 23:00:00 x", ["<=0.10.0"]),
+        ("2023-01-01 10:00:00 x", []),
         ("model-2024-05-07 10:00:00", []),
     ],
 )

@@ -337,3 +337,20 @@ def test_a_docker_command_in_the_log_is_corrected_as_it_was_run() -> None:
         "docker run --gpus all -v /models:/models -p 9000:8000 vllm/vllm-openai:v0.11.0 --model /models/x --max-model-len 41936"
         == shared().report(log).corrected_command
     )
+
+
+@pytest.mark.parametrize(
+    ("tries", "length", "tokens"),
+    [
+        ([("131072", "24000"), ("24000", "6600"), ("18000", "12800")], 18000, 12800),
+        ([("18000", "12800"), ("24000", "6600")], 18000, 12800),
+        ([("24000", "6600"), ("24000", "6592")], 24000, 6592),
+        ([("24000", "6600"), ("", "6592")], 24000, 6592),
+    ],
+)
+def test_of_several_tries_the_shortest_context_counts(tries: list[tuple[str, str]], length: int, tokens: int) -> None:
+    """A smaller figure of a longer try says nothing of a shorter one; of ranks of one try the smallest counts."""
+    book = FactBook()
+    for tried, fits in tries:
+        book.attempt(tried, fits)
+    assert book.facts() == {"max_model_len": length, "max_len_that_fits": tokens, "kv_cache_tokens": tokens}
