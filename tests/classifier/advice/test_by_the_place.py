@@ -311,7 +311,7 @@ subprocess.CalledProcessError: Command '' died with <Signals.SIGHUP: 1>.
 """
     answer = triage(log)
 
-    assert "retry_failed_compilation" in answer.fixes[0].change
+    assert "cache of compiled graphs" in answer.fixes[0].change
     assert not any("nohup" in fix.change for fix in answer.fixes)
 
 
