@@ -13,7 +13,6 @@ from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
 from .check import finds_out
 from .culprit import TRACKER
-from .upgrades import SOURCES
 
 _SEARCH = Fix(
     title="Search vLLM's issues for this error",
@@ -93,7 +92,7 @@ def as_guess(fixes: list[Advice], own_fault: bool = False) -> list[Advice]:
         fixes: Of the cause, ranked.
         own_fault: Whether vLLM's own code raised an exception of Python's: no setting is its cause.
     """
-    of_error = [fix for fix in fixes if fix.title == _SEARCH.title or fix.source == SOURCES]
+    of_error = [fix for fix in fixes if fix.title == _SEARCH.title or fix.source]
     shown = of_error if own_fault and of_error else [fix for at, fix in enumerate(fixes) if not at or fix in of_error]
     for rank, fix in enumerate(shown, 1):
         fix.rank = rank

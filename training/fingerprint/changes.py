@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import lzma
 import re
 import sys
 import zlib
 from collections import defaultdict
-from pathlib import Path
-
-from rich.console import Console
 
 from ...corpus.code_lines import FILTERS, NEVER
 from ...corpus.code_slices import (
@@ -25,12 +21,11 @@ from ...corpus.code_slices import (
     head_of,
     key_of,
 )
-from ..options.fetch import FetchError, fetch, silently
-from ..options.index import PackageIndexError, releases
-from .__main__ import CACHE, FIRST
+from .__main__ import FIRST
 from .guards import CATCH, piece_of
 from .lines import BEST
 from .mends import Mend
+from .rewrite import rewrite
 from .slices import Slices
 
 _CLASS = re.compile(r"\w+(?=$|[,)\s])")
@@ -104,29 +99,8 @@ def _messages(slices: Slices, checks: dict[tuple[str, str], dict[int, Mend]]) ->
 
 def main(arguments: list[str] | None = None) -> int:
     """Read every release and write the index anew; return the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m vllm_triage.training.fingerprint.changes", description=main.__doc__
-    )
-    parser.add_argument(
-        "--cache", type=Path, default=CACHE, metavar="DIR", help="where downloaded Python files are kept (%(default)s)"
-    )
-    parser.add_argument(
-        "--index", type=Path, default=Path(INDEX), metavar="FILE", help="the index to write (%(default)s)"
-    )
-    given = parser.parse_args(arguments)
-    console = Console(stderr=True)
     slices = Slices()
-    try:
-        for files in releases(since=FIRST):
-            slices.add(files.version, fetch(files, given.cache, silently))
-            console.print(files.version)
-    except (PackageIndexError, FetchError) as error:
-        console.print(f"[red]{error}[/red]")
-        return 2
-    data = pack(slices)
-    given.index.write_bytes(data)
-    console.print(f"{len(slices.releases)} releases, {len(data) / 1000:.0f} kB in {given.index}")
-    return 0
+    return rewrite("changes", INDEX, FIRST, slices.add, lambda: pack(slices), arguments)
 
 
 if __name__ == "__main__":

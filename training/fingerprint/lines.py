@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import lzma
 import sys
 import zlib
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from ...corpus.code_lines import FILTERS, INDEX, MAGIC, NEVER, key_of
-from ..options.fetch import FetchError, fetch, silently
-from ..options.index import PackageIndexError, releases
-from .__main__ import CACHE
 from .lives import Entry, Lives
+from .rewrite import rewrite
 
 FIRST = "0.5.2"
 """The oldest release whose lines are kept: few logs of older ones are still met."""
@@ -66,27 +60,8 @@ def _fates(entries: list[Entry]) -> list[tuple[int, int, int, int]]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Read every release and write the index anew; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m vllm_triage.training.fingerprint.lines", description=main.__doc__)
-    parser.add_argument(
-        "--cache", type=Path, default=CACHE, metavar="DIR", help="where downloaded Python files are kept (%(default)s)"
-    )
-    parser.add_argument(
-        "--index", type=Path, default=Path(INDEX), metavar="FILE", help="the index to write (%(default)s)"
-    )
-    given = parser.parse_args(arguments)
-    console = Console(stderr=True)
     lives = Lives()
-    try:
-        for files in releases(since=FIRST):
-            lives.add(files.version, fetch(files, given.cache, silently))
-            console.print(files.version)
-    except (PackageIndexError, FetchError) as error:
-        console.print(f"[red]{error}[/red]")
-        return 2
-    data = pack(lives.releases, lives.entries())
-    given.index.write_bytes(data)
-    console.print(f"{len(lives.releases)} releases, {len(data) / 1000:.0f} kB in {given.index}")
-    return 0
+    return rewrite("lines", INDEX, FIRST, lives.add, lambda: pack(lives.releases, lives.entries()), arguments)
 
 
 if __name__ == "__main__":

@@ -154,3 +154,19 @@ def test_a_failure_for_which_no_fix_is_known_is_searched_for() -> None:
         "(APIServer pid=7) ERROR 02-08 13:22:41 [detokenizer.py:239] OverflowError: out of range integral type conversion attempted\n"
     )
     assert ["Search vLLM's issues for this error"] == [each.title for each in triage(log).fixes]
+
+
+def test_a_guess_keeps_what_corrects_a_value() -> None:
+    """Where vLLM's own code fails on a value that was given, the text model's bucket does not hide it."""
+    log = (
+        "INFO 11-22 13:57:52 [utils.py:263] non-default args: {'model': 'acme/tiny', 'num_gpu_blocks_override': 0}\n"
+        "INFO 11-22 13:57:52 [api_server.py:1805] vLLM API server version 0.14.1\n"
+        "(EngineCore_DP0 pid=24) ERROR 11-22 13:57:53 [core.py:936] EngineCore failed to start.\n"
+        "(EngineCore_DP0 pid=24) ERROR 11-22 13:57:53 [core.py:936] Traceback (most recent call last):\n"
+        '(EngineCore_DP0 pid=24) ERROR 11-22 13:57:53 [core.py:936]   File "/v/lib/python3.11/site-packages/vllm/v1/engine/core.py", line 109, in _initialize_kv_caches\n'
+        "(EngineCore_DP0 pid=24) ERROR 11-22 13:57:53 [core.py:936]     kv_cache_configs = get_kv_cache_configs(\n"
+        '(EngineCore_DP0 pid=24) ERROR 11-22 13:57:53 [core.py:936]   File "/v/lib/python3.11/site-packages/vllm/v1/core/kv_cache_utils.py", line 1601, in get_kv_cache_configs\n'
+        "(EngineCore_DP0 pid=24) ERROR 11-22 13:57:53 [core.py:936]     assert tensor.size % num_blocks_old == 0\n"
+        "(EngineCore_DP0 pid=24) ERROR 11-22 13:57:53 [core.py:936] ZeroDivisionError: integer modulo by zero\n"
+    )
+    assert any(each.change.startswith("leave out --num-gpu-blocks-override") for each in triage(log).fixes)

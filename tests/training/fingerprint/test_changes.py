@@ -9,6 +9,7 @@ import pytest
 
 from vllm_triage.corpus.code_slices import CAUGHT, GIVEN, GONE, GUARDED, SET_OTHERWISE, Change, Index
 from vllm_triage.training.fingerprint import changes as command
+from vllm_triage.training.fingerprint import rewrite
 from vllm_triage.training.fingerprint.changes import pack
 from vllm_triage.training.fingerprint.slices import Slices
 from vllm_triage.training.options.index import Files, PackageIndexError
@@ -178,7 +179,7 @@ def test_the_command_writes_the_index(tmp_path: Path, monkeypatch: pytest.Monkey
     """Of the releases that the package index offers."""
     with zipfile.ZipFile(tmp_path / "vllm-0.6.0.zip", "w") as opened:
         opened.writestr(PATH, method(LINE))
-    monkeypatch.setattr(command, "releases", lambda since: [Files("0.6.0")])
+    monkeypatch.setattr(rewrite, "releases", lambda since: [Files("0.6.0")])
     target = tmp_path / "slices.bin"
     assert command.main(["--cache", str(tmp_path), "--index", str(target)]) == 0
     assert Index(target.read_bytes()).releases == ("0.6.0",)
@@ -190,7 +191,7 @@ def test_the_command_says_when_there_is_no_package_index(tmp_path: Path, monkeyp
     def none(since: str) -> list[Files]:
         raise PackageIndexError(f"nothing since {since}")
 
-    monkeypatch.setattr(command, "releases", none)
+    monkeypatch.setattr(rewrite, "releases", none)
     assert command.main(["--index", str(tmp_path / "slices.bin")]) == 2
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from vllm_triage.corpus.code_lines import FILE, FUNCTION, STATEMENT, Fate, Index
 from vllm_triage.training.fingerprint import lines as command
+from vllm_triage.training.fingerprint import rewrite
 from vllm_triage.training.fingerprint.lines import pack
 from vllm_triage.training.fingerprint.lives import Lives
 from vllm_triage.training.options.index import Files, PackageIndexError
@@ -145,7 +146,7 @@ def test_the_command_writes_the_index(tmp_path: Path, monkeypatch: pytest.Monkey
     """From the archives that the cache holds; without a package index it says so."""
     with zipfile.ZipFile(tmp_path / "vllm-0.6.0.zip", "w") as opened:
         opened.writestr(PATH, function(BEFORE))
-    monkeypatch.setattr(command, "releases", lambda **_: [Files("0.6.0")])
+    monkeypatch.setattr(rewrite, "releases", lambda **_: [Files("0.6.0")])
     target = tmp_path / "lines.bin"
     assert command.main(["--cache", str(tmp_path), "--index", str(target)]) == 0
     assert Index(target.read_bytes()).fate(PATH, "take", BEFORE) == Fate("")
@@ -153,5 +154,5 @@ def test_the_command_writes_the_index(tmp_path: Path, monkeypatch: pytest.Monkey
     def none(**_: object) -> list[Files]:
         raise PackageIndexError("no index")
 
-    monkeypatch.setattr(command, "releases", none)
+    monkeypatch.setattr(rewrite, "releases", none)
     assert command.main(["--cache", str(tmp_path), "--index", str(target)]) == 2
