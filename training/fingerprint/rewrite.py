@@ -28,7 +28,8 @@ def rewrite(
         words: Of the command line; those that the process was started with where there are none.
     """
     parser = argparse.ArgumentParser(
-        prog=f"python -m vllm_triage.training.fingerprint.{command}", description=rewrite.__doc__.partition(";")[0]
+        prog=f"python -m vllm_triage.training.fingerprint.{command}",
+        description="Read every release and write the index anew.",
     )
     parser.add_argument(
         "--cache", type=Path, default=CACHE, metavar="DIR", help="where downloaded Python files are kept (%(default)s)"
