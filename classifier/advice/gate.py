@@ -27,7 +27,7 @@ from .model_support import as_supported, beside
 from .model_type_support import as_known_type
 from .named_options import as_named
 from .peers import in_the_way
-from .platforms import on_platform
+from .platforms import drafts_here, on_platform
 from .presumed import asked_so, unfounded, without_idle_parts
 from .provenance import from_whom, installed_from
 from .python_bound import as_installable
@@ -89,7 +89,7 @@ def sift(
     if failed and hit is not None and hit.rule.scope != "request" and incident.reached not in _SERVED:
         from .corrector import correct
 
-        corrections = correct(situation.case)
+        corrections = [fix for fix in correct(situation.case) if drafts_here(fix, situation)]
         first, last = beside(situation)
         fixes = [*first, *fixes, *last]
     if failed and hit is not None and (way := worked_with(situation, hit.rule.bucket)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...corpus.records import replace
 from ..diagnosis import Advice
+from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
 
 TYPE_CHECKING = False
@@ -23,6 +24,9 @@ _NOT_ON_AMD = LazyPattern(r"FLASHINFER|DEEP_GEMM|CUTLASS|FLASHMLA")
 _BETWEEN_GPUS = LazyPattern(r"\b[NR]CCL_[A-Z]|--disable-custom-all-reduce|\bVLLM_SKIP_P2P_CHECK|\bnvidia-nccl\b")
 """What moves data between NVIDIA's and AMD's GPUs: other platforms have libraries of their own (HCCL, oneCCL, XLA)."""
 _OF_GPUS = ("cuda", "rocm")
+_SPECULATES = LazyPattern(r"--speculative-config[ .=]")
+_NO_DRAFTS_ON_CPU = ">=0.9.1,<0.20.0"
+"""Releases whose runner for CPUs asserts that there is no speculation (v1/worker/cpu_model_runner.py)."""
 _FP8_CACHE = LazyPattern(r"--kv-cache-dtype fp8")
 _NO_FP8_CACHE = ("npu", "neuron")
 _FORMATS = LazyPattern(r"\bAWQ\b")
@@ -51,9 +55,18 @@ def on_platform(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     reason = next((reason for reason, holds in excluded.items() if holds), "")
     if reason:
         return None, f"{reason}; this server runs on {platform}"
+    if not drafts_here(fix, situation):
+        return None, f"vLLM {situation.release} has no speculative decoding on CPUs"
     if platform != "cpu" and _ON_CPU.search(fix.change):
         return None, f"for servers on CPUs; this one runs on {platform}"
     return (fix, "") if platform in _OF_GPUS else _beyond_gpus(fix, platform)
+
+
+def drafts_here(fix: Advice, situation: Situation) -> bool:
+    """Tell whether the server can speculate, where a fix sets it to; True for fixes that set something else, or leave it out."""
+    if situation.platform != "cpu" or fix.change.startswith("leave out") or not _SPECULATES.search(fix.change):
+        return True
+    return in_range(situation.release, _NO_DRAFTS_ON_CPU) is not True
 
 
 def _beyond_gpus(fix: Advice, platform: str) -> tuple[Advice | None, str]:

@@ -51,3 +51,15 @@ def test_graphs_are_not_cudas_everywhere() -> None:
     eager = fix("--enforce-eager", title="Do without CUDA graphs")
     assert held(eager, "npu").title == "Do without captured graphs"
     assert held(eager, "cuda").title == "Do without CUDA graphs"
+
+
+@pytest.mark.parametrize(
+    ("release", "platform", "kept"),
+    [("0.14.1", "cpu", False), ("0.20.0", "cpu", True), ("0.14.1", "cuda", True), ("0.14.1", "", True)],
+)
+def test_no_speculation_is_set_up_where_the_runner_has_none(release: str, platform: str, kept: bool) -> None:
+    """vLLM's runner for CPUs asserts so up to 0.19.1 (v1/worker/cpu_model_runner.py); to leave it out is always possible."""
+    server = situation(release=release, platform=platform)
+    drafts = fix("""--speculative-config '{"method": "ngram"}'""")
+    assert (on_platform(drafts, server)[0] is not None) is kept
+    assert on_platform(fix("leave out --speculative-config"), server)[0] is not None
