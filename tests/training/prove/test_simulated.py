@@ -44,13 +44,13 @@ def test_no_fix_leaves_the_cache_too_small(
 
 @pytest.mark.parametrize(("free", "total"), [(11.24, 23.56), (40.0, 79.1), (15.9, 93.0), (70.2, 79.1)])
 def test_no_fix_asks_for_more_than_is_free(free: float, total: float) -> None:
-    """vLLM compares whole bytes: the share that is given leaves a margin."""
+    """vLLM compares whole bytes: the share that is given leaves a margin. Where little is free, who holds it is asked first."""
     text = V1.format(release="0.11.0", share=0.9, weights=1.0) + NO_ROOM.format(
         free=free, total=total, share=0.9, budget=round(total * 0.9, 2)
     )
     rows = list(of_report("x", shared().report(text)))
     assert {BUDGET} == {row.cause for row in rows}
-    assert rows[0].passes
+    assert next(row.passes for row in rows if not row.change.startswith("nvidia-smi"))
     assert all(row.passes is not False for row in rows)
 
 
