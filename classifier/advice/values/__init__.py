@@ -31,7 +31,7 @@ _MODULES = {
     ),
     "media": ("counted_apart",),
     "modules": ("module_last", "module_first", "module_unknown"),
-    "names": ("hub_repository", "model_folder", "into_model_folder"),
+    "names": ("hub_repository", "model_folder", "into_model_folder", "instruct_variant"),
     "options": (
         "meant_option", "meant_options", "gone_options", "early_options", "later_options", "misplaced_options", "stray_words", "option_name",
         "option_kind", "accepted_value",

@@ -44,6 +44,7 @@ def test_names_that_fixes_may_use():
         "halve_max_num_seqs",
         "held_by_others",
         "hub_repository",
+        "instruct_variant",
         "into_model_folder",
         "later_options",
         "lower_gpu_memory_utilization",
