@@ -104,6 +104,29 @@ def test_a_model_of_another_kind_needs_its_template(model: str) -> None:
     assert first(f"$ vllm serve {model}\n{NO_TEMPLATE}") == "Give the server a chat template"
 
 
+UPSTREAM = '2026/02/03 09:32:18 [error] 41#41: *8 upstream timed out (110: Operation timed out) while reading response header from upstream, client: 10.8.4.2, request: "POST /v1/chat/completions HTTP/1.1"'
+PAGE = "openai.InternalServerError: <html>\n<head><title>504 Gateway Time-out</title></head>\n<body>\n<center><h1>504 Gateway Time-out</h1></center>\n</body>\n</html>"
+
+
+@pytest.mark.parametrize("said", [UPSTREAM, PAGE, "HTTP/1.1 504\nupstream request timeout"])
+def test_a_proxy_that_gives_up_is_not_the_client(said: str) -> None:
+    answer = triage(said)
+    assert answer.cause == "client_connection/proxy_timeout"
+    assert "proxy_read_timeout" in (answer.fixes[0].change or "")
+    assert all("client's time-out" not in fix.title for fix in answer.fixes)
+
+
+@pytest.mark.parametrize("around", ["ingress-nginx:\n", "our ingress, access log:\n"])
+def test_an_ingress_is_told_by_annotations(around: str) -> None:
+    answer = triage(f"{around}{UPSTREAM}\n{PAGE}\n<center>nginx</center>")
+    assert "nginx.ingress.kubernetes.io/proxy-read-timeout" in (answer.fixes[0].change or "")
+
+
+def test_a_client_that_gives_up_is_the_client() -> None:
+    answer = triage("openai.APITimeoutError: Request timed out.")
+    assert (answer.cause, answer.fixes[0].title) == ("client_connection/client_timeout", "Raise the client's time-out")
+
+
 def test_adapters_keep_the_model_that_they_are_made_for() -> None:
     facts = {"model": "mistralai/Mistral-7B-v0.3", "arguments": {"enable_lora": True}}
     assert COMPUTED["instruct_variant"](facts) == ""
