@@ -27,16 +27,23 @@ def first(text: str) -> str:
     return triage(text).fixes[0].title
 
 
-@pytest.mark.parametrize(("status", "said", "expected"), [("401", LOG_IN, "Give the server process the token"), ("403", NOT_LISTED, "Accept the terms")])
+@pytest.mark.parametrize(
+    ("status", "said", "expected"),
+    [("401", LOG_IN, "Give the server process the token"), ("403", NOT_LISTED, "Accept the terms")],
+)
 def test_an_unknown_caller_needs_the_token_a_known_one_the_grant(status: str, said: str, expected: str) -> None:
     assert first(GATED.format(status, said)).startswith(expected)
 
 
 def test_a_second_try_that_is_refused_with_a_token_counts() -> None:
-    assert first(GATED.format("401", LOG_IN) + "\nwith the token:\n" + GATED.format("403", NOT_LISTED)).startswith("Accept the terms")
+    assert first(GATED.format("401", LOG_IN) + "\nwith the token:\n" + GATED.format("403", NOT_LISTED)).startswith(
+        "Accept the terms"
+    )
 
 
-@pytest.mark.parametrize("name", ["HUGGING_FACE_HUB_TOKEN_FILE", "HF_API_TOKEN", "HUGGINGFACE_TOKEN", "HUGGINGFACEHUB_API_TOKEN"])
+@pytest.mark.parametrize(
+    "name", ["HUGGING_FACE_HUB_TOKEN_FILE", "HF_API_TOKEN", "HUGGINGFACE_TOKEN", "HUGGINGFACEHUB_API_TOKEN"]
+)
 def test_a_variable_that_the_client_does_not_read_is_told(name: str) -> None:
     answer = triage(GATED.format("401", LOG_IN) + f"\nenv:\n  - name: {name}\n    value: /run/secrets/x\n")
     assert answer.fixes[0].title == "Give the token by a variable that the hub's client reads"
@@ -44,7 +51,10 @@ def test_a_variable_that_the_client_does_not_read_is_told(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"])
 def test_a_variable_that_the_client_reads_is_not_told_to_be_wrong(name: str) -> None:
-    answer = triage(GATED.format("401", LOG_IN) + f"\nenv:\n  - name: {name}\n    valueFrom: {{secretKeyRef: {{name: hf, key: HUGGINGFACE_TOKEN}}}}\n")
+    answer = triage(
+        GATED.format("401", LOG_IN)
+        + f"\nenv:\n  - name: {name}\n    valueFrom: {{secretKeyRef: {{name: hf, key: HUGGINGFACE_TOKEN}}}}\n"
+    )
     assert all("variable that" not in fix.title for fix in answer.fixes)
 
 
@@ -65,9 +75,18 @@ def test_interfaces_matter_only_between_nodes_and_where_one_is_wrong(start: str)
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ("podman run --device nvidia.com/gpu=all vllm/vllm-openai:v0.9.1 --model acme/big --tensor-parallel-size 4", "Give the container more shared memory"),
-        ("docker run --gpus all --shm-size 16g vllm/vllm-openai:v0.9.1 --model acme/big --tensor-parallel-size 4", "Let NCCL name the resource"),
-        ("docker run --gpus all --ipc=host vllm/vllm-openai:v0.9.1 --model acme/big --tensor-parallel-size 4", "Let NCCL name the resource"),
+        (
+            "podman run --device nvidia.com/gpu=all vllm/vllm-openai:v0.9.1 --model acme/big --tensor-parallel-size 4",
+            "Give the container more shared memory",
+        ),
+        (
+            "docker run --gpus all --shm-size 16g vllm/vllm-openai:v0.9.1 --model acme/big --tensor-parallel-size 4",
+            "Let NCCL name the resource",
+        ),
+        (
+            "docker run --gpus all --ipc=host vllm/vllm-openai:v0.9.1 --model acme/big --tensor-parallel-size 4",
+            "Let NCCL name the resource",
+        ),
         ("docker run --gpus all vllm/vllm-openai:v0.9.1 --model acme/big", "Let NCCL name the resource"),
         ("vllm serve acme/big --tensor-parallel-size 4", "Let NCCL name the resource"),
     ],
