@@ -99,6 +99,9 @@ def sift(
     if not kept:
         kept, refused = tried(fixes, situation, corrections)
         withheld = [*withheld, *refused]
+    if failed and not kept and hit is not None and hit.rule.id:
+        kept = [look(situation, nothing_known=True)]
+        kept[0].rank = 1
     if failed:
         request = hit is not None and hit.rule.scope == "request"
         add_checks(kept, situation, incident.reached, request or incident.reached in _SERVED)
@@ -135,8 +138,8 @@ def tried(
     kept = before_searches(kept)
     # What destroys something, or ends processes, comes when nothing milder is left.
     kept.sort(key=lambda fix: fix.safety == "destructive")
-    if not kept and (fixes or situation.words):
-        kept = [look_elsewhere() if situation.stranger else look(situation, not fixes)]
+    if not kept and fixes:
+        kept = [look_elsewhere() if situation.stranger else look(situation)]
     for rank, fix in enumerate(kept, 1):
         fix.rank = rank
     return kept, withheld
