@@ -20,7 +20,7 @@ _MODULES = {
     "adapters": ("fit_max_lora_rank",),
     "batch": (
         "halve_max_num_seqs", "raise_max_num_seqs", "fit_max_num_seqs", "below_running", "halve_max_num_batched_tokens",
-        "raise_max_num_batched_tokens",
+        "raise_max_num_batched_tokens", "usual_max_num_seqs",
     ),
     "cache_space": ("fit_kv_cache_memory_bytes", "fit_cpu_kvcache_space"),
     "context": ("fit_max_model_len", "fit_output_tokens", "prompt_tokens_at_least", "prompt_tokens_counted", "output_share_percent"),

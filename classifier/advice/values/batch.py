@@ -60,6 +60,16 @@ def halve_max_num_seqs(facts: Mapping[str, object]) -> Worked:
     return Worked(str(now // 2), f"half of {said}", {"max_num_seqs": now})
 
 
+def usual_max_num_seqs(facts: Mapping[str, object]) -> Worked:
+    """Return vLLM's default of max_num_seqs, where more sequences may run; by the rows that a warm-up made, where only these are told."""
+    now = whole(facts, "max_num_seqs") or whole(facts, "dummy_requests")
+    if not now:
+        return needs("max_num_seqs")
+    if now <= _USUAL:
+        return Worked("", f"{now} is no more than the default", {"max_num_seqs": now})
+    return Worked(str(_USUAL), f"{now} → {_USUAL}, the default of most GPUs", {"max_num_seqs": now})
+
+
 def raise_max_num_seqs(facts: Mapping[str, object]) -> Worked:
     """Return twice max_num_seqs, where as many requests run as it allows: below that something else is the limit."""
     running = number(facts, "running")

@@ -80,6 +80,7 @@ def test_names_that_fixes_may_use():
         "too_much_lacks",
         "total_weights_gib",
         "unified_memory",
+        "usual_max_num_seqs",
         "vllm_itself",
     ]
 
