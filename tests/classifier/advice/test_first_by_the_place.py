@@ -65,6 +65,22 @@ FULL_OF_WEIGHTS = (
     "vllm serve acme/x-30b{}\nINFO 03-18 13:41:29 [gpu_worker.py:375] Available KV cache memory: -2.15 GiB\n"
     "ValueError: No available memory for the cache blocks."
 )
+KILLED = (
+    "INFO 02-20 10:00:36 [api_server.py:1272] vLLM API server version 0.14.1\n"
+    "INFO 02-20 10:00:36 [utils.py:263] non-default args: {{'model': 'acme/x-70b', 'tensor_parallel_size': 4, {given}}}\n{told}"
+    "    Last State:     Terminated\n      Reason:       OOMKilled\n      Exit Code:    137\n"
+)
+LOADED = "(Worker_TP0 pid=3) INFO 02-20 10:01:44 [gpu_model_runner.py:3808] Model loading took 33.10 GiB memory and 40.1 seconds\n"
+REFUSED = (
+    "vllm serve acme/vl-8b --limit-mm-per-prompt '{{\"image\": {}}}'\n"
+    "openai.BadRequestError: Error code: 400 - {{'error': {{'message': 'At most 3 image(s) may be provided in one prompt. "
+    "Set `--limit-mm-per-prompt` to increase this limit.', 'type': 'BadRequestError', 'param': None, 'code': 400}}}}"
+)
+PERIODIC = (
+    "INFO 01-09 10:{:02}:00 [loggers.py:206] Engine 000: Avg prompt throughput: 3280.0 tokens/s, Avg generation throughput: 121.8 tokens/s, "
+    "Running: 12 reqs, Waiting: {} reqs, Preemptions: {}, GPU KV cache usage: 98.4%, Prefix cache hit rate: 3.1%\n"
+)
+QUEUED = "vllm serve acme/x --gpu-memory-utilization {}\n"
 CASES = [
     # (log, how the first fix begins, what none of the fixes holds)
     (CACHE.format(given="'kv_cache_dtype': 'fp8_e5m2'"), "leave out --kv-cache-dtype", ["--enforce-eager"]),
@@ -82,6 +98,14 @@ CASES = [
      "--gpu-memory-utilization 0.88", ["--limit-mm-per-prompt"]),
     (FULL_OF_WEIGHTS.format("-FP8"), "--gpu-memory-utilization", ["Use an AWQ, GPTQ, FP8"]),
     (FULL_OF_WEIGHTS.format(""), "--gpu-memory-utilization", ["Serve a 4-bit"]),
+    (KILLED.format(given="'safetensors_load_strategy': 'eager'", told=""), "leave out --safetensors-load-strategy", ["--cpu-offload-gb"]),
+    (KILLED.format(given="'safetensors_load_strategy': 'eager'", told=LOADED), "Raise the memory limit", ["--safetensors-load-strategy"]),
+    (KILLED.format(given="'safetensors_load_strategy': 'lazy'", told=""), "Raise the memory limit", ["--safetensors-load-strategy"]),
+    (REFUSED.format(3), "--limit-mm-per-prompt '{\"image\": 6}'", []),
+    (REFUSED.format(9), "Send at most 3", ["'{\"image\": 18}'"]),
+    (QUEUED.format(0.95) + "".join(PERIODIC.format(at, 90 + at, 20 + at) for at in range(20, 40)), "--kv-cache-dtype fp8", []),
+    (QUEUED.format(0.8) + "".join(PERIODIC.format(at, 90 + at, 20 + at) for at in range(20, 40)), "--gpu-memory-utilization 0.9", []),
+    (QUEUED.format(0.95) + "".join(PERIODIC.format(at, 9, 20 + at) for at in range(20, 40)), "--max-num-seqs", []),
     (FREE.format("9.4"), "nvidia-smi", []),
     (FREE.format("66.1"), "--gpu-memory-utilization", []),
     ("INFO 03-18 13:41:29 [gpu_worker.py:375] Available KV cache memory: -2.15 GiB\nValueError: No available memory for the cache blocks.",
@@ -201,3 +225,8 @@ def test_the_share_is_raised_by_what_lacks_before_any_cache() -> None:
 )
 def test_a_checkout_is_told_by_its_folder(frame: str, folder: str) -> None:
     assert COMPUTED["asking_checkout"]({"frame": frame, "package": "cutlass.cute"}) == folder
+
+
+def test_what_is_kept_in_host_memory_is_told_for_all_ranks() -> None:
+    fixes = triage(KILLED.format(given="'cpu_offload_gb': 24.0", told="")).fixes
+    assert "above 96 GiB for --cpu-offload-gb" in fixes[0].why
