@@ -103,7 +103,6 @@ CASES = [
     (KILLED.format(given="'safetensors_load_strategy': 'lazy'", told=""), "Raise the memory limit", ["--safetensors-load-strategy"]),
     (REFUSED.format(3), "--limit-mm-per-prompt '{\"image\": 6}'", []),
     (REFUSED.format(9), "Send at most 3", ["'{\"image\": 18}'"]),
-    (QUEUED.format(0.95) + "".join(PERIODIC.format(at, 90 + at, 20 + at) for at in range(20, 40)), "--kv-cache-dtype fp8", []),
     (QUEUED.format(0.8) + "".join(PERIODIC.format(at, 90 + at, 20 + at) for at in range(20, 40)), "--gpu-memory-utilization 0.9", []),
     (QUEUED.format(0.95) + "".join(PERIODIC.format(at, 9, 20 + at) for at in range(20, 40)), "--max-num-seqs", []),
     (FREE.format("9.4"), "nvidia-smi", []),
@@ -230,3 +229,10 @@ def test_a_checkout_is_told_by_its_folder(frame: str, folder: str) -> None:
 def test_what_is_kept_in_host_memory_is_told_for_all_ranks() -> None:
     fixes = triage(KILLED.format(given="'cpu_offload_gb': 24.0", told="")).fixes
     assert "above 96 GiB for --cpu-offload-gb" in fixes[0].why
+
+
+@pytest.mark.parametrize(("waiting", "told"), [(90, True), (9, False)])
+def test_fewer_sequences_are_said_to_shorten_no_wait(waiting: int, told: bool) -> None:
+    log = QUEUED.format(0.95) + "".join(PERIODIC.format(at, waiting, 20 + at) for at in range(20, 40))
+    fewer = next(fix for fix in triage(log).fixes if fix.option == "--max-num-seqs")
+    assert ("with a larger KV cache only" in fewer.why) is told
