@@ -20,7 +20,7 @@ _MODULES = {
     "adapters": ("fit_max_lora_rank",),
     "batch": (
         "halve_max_num_seqs", "raise_max_num_seqs", "fit_max_num_seqs", "below_running", "halve_max_num_batched_tokens",
-        "raise_max_num_batched_tokens",
+        "raise_max_num_batched_tokens", "usual_max_num_seqs", "more_wait_than_run",
     ),
     "cache_space": ("fit_kv_cache_memory_bytes", "fit_cpu_kvcache_space"),
     "context": ("fit_max_model_len", "fit_output_tokens", "prompt_tokens_at_least", "prompt_tokens_counted", "output_share_percent"),
@@ -29,7 +29,7 @@ _MODULES = {
         "fit_gpu_memory_utilization", "raise_gpu_memory_utilization", "lower_gpu_memory_utilization", "enough_gpu_memory_utilization", "filled_before_profiling",
         "held_by_others", "too_much_lacks", "room_beside_gib",
     ),
-    "media": ("counted_apart",),
+    "media": ("counted_apart", "raised_media_limit"),
     "modules": ("module_last", "module_first", "module_unknown"),
     "names": ("hub_repository", "model_folder", "into_model_folder", "instruct_variant"),
     "options": (
@@ -40,7 +40,7 @@ _MODULES = {
     "parallel": (
         "fit_tensor_parallel_size", "raise_tensor_parallel_size", "lower_tensor_parallel_size", "aligned_tensor_parallel_size", "alignment_factor",
     ),
-    "machine": ("unified_memory",),
+    "machine": ("unified_memory", "offloaded_gib"),
     "ports": ("free_port",),
     "processors": ("remote_processor", "own_processor_since"),
     "sizes": ("total_weights_gib", "no_flag_fixes", "smallest_change_that_fits"),

@@ -17,6 +17,8 @@ _BUSY = 4
 """How many times more tokens of prompts than of answers keep an engine busy with prompts."""
 _FULL = 95
 """Per cent of the KV cache in use from which on it counts as full."""
+_QUEUED = 3
+"""How many times more requests wait than run from which on fewer at a time shorten no wait."""
 _BINDS = 0.9
 """Share of max_num_seqs that runs from which on it counts as the limit."""
 
@@ -60,6 +62,16 @@ def halve_max_num_seqs(facts: Mapping[str, object]) -> Worked:
     return Worked(str(now // 2), f"half of {said}", {"max_num_seqs": now})
 
 
+def usual_max_num_seqs(facts: Mapping[str, object]) -> Worked:
+    """Return vLLM's default of max_num_seqs, where more sequences may run; by the rows that a warm-up made, where only these are told."""
+    now = whole(facts, "max_num_seqs") or whole(facts, "dummy_requests")
+    if not now:
+        return Worked("", "the log does not tell how many may run")
+    if now <= _USUAL:
+        return Worked("", f"{now} is no more than the default", {"max_num_seqs": now})
+    return Worked(str(_USUAL), f"{now} → {_USUAL}, the default of most GPUs", {"max_num_seqs": now})
+
+
 def raise_max_num_seqs(facts: Mapping[str, object]) -> Worked:
     """Return twice max_num_seqs, where as many requests run as it allows: below that something else is the limit."""
     running = number(facts, "running")
@@ -86,6 +98,15 @@ def below_running(facts: Mapping[str, object]) -> Worked:
     return Worked(
         str(fewer), f"nine tenths of {running} that run with {usage:g} % of the cache in use → {fewer}", inputs
     )
+
+
+def more_wait_than_run(facts: Mapping[str, object]) -> Worked:
+    """Return how many times more requests wait than run while the KV cache is full; nothing where they are few, or room is left."""
+    waiting, running, usage = (number(facts, name) for name in ("waiting", "running", "kv_cache_usage_percent"))
+    if not waiting or not running or usage is None or usage < _FULL or waiting < _QUEUED * running:
+        return Worked("", "few wait, or the cache is not full")
+    inputs = {"waiting": waiting, "running": running, "kv_cache_usage_percent": usage}
+    return Worked(f"{waiting / running:.0f}", f"{waiting:g} wait while {running:g} run", inputs)
 
 
 def raise_max_num_batched_tokens(facts: Mapping[str, object]) -> Worked:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from .worked import Worked, needs, number
+from .worked import Worked, needs, number, whole
 
 _UNIFIED = re.compile(r"GB10|DGX Spark|GH200|Jetson|Orin|Xavier|AGX|Strix|Radeon 80[56]0S", re.IGNORECASE)
 """GPUs that share their memory with the CPU: vLLM's own examples (vllm/utils/mem_utils.py) and AMD's APUs."""
@@ -29,3 +29,15 @@ def unified_memory(facts: Mapping[str, object]) -> Worked:
     machine = f"a machine of {size:.4g} GiB (DGX Spark, Jetson Thor)" if inside else ""
     said = f"{size:g} GiB {'are what such machines report' if inside else 'tell no such machine'}"
     return Worked(machine, said, {"gpu_memory_total_gib": size})
+
+
+def offloaded_gib(facts: Mapping[str, object]) -> Worked:
+    """Return the GiB of host memory that --cpu-offload-gb asks for on all ranks: it is given for each GPU (vllm/config/cache.py)."""
+    arguments = facts.get("arguments")
+    given = arguments.get("cpu_offload_gb") if isinstance(arguments, Mapping) else None
+    each = number({"cpu_offload_gb": facts.get("cpu_offload_gb") if given is None else given}, "cpu_offload_gb")
+    if not each or each < 0:
+        return Worked("", "no weights are kept in host memory")
+    ranks = (whole(facts, "tensor_parallel_size") or 1) * (whole(facts, "pipeline_parallel_size") or 1)
+    inputs = {"cpu_offload_gb": each, "tensor_parallel_size": ranks}
+    return Worked(f"{each * ranks:g}", f"{each:g} GiB × {ranks} GPUs", inputs)

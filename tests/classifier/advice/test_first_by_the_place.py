@@ -46,6 +46,41 @@ TOOLS = (
     "'json_object': True}"
 )
 LOST = "Expected there to be {0} prompt updates corresponding to {0} image items, but instead found {1} prompt updates! Either the prompt text has"
+WARM = (
+    "INFO 03-02 10:00:00 [utils.py:233] non-default args: {{'model': 'acme/x', {given}}}\n"
+    "INFO 03-02 10:00:01 [core.py:77] Initializing a V1 LLM engine (v0.19.0) with config: model='acme/x'\n"
+    "RuntimeError: CUDA out of memory occurred when warming up sampler with {rows} dummy requests. Please try lowering `max_num_seqs` or "
+    "`gpu_memory_utilization` when initializing the engine.\n"
+)
+SEEN = (
+    "INFO 03-02 10:00:00 [utils.py:233] non-default args: {{'model': 'Qwen/Qwen2.5-VL-3B-Instruct', 'gpu_memory_utilization': 0.93{given}}}\n"
+    "INFO 03-02 10:00:01 [core.py:77] Initializing a V1 LLM engine (v0.19.0) with config: model='Qwen/Qwen2.5-VL-3B-Instruct'\n{told}"
+) + stack(
+    (SITE + "vllm/v1/worker/gpu_model_runner.py", "{place}", "outputs = self.model.embed_multimodal("),
+    (SITE + "vllm/model_executor/models/qwen2_5_vl.py", "_process_image_input", "image_embeds = self.visual(pixels)"),
+    error="torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.10 GiB. GPU 0 has a total capacity of 23.52 GiB of which 900.00 MiB is free.",
+)  # fmt: skip
+PROFILED = "INFO 03-02 10:00:09 [gpu_model_runner.py:5488] Encoder cache will be initialized with a budget of 8192 tokens, and profiled with {} items of the maximum feature size.\n"
+FULL_OF_WEIGHTS = (
+    "vllm serve acme/x-30b{}\nINFO 03-18 13:41:29 [gpu_worker.py:375] Available KV cache memory: -2.15 GiB\n"
+    "ValueError: No available memory for the cache blocks."
+)
+KILLED = (
+    "INFO 02-20 10:00:36 [api_server.py:1272] vLLM API server version 0.14.1\n"
+    "INFO 02-20 10:00:36 [utils.py:263] non-default args: {{'model': 'acme/x-70b', 'tensor_parallel_size': 4, {given}}}\n{told}"
+    "    Last State:     Terminated\n      Reason:       OOMKilled\n      Exit Code:    137\n"
+)
+LOADED = "(Worker_TP0 pid=3) INFO 02-20 10:01:44 [gpu_model_runner.py:3808] Model loading took 33.10 GiB memory and 40.1 seconds\n"
+REFUSED = (
+    "vllm serve acme/vl-8b --limit-mm-per-prompt '{{\"image\": {}}}'\n"
+    "openai.BadRequestError: Error code: 400 - {{'error': {{'message': 'At most 3 image(s) may be provided in one prompt. "
+    "Set `--limit-mm-per-prompt` to increase this limit.', 'type': 'BadRequestError', 'param': None, 'code': 400}}}}"
+)
+PERIODIC = (
+    "INFO 01-09 10:{:02}:00 [loggers.py:206] Engine 000: Avg prompt throughput: 3280.0 tokens/s, Avg generation throughput: 121.8 tokens/s, "
+    "Running: 12 reqs, Waiting: {} reqs, Preemptions: {}, GPU KV cache usage: 98.4%, Prefix cache hit rate: 3.1%\n"
+)
+QUEUED = "vllm serve acme/x --gpu-memory-utilization {}\n"
 CASES = [
     # (log, how the first fix begins, what none of the fixes holds)
     (CACHE.format(given="'kv_cache_dtype': 'fp8_e5m2'"), "leave out --kv-cache-dtype", ["--enforce-eager"]),
@@ -53,6 +88,23 @@ CASES = [
     (FETCHED, "VLLM_IMAGE_FETCH_TIMEOUT=30", ["Search vLLM's issues"]),
     (AUTOTUNED.format("22.60"), "Use an AWQ, GPTQ", ["--max-num-batched-tokens"]),
     (AUTOTUNED.format("15.10"), "--max-num-batched-tokens", []),
+    (WARM.format(given="'max_num_seqs': 768, 'gpu_memory_utilization': 0.96", rows=768), "--max-num-seqs 256", []),
+    (WARM.format(given="'max_num_seqs': 96, 'gpu_memory_utilization': 0.96", rows=96), "--gpu-memory-utilization 0.91", ["--max-num-seqs 256"]),
+    (SEEN.format(given=", 'mm_processor_kwargs': {'max_pixels': 9000000}", told=PROFILED.format("1 image"), place="profile_run"),
+     "--mm-processor-kwargs", ["--limit-mm-per-prompt", "--max-num-seqs"]),
+    (SEEN.format(given="", told=PROFILED.format("1 video"), place="profile_run"), "--limit-mm-per-prompt", ["--max-num-seqs"]),
+    (SEEN.format(given="", told=PROFILED.format("4 image"), place="profile_run"), "--limit-mm-per-prompt", []),
+    (SEEN.format(given=", 'limit_mm_per_prompt': {'image': 6}", told="", place="_execute_mm_encoder"),
+     "--gpu-memory-utilization 0.88", ["--limit-mm-per-prompt"]),
+    (FULL_OF_WEIGHTS.format("-FP8"), "--gpu-memory-utilization", ["Use an AWQ, GPTQ, FP8"]),
+    (FULL_OF_WEIGHTS.format(""), "--gpu-memory-utilization", ["Serve a 4-bit"]),
+    (KILLED.format(given="'safetensors_load_strategy': 'eager'", told=""), "leave out --safetensors-load-strategy", ["--cpu-offload-gb"]),
+    (KILLED.format(given="'safetensors_load_strategy': 'eager'", told=LOADED), "Raise the memory limit", ["--safetensors-load-strategy"]),
+    (KILLED.format(given="'safetensors_load_strategy': 'lazy'", told=""), "Raise the memory limit", ["--safetensors-load-strategy"]),
+    (REFUSED.format(3), "--limit-mm-per-prompt '{\"image\": 6}'", []),
+    (REFUSED.format(9), "Send at most 3", ["'{\"image\": 18}'"]),
+    (QUEUED.format(0.8) + "".join(PERIODIC.format(at, 90 + at, 20 + at) for at in range(20, 40)), "--gpu-memory-utilization 0.9", []),
+    (QUEUED.format(0.95) + "".join(PERIODIC.format(at, 9, 20 + at) for at in range(20, 40)), "--max-num-seqs", []),
     (FREE.format("9.4"), "nvidia-smi", []),
     (FREE.format("66.1"), "--gpu-memory-utilization", []),
     ("INFO 03-18 13:41:29 [gpu_worker.py:375] Available KV cache memory: -2.15 GiB\nValueError: No available memory for the cache blocks.",
@@ -172,3 +224,15 @@ def test_the_share_is_raised_by_what_lacks_before_any_cache() -> None:
 )
 def test_a_checkout_is_told_by_its_folder(frame: str, folder: str) -> None:
     assert COMPUTED["asking_checkout"]({"frame": frame, "package": "cutlass.cute"}) == folder
+
+
+def test_what_is_kept_in_host_memory_is_told_for_all_ranks() -> None:
+    fixes = triage(KILLED.format(given="'cpu_offload_gb': 24.0", told="")).fixes
+    assert "above 96 GiB for --cpu-offload-gb" in fixes[0].why
+
+
+@pytest.mark.parametrize(("waiting", "told"), [(90, True), (9, False)])
+def test_fewer_sequences_are_said_to_shorten_no_wait(waiting: int, told: bool) -> None:
+    log = QUEUED.format(0.95) + "".join(PERIODIC.format(at, waiting, 20 + at) for at in range(20, 40))
+    fewer = next(fix for fix in triage(log).fixes if fix.option == "--max-num-seqs")
+    assert ("with a larger KV cache only" in fewer.why) is told

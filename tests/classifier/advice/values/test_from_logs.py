@@ -56,7 +56,9 @@ def test_names_that_fixes_may_use():
         "module_first",
         "module_last",
         "module_unknown",
+        "more_wait_than_run",
         "no_flag_fixes",
+        "offloaded_gib",
         "option_kind",
         "option_name",
         "output_share_percent",
@@ -69,6 +71,7 @@ def test_names_that_fixes_may_use():
         "raise_max_num_batched_tokens",
         "raise_max_num_seqs",
         "raise_tensor_parallel_size",
+        "raised_media_limit",
         "remote_processor",
         "requirement",
         "room_beside_gib",
@@ -81,6 +84,7 @@ def test_names_that_fixes_may_use():
         "too_much_lacks",
         "total_weights_gib",
         "unified_memory",
+        "usual_max_num_seqs",
         "vllm_itself",
     ]
 
