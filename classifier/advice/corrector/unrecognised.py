@@ -37,6 +37,8 @@ def of_unrecognised(case: Case) -> list[Change]:
         if settled:
             name = item.other.split()[0]
             changes.append(Change(f"Write {name} instead of {item.name}", item.other, dropped, item.said, name))
+        elif item.fate == "meant" and item.value and "…" in item.other:
+            return []  # the value would be lost in a command that can be pasted: what takes its place has it open
         elif item.fate in ("gone", "unknown") or item.fate == "meant":
             changes.append(Change(f"Leave {item.name} out", "", dropped, item.said, item.name))
         else:

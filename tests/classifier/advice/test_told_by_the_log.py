@@ -51,3 +51,73 @@ def test_what_is_told_decides(text: str, present: str, missing: str) -> None:
     found = titles(text)
     assert present in found
     assert missing not in found
+
+
+_YARN = '--rope-scaling {"rope_type":"yarn","factor":2.0,"original_max_position_embeddings":8192}'
+
+
+@pytest.mark.parametrize(
+    ("release", "put"),
+    [
+        ("0.11.1", """--hf-overrides '{"rope_scaling": {"rope_type": "yarn", "factor": 2.0, "original_max_position_embeddings": 8192}}'"""),
+        ("0.13.0", """--hf-overrides '{"rope_parameters": {"rope_type": "yarn", "factor": 2.0, "original_max_position_embeddings": 8192, "rope_theta": "…"}}'"""),
+    ],
+)  # fmt: skip
+def test_the_value_of_an_option_that_is_gone_goes_along(release: str, put: str) -> None:
+    report = triage(f"vLLM API server version {release}\nvllm: error: unrecognized arguments: {_YARN}")
+    assert put in report.fixes[0].change
+    assert "…" not in report.corrected_command
+
+
+def _backend(stack: str, release: str = "0.30.0", cache: str = "auto") -> str:
+    return f"""INFO 01-02 10:00:00 [api_server.py:1] vLLM API server version {release}
+INFO 01-02 10:00:00 [utils.py:1] non-default args: {{'model': 'm/m', 'attention_backend': 'CUTLASS_MLA', 'kv_cache_dtype': '{cache}'}}
+Traceback (most recent call last):
+  File "/usr/lib/python3.12/site-packages/vllm/{stack}", line 81, in __init__
+    self.attn = make()
+ValueError: Selected backend AttentionBackendEnum.{"CUTLASS_MLA" if "mla" in stack else "FLASH_ATTN"} is not valid for this configuration. Reason: ['compute capability not supported']"""
+
+
+def test_latent_attention_gets_a_backend_of_its_own() -> None:
+    def backends(text: str) -> list[str]:
+        return [fix.change for fix in triage(text).fixes if "--attention-backend TRITON" in fix.change]
+
+    assert backends(_backend("model_executor/layers/mla.py")) == ["--attention-backend TRITON_MLA"]
+    assert backends(_backend("model_executor/layers/mla.py", cache="fp8")) == ["--attention-backend TRITON_MLA"]
+    assert backends(_backend("model_executor/layers/mla.py", release="0.16.0", cache="fp8")) == []
+    assert backends(_backend("model_executor/layers/attention/attention.py")) == ["--attention-backend TRITON_ATTN"]
+
+
+def test_a_script_is_told_no_copies_within_one_process() -> None:
+    text = """>>> llm = LLM("m/m", tensor_parallel_size=6)
+  File "/usr/lib/python3.12/site-packages/vllm/entrypoints/llm.py", line 207, in __init__
+ValueError: Total number of attention heads (28) must be divisible by tensor parallel size (6)."""
+    changes = {fix.title: fix.change for fix in triage(text).fixes}
+    assert changes["Run several copies instead"].startswith("one process for each copy: CUDA_VISIBLE_DEVICES=0")
+    assert not any("data_parallel_size" in change for change in changes.values())
+
+
+def _scheduler(frame: str) -> str:
+    return f"""INFO 02-18 13:41:01 [api_server.py:1272] vLLM API server version 0.14.1
+INFO 02-18 13:41:09 [vllm.py:630] Asynchronous scheduling is enabled.
+ERROR 02-18 18:41:30 [core.py:1] Traceback (most recent call last):
+ERROR 02-18 18:41:30 [core.py:1]   File "/usr/lib/python3.12/site-packages/vllm/v1/engine/core.py", line 411, in step_with_batch_queue
+ERROR 02-18 18:41:30 [core.py:1]     scheduler_output = self.scheduler.schedule()
+ERROR 02-18 18:41:30 [core.py:1]   File "/usr/lib/python3.12/site-packages/vllm/v1/core/{frame}
+ERROR 02-18 18:41:30 [core.py:1] AssertionError
+INFO 02-18 18:41:29 [loggers.py:215] Engine 000: Running: 41 reqs, Waiting: 0 reqs, GPU KV cache usage: 62.1%, Prefix cache hit rate: 71.0%"""
+
+
+def test_asynchronous_scheduling_is_asked_first_where_its_loop_failed() -> None:
+    first = 'sched/scheduler.py", line 1131, in update_from_output\nERROR 02-18 18:41:30 [core.py:1]     assert num > 0'
+    assert titles(_scheduler(first))[0] == "Switch asynchronous scheduling off"
+    block = 'block_pool.py", line 400, in touch\nERROR 02-18 18:41:30 [core.py:1]     assert block.ref_cnt > 0'
+    assert titles(_scheduler(block))[0] != "Switch asynchronous scheduling off"
+
+
+def test_a_name_of_a_backend_is_no_attention_kernel_in_the_stack() -> None:
+    fault = "torch.AcceleratorError: CUDA error: an illegal memory access was encountered"
+    told = "INFO 02-19 22:10:21 [cuda.py:364] Using FLASH_ATTN attention backend out of potential backends: ['FLASH_ATTN', 'TRITON_ATTN']\n"
+    frame = 'Traceback (most recent call last):\n  File "/usr/lib/python3.12/site-packages/vllm/v1/attention/backends/flash_attn.py", line 9, in forward\n    run()\n'
+    assert "Try another attention backend" not in titles(told + fault)
+    assert "Try another attention backend" in titles(told + frame + fault)
