@@ -72,7 +72,7 @@ def as_possible(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
 def _raised(situation: Situation) -> str:
     trace = situation.trace
     said = situation.case.text
-    return said if trace is None else "\n".join([said, trace.stack(), trace.message])
+    return said if trace is None else f"{said}\n{trace.stack()}\n{trace.message}"
 
 
 def _latent(fix: Advice, name: str, raised: str, situation: Situation) -> tuple[Advice | None, str]:

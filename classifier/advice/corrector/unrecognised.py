@@ -31,14 +31,15 @@ def of_unrecognised(case: Case) -> list[Change]:
     changes: list[Change] = []
     for item in refused(found["option"], case.release):
         dropped = " ".join([item.name, *map(quoted, item.value.split())])
-        if _came_later(item.name, case.release):
-            return []  # what a newer option takes, an older one seldom does
+        lost = item.fate == "meant" and bool(item.value) and "…" in item.other
+        if lost or _came_later(item.name, case.release):
+            # A value that what takes the option's place has open is no command to be pasted; what a newer option takes, an
+            # older one seldom does.
+            return []
         settled = item.fate == "meant" and item.other.startswith("-") and not _UNSAFE.search(item.other)
         if settled:
             name = item.other.split()[0]
             changes.append(Change(f"Write {name} instead of {item.name}", item.other, dropped, item.said, name))
-        elif item.fate == "meant" and item.value and "…" in item.other:
-            return []  # the value would be lost in a command that can be pasted: what takes its place has it open
         elif item.fate in ("gone", "unknown") or item.fate == "meant":
             changes.append(Change(f"Leave {item.name} out", "", dropped, item.said, item.name))
         else:

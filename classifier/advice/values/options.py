@@ -285,6 +285,9 @@ def accepted_value(facts: Mapping[str, object]) -> Worked:
         return Worked("", "nothing tells what is accepted")
     given = str(facts.get("given") or facts.get("parser") or "").strip("'\"` ")
     like = get_close_matches(given, accepted, n=1, cutoff=0.6)
+    numbers = [re.findall(r"\d+", word) for word in (given, *like)]
+    if facts.get("parser") and len(numbers) == 2 and all(numbers) and numbers[0] != numbers[1]:
+        return Worked("", f"{like[0]} is another model's: the number differs")
     said = f"accepted: {', '.join(accepted)}"
     family = [word for word in accepted if _stem(word) and _stem(word) in str(facts.get("model") or "").lower()]
     if family and len(accepted) > SHOWN:

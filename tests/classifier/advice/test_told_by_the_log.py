@@ -121,3 +121,23 @@ def test_a_name_of_a_backend_is_no_attention_kernel_in_the_stack() -> None:
     frame = 'Traceback (most recent call last):\n  File "/usr/lib/python3.12/site-packages/vllm/v1/attention/backends/flash_attn.py", line 9, in forward\n    run()\n'
     assert "Try another attention backend" not in titles(told + fault)
     assert "Try another attention backend" in titles(told + frame + fault)
+
+
+def test_a_parser_with_another_number_is_a_later_releases() -> None:
+    text = """vLLM API server version 0.13.0
+non-default args: {'model': 'zai-org/GLM-4.7', 'enable_auto_tool_choice': True, 'tool_call_parser': 'glm47'}
+KeyError: 'invalid tool call parser: glm47 (chose from { deepseek_v3,glm45,hermes,mistral })'"""
+    report = triage(text)
+    assert report.fixes[0].title == "Upgrade to a release that has the parser"
+    assert not any("glm45" in fix.change for fix in report.fixes)
+    misspelt = triage(text.replace("glm47 (", "hermess (").replace("'glm47'", "'hermess'").replace("GLM-4.7", "m"))
+    assert misspelt.fixes[0].change == "--tool-call-parser hermes"
+
+
+def test_experts_with_zero_points_have_a_release() -> None:
+    text = """vLLM API server version {}
+  File "/usr/lib/python3.12/site-packages/vllm/model_executor/layers/quantization/compressed_tensors/compressed_tensors_moe/compressed_tensors_moe_wna16.py", line 49, in __init__
+    assert weight_quant.symmetric, (
+AssertionError: Only symmetric quantization is supported for MoE"""
+    assert "vllm>=0.29.0" in triage(text.format("0.20.0")).fixes[0].change
+    assert "Take a symmetric build" in [fix.title for fix in triage(text.format("0.20.0")).fixes]
