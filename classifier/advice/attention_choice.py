@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...corpus.records import replace
 from ..diagnosis import Advice
+from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
 
 TYPE_CHECKING = False
@@ -17,6 +18,13 @@ _LIST = LazyPattern(r"out of potential backends: \[(?P<names>[^\]]{1,400})\]")
 _NAME = LazyPattern(r"[A-Z][A-Z0-9_]+")
 _LARGE_HEADS = LazyPattern(r"\AGemma4")
 """Architectures whose global layers have heads of 512: FlashAttention before its fourth version takes 256 at most, Triton any."""
+_LATENT = LazyPattern(
+    r"layers/mla\.py|mla_attention\.py|attention/backends/mla/|\bMLAAttention\(|\bFLASH_?MLA\b|\b[A-Z0-9_]+_MLA\b"
+)
+"""What an error or its stack holds where the layers are of latent attention (MLA), which has backends of its own."""
+_OF_LATENT = LazyPattern(r"MLA")
+_SELECTED = LazyPattern(r"(?i:sparse|indexer)|\bTRITON_MLA\b|triton_mla\.py")
+"""Latent attention of selected tokens, which Triton's backend does not compute, or that backend itself."""
 _OF_KERNELS = ("attention_backend", "compile_failure", "gpu_fault")
 """Buckets of faults that go away with the kernels that a switch chose."""
 _LIBRARIES = (
@@ -46,6 +54,8 @@ def as_possible(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
         change = fix.change.replace("FLASH_ATTN", "TRITON_ATTN")
         why = f"Triton's kernels take any head size; {architecture} has heads of 512, FlashAttention takes 256 at most on most GPUs."
         return replace(fix, change=change, value="TRITON_ATTN" if fix.value else "", why=why), ""
+    if not _OF_LATENT.search(name) and _LATENT.search(raised := _raised(situation)):
+        return _latent(fix, name, raised, situation)
     possible = _possible(situation)
     if not possible or name in possible:
         return fix, ""
@@ -57,6 +67,25 @@ def as_possible(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
             option="--kv-cache-dtype", value="", why=why, cost="A larger KV cache per token.", versions="", exact=True,
         ), ""  # fmt: skip
     return None, f"with these settings vLLM finds only {only} possible"
+
+
+def _raised(situation: Situation) -> str:
+    trace = situation.trace
+    said = situation.case.text
+    return said if trace is None else f"{said}\n{trace.stack()}\n{trace.message}"
+
+
+def _latent(fix: Advice, name: str, raised: str, situation: Situation) -> tuple[Advice | None, str]:
+    """Return a fix with Triton's backend for latent attention in the place of one that has no kernels for it."""
+    told = f"{name} has no kernels for latent attention (MLA), which failed"
+    if _SELECTED.search(raised):
+        return None, told
+    cache = str(situation.case.arguments.get("kv_cache_dtype") or situation.facts.get("kv_cache_dtype") or "auto")
+    if cache.startswith("fp8") and in_range(situation.release, ">=0.18") is not True:
+        return None, f"{told}; TRITON_MLA takes an FP8 cache from 0.18.0 on"
+    why = "The layers that failed are of latent attention (MLA): TRITON_MLA is its backend that no GPU's own library is needed for."
+    change = f"{fix.change[: fix.change.index(name)]}TRITON_MLA"
+    return replace(fix, change=change, value="TRITON_MLA" if fix.value else "", why=why), ""
 
 
 def with_choices(fixes: list[Advice], hit: Hit | None, situation: Situation) -> list[Advice]:

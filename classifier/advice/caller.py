@@ -47,6 +47,8 @@ _ADDRESS = LazyPattern(
     r"\bcurl\b[^\n]*(?:localhost|127\.0\.0\.1|SERVER)|/health\b|^--(?:host|port)\b|\bvllm/vllm-openai\b"
 )
 _INSTALL = LazyPattern(r"pip install [^\n]*\s{2,}# or the [^\n]*\bvllm/vllm-openai\b[^\n]*$")
+_COPIES = LazyPattern(r"--data-parallel-size (?!1\b)\S")
+"""More copies of the model than the one that an ``LLM`` makes."""
 _ENDPOINT = LazyPattern(r"\bPOST /|/v1/\w")
 
 
@@ -87,6 +89,10 @@ def as_called(fix: Advice, who: str) -> tuple[Advice | None, str]:
         fix = replace(fix, change=_REMARK.sub("", fix.change))
     if _ADDRESS.search(fix.change) or (who == SCRIPT and _ENDPOINT.search(fix.change) and "LLM" not in fix.change):
         return None, f"the engine is {place}'s: there is no server of vLLM that could be asked, or listens"
+    if who == SCRIPT and _COPIES.match(fix.change):
+        # LLM makes one process: it refuses more (vllm/entrypoints/llm.py from 0.11.1 on), or waits for ranks that nobody starts.
+        change = "one process for each copy: CUDA_VISIBLE_DEVICES=0 python SCRIPT.py, CUDA_VISIBLE_DEVICES=1 python SCRIPT.py …, each with its part of the prompts"
+        return replace(fix, kind="step", change=change, option="", value="", exact=False, versions=""), ""
     if fix.kind == "flag" and (change := _argument(fix.change, who)):
         return replace(fix, change=change, exact=False), ""
     if _COMMAND.search(fix.change):

@@ -31,8 +31,11 @@ def of_unrecognised(case: Case) -> list[Change]:
     changes: list[Change] = []
     for item in refused(found["option"], case.release):
         dropped = " ".join([item.name, *map(quoted, item.value.split())])
-        if _came_later(item.name, case.release):
-            return []  # what a newer option takes, an older one seldom does
+        lost = item.fate == "meant" and bool(item.value) and "…" in item.other
+        if lost or _came_later(item.name, case.release):
+            # A value that what takes the option's place has open is no command to be pasted; what a newer option takes, an
+            # older one seldom does.
+            return []
         settled = item.fate == "meant" and item.other.startswith("-") and not _UNSAFE.search(item.other)
         if settled:
             name = item.other.split()[0]

@@ -13,12 +13,14 @@ from functools import lru_cache
 
 from ....corpus import options
 from ....corpus.records import Record, record
+from ...facts.versions import in_range
 from ...patterns.lazy import LazyPattern
 from ..start_command.known import flag
 from .worked import Worked
 
 _KEY = LazyPattern(r"Give it as the key (\w+) of (--[\w-]+)")
 _PART = LazyPattern(r"Give it as a key of (--[\w-]+)")
+_MODELS = LazyPattern(r"as a key of --[\w-]+: the model's (\w+)")
 _VALUE = LazyPattern(r"Give the value (\S+) to (--[\w-]+)")
 _WORD = LazyPattern(r"[A-Za-z0-9][\w.\-]{0,60}")
 _NAME = LazyPattern(r"--[a-zA-Z][\w.\-]*|-[a-zA-Z]{1,4}")
@@ -191,11 +193,21 @@ def _put(name: str, note: str, value: str, release: str) -> str:
     key, fixed = _KEY.search(note), _VALUE.search(note)
     if key and key[2] == name:
         return f"{name} {json.dumps({key[1]: _literal(value)})}"
+    if (part := _MODELS.search(note)) and (table := _literal(value)) and isinstance(table, dict):
+        return _of_model(name, part[1], table, release)
     if _PART.search(note):
         return f"{name} …"
     if fixed and fixed[2] == name:
         return f"{name} {fixed[1]}"
     return _written(name, value, release)
+
+
+def _of_model(name: str, entry: str, table: Mapping[str, object], release: str) -> str:
+    """Return an option that overrides an entry of config.json as a whole; what the entry holds beside it is left to fill in."""
+    if in_range(release, "<0.12") is True:
+        # vllm/config/model.py of 0.11 reads what the option itself wrote, and the base beside it.
+        return f"{name} {shlex.quote(json.dumps({'rope_scaling': table}))}"
+    return f"{name} {shlex.quote(json.dumps({entry: {**table, 'rope_theta': '…'}}, ensure_ascii=False))}"
 
 
 def _written(name: str, value: str, release: str) -> str:
@@ -273,6 +285,9 @@ def accepted_value(facts: Mapping[str, object]) -> Worked:
         return Worked("", "nothing tells what is accepted")
     given = str(facts.get("given") or facts.get("parser") or "").strip("'\"` ")
     like = get_close_matches(given, accepted, n=1, cutoff=0.6)
+    numbers = [re.findall(r"\d+", word) for word in (given, *like)]
+    if facts.get("parser") and len(numbers) == 2 and all(numbers) and numbers[0] != numbers[1]:
+        return Worked("", f"{like[0]} is another model's: the number differs")
     said = f"accepted: {', '.join(accepted)}"
     family = [word for word in accepted if _stem(word) and _stem(word) in str(facts.get("model") or "").lower()]
     if family and len(accepted) > SHOWN:
