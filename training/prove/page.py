@@ -44,7 +44,8 @@ is written from the rows of `training/prove/proof.jsonl` by `python -m vllm_tria
 - **Not the answers' fault**: up to 0.19.1 vLLM on CPUs has no speculation, which logs that end before the engine do not tell: keys of
   its configuration are put right, and the next start fails all the same (two faults each in 0.10.2 and 0.14.1). In 0.23.0 the three
   cures that keep speculation fail in this CPU build itself (a kernel is called with an argument that it does not have). In 0.10.2 and
-  0.14.1 a KV cache of one block lets a server come up that answers no request, and nothing in its log says so.
+  0.14.1 a KV cache of one block lets a server come up that answers no request, and nothing in its log says so. From 0.12 on what
+  takes the place of `--rope-scaling` needs the model's `rope_theta`, which no log tells: it is left to fill in, so there is no command.
 """
 
 
