@@ -99,13 +99,14 @@ def failing_mark(situation: Situation) -> tuple[FrameMark | None, bool]:
     return mark, wrapped
 
 
-def failing_line(situation: Situation) -> FailingLine | None:
-    """Return the line that failed and what became of it; None where the log does not tell, or its code is not a release's.
+def fate_of(mark: FrameMark | None, wrapped: bool, situation: Situation) -> FailingLine | None:
+    """Return what became of the line that failed; None where the log does not tell it, or its code is not a release's.
 
     Args:
+        mark: The frame that :func:`failing_mark` found.
+        wrapped: Whether the mistake came to light in a wrapper that it called.
         situation: Of the failed start.
     """
-    mark, wrapped = failing_mark(situation)
     trace = situation.trace
     if mark is None or trace is None:
         return None

@@ -19,6 +19,20 @@ def look_elsewhere() -> Advice:
     )  # fmt: skip
 
 
+def search(situation: Situation, why: str) -> Advice:
+    """Return where others have reported the error."""
+    change = f"{TRACKER} {words_of(situation)}"
+    return Advice(0, "Search vLLM's issues for this error", "step", change, why, "none", "")
+
+
+def words_of(situation: Situation) -> str:
+    """Return words by which others have reported the error."""
+    trace = situation.trace
+    said = f"{trace.kind}: {trace.message}" if trace is not None else situation.case.text
+    words = searched(next((line for line in said.splitlines() if line.strip()), ""))
+    return words or "the error's words"
+
+
 def look(situation: Situation, nothing_known: bool = False) -> Advice:
     """Return what to do where nothing that is known can help: look at what the log holds back, or for others' reports.
 
@@ -26,13 +40,8 @@ def look(situation: Situation, nothing_known: bool = False) -> Advice:
         situation: Of the failure.
         nothing_known: Whether there was no fix to begin with.
     """
-    trace = situation.trace
-    words = searched(f"{trace.kind}: {trace.message}") if nothing_known and trace is not None else ""
-    if words:
-        return Advice(
-            0, "Search vLLM's issues for this error", "step", f"{TRACKER} {words}",
-            "No fix is known for it; these are the words that every report of it shares.", "none", "A report tells the same exception.",
-        )  # fmt: skip
+    if nothing_known and situation.trace is not None:
+        return search(situation, "No fix is known for it; these are the words that every report of it shares.")
     return Advice(
         0, "Start once more with all messages, and read the first error", "env", "VLLM_LOGGING_LEVEL=DEBUG",
         "None of the fixes that are known for this cause holds for this server; what came first tells more than what came last.",

@@ -9,6 +9,7 @@ from ...corpus.records import Record, record, replace
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
 from .pins import TRY, pinned_by, plugin_of
+from .provenance import from_registry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def _upgrade(fix: Advice, lack: Lack, situation: Situation) -> tuple[Advice | No
     else:
         what = f"the first that serves {name}"
         why = f"vLLM's registry has {name} from {release} on ({file})."
-    if situation.own_build or situation.platform not in ("", "cuda") or pinned_by(situation):
+    if not from_registry(situation):
         return replace(fix, why=f"{fix.why} {why}".strip()), ""
     return replace(
         fix,

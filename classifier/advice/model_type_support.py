@@ -8,7 +8,7 @@ from ...corpus.records import Record, record, replace
 from ..diagnosis import Advice
 from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
-from .pins import pinned_by
+from .provenance import from_registry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _vllm(fix: Advice, need: Need, situation: Situation) -> tuple[Advice | None,
     from ...corpus import model_types
 
     kind, release = need.model_type, situation.release
-    if situation.own_build or situation.platform not in ("", "cuda") or pinned_by(situation):
+    if not from_registry(situation):
         return fix, ""
     if situation.told and need.served(release) and need.allowed(release):
         return None, f"vLLM {release} serves the model and allows a transformers that knows it"

@@ -15,10 +15,15 @@ if TYPE_CHECKING:
 LATER = "to a later release"
 """In a step: where a release stands once one is known."""
 _INSTALLS = LazyPattern(r"\b(?:uv )?pip3? install\b[^;&|#\n]*?(?:^|[\s'\"])vllm(?:[=<>~!\[ '\"]|$)")
-_PLAIN_UPGRADE = LazyPattern(r"\bpip3? install (?:-U|--upgrade) '?vllm'?(?:\s|$)")
+PLAIN_UPGRADE = LazyPattern(r"\bpip3? install (?:-U|--upgrade) '?vllm'?(?:\s|$)")
 _LEAST = LazyPattern(r"\bvllm[>=]=(?P<release>\d[\w.]*)")
 _CHECKOUT = LazyPattern(r"(?!0\.[01]\.dev)\d+\.\d+(?:\.\d+)?(?:\.post\d+)?(?:rc\d+)?\.dev\d+\+g[0-9a-f]{6,}")
 """Versions that setuptools-scm makes of a commit behind a release; without tags (forks) it counts from 0.1."""
+
+
+def from_registry(situation: Situation) -> bool:
+    """Whether this vLLM can be replaced by another wheel of the registry."""
+    return not situation.own_build and situation.platform in ("", "cuda") and not pinned_by(situation)
 
 
 def from_whom(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
@@ -28,7 +33,7 @@ def from_whom(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
         fix: As it holds otherwise.
         situation: Of the failed start.
     """
-    if (_PLAIN_UPGRADE.search(fix.change) or UPGRADE.search(fix.title)) and (name := pinned_by(situation)):
+    if (PLAIN_UPGRADE.search(fix.change) or UPGRADE.search(fix.title)) and (name := pinned_by(situation)):
         step = f"Upgrade {name}, and vLLM to the release that it is made for"
         return _instead(fix, step, f"{name} calls vLLM's own code, and goes with few releases of it."), ""
     if fix.change.startswith(TRACKER) and (name := tracker_of(situation)):
@@ -49,7 +54,7 @@ def installed_from(fix: Advice, situation: Situation) -> tuple[Advice | None, st
     from ...corpus import options
 
     newest = options.releases()[-1]
-    if _PLAIN_UPGRADE.search(fix.change) and (fork := fork_of(situation)):
+    if PLAIN_UPGRADE.search(fix.change) and (fork := fork_of(situation)):
         step = f"Take the newest release of {fork} (a tag or an image), with the driver and SDK that it names"
         return _instead(fix, step, "pip would put vLLM's own release in its place."), ""
     if situation.own_build:
@@ -57,7 +62,7 @@ def installed_from(fix: Advice, situation: Situation) -> tuple[Advice | None, st
     if situation.platform not in ("", "cuda"):
         step = f"Install a newer build for {situation.platform} from where this one came (its wheel index or image)"
         return _instead(fix, step, "The registry's wheel of vLLM is the one for CUDA."), ""
-    if situation.told.partition("+")[0] == newest and _PLAIN_UPGRADE.search(fix.change):
+    if situation.told.partition("+")[0] == newest and PLAIN_UPGRADE.search(fix.change):
         return None, f"{newest} is the newest release that is known"
     return fix, ""
 

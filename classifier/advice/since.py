@@ -10,7 +10,7 @@ import re
 from ...corpus.records import Record, record
 from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
-from .failing_line import failing_line, failing_mark, own_mark, place_of
+from .failing_line import failing_mark, fate_of, own_mark, place_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ def lifted(situation: Situation) -> Since | None:
 
 def _line(situation: Situation) -> Since | None:
     """Return what became of the line that failed: guarded first, since that is how mistakes are mended, then rewritten."""
-    line = failing_line(situation)
-    mark, _ = failing_mark(situation)
+    mark, wrapped = failing_mark(situation)
+    line = fate_of(mark, wrapped, situation)
     rewritten = line.rewritten if line is not None else ""
     guarded = _guarded(mark, situation) if mark is not None else None
     if guarded is not None and not (guarded.older and rewritten):

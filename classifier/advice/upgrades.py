@@ -8,9 +8,10 @@ from ...corpus.records import replace
 from ..diagnosis import Advice
 from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
-from .culprit import TRACKER, searched
+from .culprit import TRACKER
+from .looks import search, words_of
 from .pins import TRY, UPGRADE, fork_of, pinned_by
-from .provenance import LATER
+from .provenance import LATER, from_registry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _by_line(fixes: list[Advice], situation: Situation) -> tuple[list[Advice], l
     """Name the release that changed what failed; leave guesses out where the newest has it as it is."""
     upgrades = [fix for fix in fixes if _undated(fix, situation)]
     searches = any(fix.change.startswith(TRACKER) for fix in fixes)
-    if not upgrades and not (searches and _from_registry(situation)):
+    if not upgrades and not (searches and from_registry(situation)):
         return _with_lifted(fixes, situation), []
     from .since import since
 
@@ -105,7 +106,7 @@ def _by_line(fixes: list[Advice], situation: Situation) -> tuple[list[Advice], l
     if not known.release:
         others = [fix for fix in fixes if fix not in guesses]
         if guesses and not others:
-            others = [_search(guesses[0], f"{known.fact[0].upper()}{known.fact[1:]}", situation)]
+            others = [search(situation, f"{known.fact[0].upper()}{known.fact[1:]}.")]
         return others, [(fix.title, known.fact) for fix in guesses]
     dated = _dated(upgrades[0] if upgrades else _UPGRADE, known, situation)
     if upgrades and upgrades[0] not in guesses:
@@ -118,7 +119,7 @@ def _by_line(fixes: list[Advice], situation: Situation) -> tuple[list[Advice], l
 
 def _with_lifted(fixes: list[Advice], situation: Situation) -> list[Advice]:
     """Add the upgrade to a release that no longer refuses, or no longer fails so, behind what can be done without."""
-    if any(_UPGRADES.match(fix.title) for fix in fixes) or not _from_registry(situation) or situation.asked:
+    if any(_UPGRADES.match(fix.title) for fix in fixes) or not from_registry(situation) or situation.asked:
         return fixes
     from .since import lifted
 
@@ -141,7 +142,7 @@ def _dated(fix: Advice, known: Since, situation: Situation) -> Advice:
     why = f"{known.fact} Whether that mends this error, the sources do not tell."
     if known.older:
         why = f"The log does not tell the server's release. {why} A server that is {release} or newer has it already."
-    if not _from_registry(situation):
+    if not from_registry(situation):
         plain = fix.change.startswith("Upgrade to the newest release")
         change = (
             f"Upgrade to {release} or later, by a build from where this one came"
@@ -163,11 +164,6 @@ def _dated(fix: Advice, known: Since, situation: Situation) -> Advice:
     )  # fmt: skip
 
 
-def _from_registry(situation: Situation) -> bool:
-    """Tell whether this vLLM can be replaced by a newer wheel of the registry."""
-    return not situation.own_build and situation.platform in ("", "cuda") and not pinned_by(situation)
-
-
 def _guessed(fix: Advice, situation: Situation) -> bool:
     if fix.title.startswith(TRY):
         return True
@@ -183,26 +179,9 @@ def _as_guess(fix: Advice, situation: Situation) -> Advice:
     if fork := fork_of(situation):
         why = f"What vLLM's code lacks for this platform comes with the releases of {fork}, which follow vLLM's. Whether the newest mends this, nothing here tells."
         return replace(fix, title=f"Try the newest release of {fork}", why=why)
-    words = _words(situation)
+    words = words_of(situation)
     return replace(
         fix,
         title="Try the newest release, without knowing that it helps",
         why=f"No release is known to mend this. If the newest says the same, it is not known there: search vLLM's issues for {words}",
     )
-
-
-def _search(fix: Advice, why: str, situation: Situation) -> Advice:
-    """Return, in place of an upgrade that would bring the same line, where others have reported the error."""
-    change = f"{TRACKER} {_words(situation)}"
-    return replace(
-        fix, title="Search vLLM's issues for this error", kind="step", change=change, why=f"{why}.", option="", value="", exact=False,
-        restart=False,
-    )  # fmt: skip
-
-
-def _words(situation: Situation) -> str:
-    """Return words by which others have reported the error."""
-    trace = situation.trace
-    said = f"{trace.kind}: {trace.message}" if trace is not None else situation.case.text
-    words = searched(next((line for line in said.splitlines() if line.strip()), ""))
-    return words or "the error's words"

@@ -7,7 +7,8 @@ import re
 from ...corpus.records import replace
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
-from .pins import UPGRADE, pinned_by, plugin_of
+from .pins import UPGRADE, plugin_of
+from .provenance import PLAIN_UPGRADE, from_registry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ _MODEL_FILE = LazyPattern(r"vllm/model_executor/models/(?P<name>[\w/]+)\.py:(?:_
 _FALLBACK = LazyPattern(r"Transformers\w*(?:Model|For\w+)")
 """vLLM's classes for models that it has no class of its own for."""
 _MODULE = LazyPattern(r"belonging to \S{1,300} \((?P<type>[A-Z]\w{2,100})")
-_PLAIN = LazyPattern(r"pip3? install (?:-U|--upgrade) '?vllm'?(?:\s|$)")
 _CHECK = "Check that config.json belongs"
 """How the fix begins that holds where the checkpoint is at fault, not the release."""
 _FAMILY = LazyPattern(r"[A-Z][a-z]+\d*")
@@ -35,7 +35,7 @@ def as_known_weight(fix: Advice, situation: Situation) -> tuple[Advice | None, s
         situation: Of the failed start.
     """
     checks = fix.title.startswith(_CHECK)
-    if fix.fixed_in or not (checks or _PLAIN.match(fix.change) or UPGRADE.search(fix.title)):
+    if fix.fixed_in or not (checks or PLAIN_UPGRADE.search(fix.change) or UPGRADE.search(fix.title)):
         return fix, ""
     said = _knows(situation)
     if said is None:
@@ -43,7 +43,7 @@ def as_known_weight(fix: Advice, situation: Situation) -> tuple[Advice | None, s
     release, architecture, why = said
     if checks:
         return None, f"the release is at fault: {why}"
-    if situation.own_build or situation.platform not in ("", "cuda") or pinned_by(situation):
+    if not from_registry(situation):
         return replace(fix, why=why, fixed_in=release), ""
     from ...corpus import architectures
 
