@@ -12,6 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar, Literal, Self
 
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
+
 SCHEMA_VERSION = "1.2"
 """Raised in its second number when fields are added, in its first when one changes or goes."""
 
@@ -27,8 +30,19 @@ class Node(Record):
     """A part of a report."""
 
     __slots__ = ()
+    __pydantic_core_schema__: ClassVar[CoreSchema | None]
     __pydantic_config__: ClassVar[dict[str, bool]] = {"use_attribute_docstrings": True}
     """The text below a field is its description in the JSON Schema."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return pydantic's schema of a part, made once: it keeps those of its own classes, and reads sources for others."""
+        if "__pydantic_core_schema__" not in cls.__dict__:
+            from pydantic import TypeAdapter
+
+            cls.__pydantic_core_schema__ = None  # while it is made: a part may hold parts of its own kind
+            cls.__pydantic_core_schema__ = TypeAdapter(cls).core_schema
+        return handler(source)
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values ready for JSON, in the order of the fields; optional ones that say nothing are left out."""

@@ -125,3 +125,17 @@ def test_rules_of_what_there_is_not_are_no_empty_list(url, query, near):
     answer = httpx2.get(f"{url}/v1/rules?{query}", timeout=PATIENCE)
 
     assert (422, True) == (answer.status_code, near in [*answer.json()["near"], ""])
+
+
+def test_pydantic_reads_each_class_once_however_many_applications_there_are():
+    """Reading sources for the fields' descriptions takes most of the time that an application takes to make."""
+    from pydantic import TypeAdapter
+
+    from vllm_triage.classifier.report.model import Report
+
+    TypeAdapter(Report)
+    kept = vars(Report)["__pydantic_core_schema__"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("inspect.getsourcelines", lambda kind: pytest.fail(f"{kind} is read again"))
+        assert TypeAdapter(list[Report]).json_schema()["items"] == {"$ref": "#/$defs/Report"}
+    assert kept is vars(Report)["__pydantic_core_schema__"]
