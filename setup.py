@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
@@ -79,7 +76,6 @@ class BuildWithCorpus(build_py):
             parent = importable()
             compile_into(built / "corpus" / "compiled", parent)
             write_rows(built, parent)
-            write_bundle(built)
 
 
 def importable() -> str:
@@ -95,8 +91,6 @@ def compile_into(target: Path, package: str) -> None:
     """Compile the corpus into ``target``."""
     import_module(f"{package}.corpus.compiler").compile_corpus(ROOT / "corpus", target)
     import_module(f"{package}.classifier.patterns.precompiled").write(target / "patterns.marshal", expressions(package))
-    # All of the classifier is imported now, and with it the classes whose methods are compiled.
-    import_module(f"{package}.corpus.records").write_inits(str(target / "inits.marshal"))
     store = import_module(f"{package}.corpus.store")
     store.HERE = str(target.parent)
     sample = b"".join(path.read_bytes() for path in sorted((ROOT / "corpus" / "logs" / "written").glob("*.log")))
@@ -111,40 +105,6 @@ def write_rows(built: Path, package: str) -> None:
     negatives = import_module(f"{package}.training.user_model.negatives")
     folder = built / "training" / "user_model"
     import_module(f"{package}.training.examples.row").write_rows(folder / negatives.SHIPPED.name, rows)
-
-
-def write_bundle(built: Path) -> None:
-    """Write the modules of an ordinary start and of an ordinary answer into one file, as a run of what was built shows them."""
-    code = (
-        "import sys, vllm_triage.service.__main__; from vllm_triage.service.cli.main import main; main(sys.argv[1:]);"
-        "print('\\n'.join(name for name in sys.modules if name.startswith('vllm_triage.')), file=sys.stderr)"
-    )
-    built = built.resolve()
-    known: dict[str, None] = {}
-    groups = []
-    for words in (["--version"], ["--help"], ["--format", "json", str(ROOT / "corpus" / "logs" / LOGS[0])]):
-        # What was built goes before whatever is installed. The build's own Python, since code is for one release of it.
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(built.parent), *filter(None, sys.path)))}
-        done = subprocess.run(  # noqa: S603 - ourselves
-            [sys.executable, "-c", code, *words],
-            env=environment,
-            cwd=built.parent,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            # A build without run-time dependencies: modules are imported one by one then.
-            return
-        # Those that the front itself needs are there before the bundle.
-        found = [name for name in done.stderr.split() if name.startswith(f"{FRONT}.") and name not in known]
-        found = [name for name in found if name != f"{FRONT}.bundle"]
-        known.update(dict.fromkeys(found))
-        groups.append(found)
-    module = spec_from_file_location("bundle", ROOT / FRONT / "bundle.py")
-    bundle = module_from_spec(module)
-    module.loader.exec_module(bundle)
-    bundle.write(str(built), groups)
 
 
 def expressions(package: str) -> list[tuple[str | bytes, int]]:

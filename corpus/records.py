@@ -10,13 +10,8 @@ once for all, and the standard library's module is only imported where somebody 
 * ``Busy``: a draft that is made by the thousand: its ``__init__`` is compiled, when the first one is made.
 """
 
-# pathlib would cost more than this saves:
-# ruff: noqa: PTH100, PTH118, PTH120, PTH123
-
 from __future__ import annotations
 
-import marshal
-import os
 import sys
 
 __all__ = ["Busy", "Draft", "Record", "cast", "field", "fields_of", "record", "replace"]
@@ -27,19 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from dataclasses import dataclass as record
     from dataclasses import field, replace
-    from types import CodeType
     from typing import ClassVar, TypeVar, cast
 
     Kind = TypeVar("Kind", bound=type["Record"])
-
-
-if sys.implementation.name == "cpython":
-    from _frozen_importlib_external import MAGIC_NUMBER
-else:
-    from importlib.util import MAGIC_NUMBER
-
-INITS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "compiled", "inits.marshal")
-_inits: dict[str, CodeType] | None = None
 
 
 class _Missing:
@@ -247,7 +232,7 @@ def _with_slots(kind: type[Record], kw_only: bool) -> type[Record]:
 def _compiled_init(fields: tuple[Field, ...]) -> Callable[..., None]:
     """Return an ``__init__`` that sets the fields of a draft, as ``dataclass`` writes it."""
     text, space = _source_of(fields)
-    exec(stored_inits().get(text, text), space)  # noqa: S102 - as dataclass does
+    exec(text, space)  # noqa: S102 - as dataclass does
     made: Callable[..., None] = space["__init__"]  # type: ignore[assignment]
     return made
 
@@ -273,36 +258,3 @@ def _source_of(fields: tuple[Field, ...]) -> tuple[str, dict[str, object]]:
     if len(named) > 1:
         takes += named
     return f"def __init__({', '.join(takes)}):\n" + "\n".join(sets), space
-
-
-def stored_inits() -> dict[str, CodeType]:
-    """Return every ``__init__`` that was compiled when the wheel was built, by its text; read once."""
-    found: dict[str, CodeType] | None = _inits
-    if found is None:
-        try:
-            with open(INITS, "rb") as file:
-                build, found = marshal.loads(file.read())  # noqa: S302 - our own file
-        except (OSError, ValueError, TypeError, EOFError):
-            build, found = "", {}
-        if build != _build():
-            found = {}
-        globals()["_inits"] = found
-    return found or {}
-
-
-def write_inits(path: str) -> None:
-    """Write every ``__init__`` of the busy drafts that are imported, compiled, into the file ``path``."""
-    texts = sorted(_source_of(kind._fields)[0] for kind in _below(Busy))
-    codes = {text: compile(text, "<string>", "exec", dont_inherit=True) for text in texts}
-    with open(path, "wb") as file:
-        file.write(marshal.dumps((_build(), codes)))
-
-
-def _below(kind: type[Record]) -> set[type[Record]]:
-    own = set(kind.__subclasses__())
-    return own.union(*map(_below, own))
-
-
-def _build() -> str:
-    """Return what compiled code depends on."""
-    return f"{sys.implementation.cache_tag};{MAGIC_NUMBER.hex()}"

@@ -1,7 +1,6 @@
 """Reads a vLLM log and names the root cause: ``from vllm_triage import triage``.
 
-Importing this loads nothing but itself, and in a wheel the finder of our modules (``bundle.py``); each public name is loaded when it
-is first asked for.
+Importing this loads nothing but itself; each public name is loaded when it is first asked for.
 """
 
 from __future__ import annotations
@@ -29,11 +28,7 @@ __all__ = [
     "triage",
 ]  # fmt: skip
 
-if os.path.isfile(f"{__path__[0]}/modules.marshal"):
-    from .bundle import serve
-
-    serve(__path__[0])
-elif not os.path.isdir(f"{__path__[0]}/classifier"):
+if not os.path.isdir(f"{__path__[0]}/classifier"):
     # In a checkout classifier/, corpus/, service/ and training/ stand beside this folder; a wheel has them inside it.
     __path__.append(os.path.dirname(__path__[0]))
 

@@ -7,11 +7,10 @@ import dataclasses
 import pickle
 import subprocess
 import sys
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 
-from vllm_triage.corpus import records
 from vllm_triage.corpus.records import Busy, Draft, Record, field, record, replace
 
 
@@ -137,32 +136,3 @@ def test_the_start_of_the_command_needs_no_dataclasses():
     assert (
         "[]" == subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     )
-
-
-def test_a_compiled_init_that_was_stored_is_taken(tmp_path, monkeypatch):
-    """By its text, and by this Python alone: another's, or a damaged file, is as good as none."""
-    path = tmp_path / "inits.marshal"
-    monkeypatch.setattr(records, "INITS", str(path))
-    records.write_inits(str(path))
-
-    def stored():
-        monkeypatch.setattr(records, "_inits", None)
-        return records.stored_inits()
-
-    text = next(text for text in stored() if "number, seen=_seen, text=_text" in text)
-    space: dict[str, Any] = {
-        "_seen": records.MISSING,
-        "_make_seen": list,
-        "_missing": records.MISSING,
-        "_text": "",
-        "_line": 7,
-    }
-    exec(stored()[text], space)
-    mark = Mark.__new__(Mark)
-    space["__init__"](mark, 5)
-    assert (5, [], "", 7) == (mark.number, mark.seen, mark.text, mark.line)
-    with monkeypatch.context() as other:
-        other.setattr(records, "_build", lambda: "cpython-27;00")
-        assert {} == stored()
-    path.write_bytes(b"\x00")
-    assert {} == stored()
