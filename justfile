@@ -1,0 +1,25 @@
+# The tasks of every day; `just` lists them. Each is a command that can be typed as well.
+
+# lint, format, import rules, types
+check:
+    .ci/check
+
+# tests in two processes; `just test tests/classifier` for a part
+test *PART:
+    pytest -n 2 --dist worksteal {{PART}}
+
+# tests without those that take more than a second
+quick *PART:
+    pytest -n 2 --dist worksteal -m "not slow" {{PART}}
+
+# write golden files and marks anew; review the difference
+bless *PART="tests/test_fixtures.py tests/service":
+    TRIAGE_BLESS=1 pytest {{PART}}
+
+# how fast it answers
+bench:
+    python benchmarks/table.py
+
+# build both distributions and try them; publishes nothing
+release FOLDER="dist":
+    .ci/release {{FOLDER}}
