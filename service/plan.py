@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Protocol
 
-from ..classifier.advice.values.placement import Setup
+from ..classifier.sizing.placement import Setup
 
 if TYPE_CHECKING:
-    from ..classifier.advice.values.planning import Plan
+    from ..classifier.sizing.planning import Plan
 
 
 class Wanted(Protocol):

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..classifier.advice.values.architecture import ConfigError
-from ..classifier.advice.values.kv_cache import UnknownDtypeError
-from ..classifier.advice.values.planning import make_plan
-from ..classifier.advice.values.worked import parse_bytes
+from ..classifier.sizing.architecture import ConfigError
+from ..classifier.sizing.kv_cache import UnknownDtypeError
+from ..classifier.sizing.planning import make_plan
+from ..classifier.values.worked import parse_bytes
 from .plan import plan_data, setup_of
 from .release import Release
 

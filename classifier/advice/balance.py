@@ -10,13 +10,13 @@ from collections.abc import Mapping
 
 from ...corpus.records import replace
 from ..diagnosis import Advice
-from .values.context import BLOCK, fit_max_model_len
-from .values.memory import default_utilization
-from .values.worked import number, whole
+from ..values.context import BLOCK, fit_max_model_len
+from ..values.memory import default_utilization
+from ..values.worked import number, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .start_command.parts import Part
+    from ..command.parts import Part
 
 LARGEST_GPU_GIB = 288.0
 """The most memory that one GPU has which vLLM serves on (AMD Instinct MI355X)."""
@@ -123,7 +123,7 @@ def below_weights(parts: list[Part], facts: Mapping[str, object]) -> str:
         parts: A smaller share of the GPU's memory, or more tensor-parallel ranks.
         facts: Of the start.
     """
-    from .values.sizes import total_weights_gib
+    from ..values.sizes import total_weights_gib
 
     total = number(facts, "gpu_memory_total_gib")
     set_to = {part.name: part.values[0].value for part in parts if len(part.values) == 1}

@@ -111,7 +111,7 @@ def as_released(fix: Advice, release: str) -> Advice:
 
 def _argument(change: str, who: str) -> str:
     """Return engine arguments for options of the command line; "" where these are none, or the server's."""
-    from .start_command.known import flag
+    from ..command.known import flag
 
     if out := _OUT.match(change):
         options = [option for option in out["options"].split() if option.startswith("--")]
@@ -127,9 +127,9 @@ def _argument(change: str, who: str) -> str:
 
 
 def _called(options: str) -> str:
-    from .start_command.change import read_change
-    from .start_command.known import flag
-    from .start_command.python import arguments_of
+    from ..command.change import read_change
+    from ..command.known import flag
+    from ..command.python import arguments_of
 
     read = read_change(options)
     if read is not None and not read[0] and read[1]:

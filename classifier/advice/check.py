@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
+from ..values.worked import release_at_least
 from .caller import caller
-from .values.worked import release_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

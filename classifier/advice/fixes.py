@@ -6,55 +6,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from ...corpus.types import Cause, Fix
+from ..command.quoting import as_word, in_prose
+from ..conditions import holds, shows
 from ..diagnosis import Advice
 from ..facts.versions import in_range
-from ..masking.mask import mask
 from ..patterns.lazy import LazyPattern
-from .conditions import holds, shows
-from .quoting import as_word, in_prose
-from .values import COMPUTED, PIECES, WORKED
+from ..templates import SLOT, fill, lookup, sentences
+from ..values import COMPUTED, PIECES, WORKED
 
-_SLOT = LazyPattern(r"\{(?P<name>[a-z_][a-z0-9_]*)(?:\|(?P<other>[^{}]*))?\}")
 _UPGRADE = LazyPattern(r"(?:-U|--upgrade) '?vllm\b|^(?:Upgrade|Update) (?:vLLM|to)")
-_SENTENCE = LazyPattern(r"(?<=[.;!?])\s+(?=[A-Z{])")
-
-
-def fill(template: str, values: Mapping[str, object]) -> tuple[str, bool]:
-    """Return ``template`` with its slots filled, and whether all of them could be.
-
-    ``{name|text}`` stands for ``text`` where the value is unknown (that counts as filled).
-    """
-    if "{" not in template:
-        return template, True
-    whole = True
-
-    def put(found: re.Match[str]) -> str:
-        nonlocal whole
-        value = lookup(found["name"], values)
-        if value is None:
-            if found["other"] is not None:
-                return found["other"]
-            whole = False
-            return "…"
-        return value
-
-    return _SLOT.sub(put, template), whole
-
-
-def lookup(name: str, values: Mapping[str, object]) -> str | None:
-    """Return a capture, a fact or a computed value as text; None where unknown."""
-    if name in COMPUTED:
-        return COMPUTED[name](values) or None
-    value = values.get(name)
-    if value is None or value == "" or isinstance(value, (dict, list)):
-        return None
-    return f"{value:g}" if isinstance(value, float) else mask(str(value))
-
-
-def sentences(template: str, values: Mapping[str, object]) -> str:
-    """Return the sentences of ``template`` whose values are all known."""
-    parts = [fill(sentence, values) for sentence in _SENTENCE.made.split(template.strip())]
-    return " ".join(text for text, whole in parts if whole)
 
 
 def advise(
@@ -103,7 +63,7 @@ def led_by_the_log(
 def worked_out(cause: Cause, values: Mapping[str, object], say: Callable[[str], bool] | None) -> bool:
     """Tell whether the first fix of a cause has a value that is worked out from the log's numbers."""
     first = next(_fitting(cause, values, say), None)
-    names = [found["name"] for found in _SLOT.finditer(first.change)] if first is not None else []
+    names = [found["name"] for found in SLOT.finditer(first.change)] if first is not None else []
     return any(name in COMPUTED and lookup(name, values) is not None for name in names)
 
 
@@ -142,13 +102,13 @@ def _change(fix: Fix, values: Mapping[str, object]) -> tuple[str, bool]:
             return "…" if found["other"] is None else found["other"]
         return value
 
-    change = _SLOT.sub(put, fix.change)
+    change = SLOT.sub(put, fix.change)
     return change, exact and "…" not in change and "<" not in change
 
 
 def _reason(fix: Fix, values: Mapping[str, object]) -> str:
     """Return why a fix helps, with the arithmetic behind the values that were worked out for it."""
-    names = dict.fromkeys(found["name"] for found in _SLOT.finditer(f"{fix.value} {fix.change}"))
+    names = dict.fromkeys(found["name"] for found in SLOT.finditer(f"{fix.value} {fix.change}"))
     worked = [WORKED[name](values) for name in names if name in WORKED]
     parts = [
         sentences(fix.why, values),

@@ -39,11 +39,11 @@ from .worked import before_searches, worked_with
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..command.parts import Part
+    from ..command.words import Word
     from ..incidents.types import Incident
     from ..matching.types import Hit
     from .signs import Signs
-    from .start_command.parts import Part
-    from .start_command.words import Word
 
 Withheld = list[tuple[str, str]]
 """Titles of fixes that were left out, each with the reason."""
@@ -128,7 +128,7 @@ def tried(
         kept, refused = _for_caller(kept, who)
         withheld += refused
     elif any("vllm serve" in fix.change for fix in kept):
-        from .start_command.again import as_started
+        from ..command.again import as_started
 
         kept = [as_started(fix, situation.facts) for fix in kept]
     if situation.words:
@@ -222,7 +222,7 @@ def _asked_for(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
 
 def _set(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     """Try what a fix sets against what the release has and what is in force."""
-    from .start_command.change import read_change
+    from ..command.change import read_change
 
     shown = {*situation.case.variables, situation.facts.get("kernel_variable")}
     names = (
@@ -259,7 +259,7 @@ def _weighed(fix: Advice, part: Part, situation: Situation) -> tuple[Advice | No
 
 
 def _only_part(change: str) -> Part | None:
-    from .start_command.change import read_change
+    from ..command.change import read_change
 
     read = read_change(change)
     return read[1][0] if read is not None and len(read[1]) == 1 else None

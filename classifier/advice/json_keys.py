@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 
 from ...corpus.records import replace
+from ..command.quoting import quoted
 from ..diagnosis import Advice
-from .quoting import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .start_command.parts import Part
+    from ..command.parts import Part
 
 _JSON = ("compilation_config",)
 """Arguments of which some keys have options of their own."""
@@ -27,7 +27,7 @@ def within_json(fix: Advice, arguments: Mapping[str, object]) -> Advice:
     """
     if fix.kind != "flag" or fix.change.startswith("leave out "):
         return fix
-    from .start_command.change import read_change
+    from ..command.change import read_change
 
     read = read_change(fix.change)
     parts = [_as_given(part, arguments) for part in read[1]] if read is not None else []
@@ -48,8 +48,8 @@ def within_json(fix: Advice, arguments: Mapping[str, object]) -> Advice:
 
 def _as_given(part: Part, arguments: Mapping[str, object]) -> Part:
     """Return an option as the key of the JSON in which it was given: vLLM refuses both side by side."""
-    from .start_command.parts import Part
-    from .start_command.words import Word
+    from ..command.parts import Part
+    from ..command.words import Word
 
     key = part.name[2:].replace("-", "_")
     given = next((name for name in _JSON if key in (_table(arguments.get(name)) or {})), "")
@@ -60,14 +60,14 @@ def _as_given(part: Part, arguments: Mapping[str, object]) -> Part:
 
 
 def _parts(base: str, table: Mapping[str, object]) -> list[Part]:
-    from .start_command.parts import read
-    from .start_command.words import Word
+    from ..command.parts import read
+    from ..command.words import Word
 
     return read([Word(base), Word(json.dumps(table, ensure_ascii=False))])
 
 
 def _with(parts: Sequence[Part], change: Part) -> list[Part]:
-    from .start_command.parts import put
+    from ..command.parts import put
 
     return put(parts, change)
 
@@ -91,6 +91,6 @@ def _told(fix: Advice, parts: Sequence[Part]) -> Advice:
 
 
 def _value(text: str) -> str:
-    from .start_command.parts import json_value
+    from ..command.parts import json_value
 
     return json.dumps(json_value(text), ensure_ascii=False)

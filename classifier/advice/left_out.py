@@ -91,8 +91,8 @@ def _no_room(names: list[str], situation: Situation) -> str:
     ranks = [name for name in names if name in _RANKS]
     if not ranks:
         return ""
+    from ..command.parts import read
+    from ..command.words import split
     from .balance import below_weights
-    from .start_command.parts import read
-    from .start_command.words import split
 
     return below_weights(read(split(" ".join(f"{name} 1" for name in ranks))), situation.facts)

@@ -11,15 +11,15 @@ import re
 from ...corpus.records import replace
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
+from ..values.worked import number
 from .backend_reasons import not_the_reason
 from .peers import too_little
 from .pins import UPGRADE
-from .values.worked import number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..command.parts import Part
     from .situation import Situation
-    from .start_command.parts import Part
 
 _OPTION = LazyPattern(r"(?<![\w-])--[a-z][a-z0-9-]+")
 _OF_VLLM = LazyPattern(r"\bVLLM_[A-Z]|\bvllm serve\b|\binstall [^#;]*\bvllm\b|^(?:Upgrade|Update) ")
@@ -158,7 +158,7 @@ def without_idle_parts(fix: Advice, situation: Situation) -> Advice | None:
         fix: Sets options.
         situation: Of the failed start.
     """
-    from .start_command.change import read_change
+    from ..command.change import read_change
 
     read = read_change(fix.change)
     parts = read[1] if read is not None and not read[0] else []

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ...corpus.records import cast, replace
 from ...corpus.stages import STAGE_ORDER
-from ..advice.start_command import FORMS, corrected
+from ..command import FORMS, corrected
 from ..masking.mask import mask, mask_lines, mask_value
 from .model import (
     Alternative,
@@ -84,7 +84,7 @@ def build(found: Diagnosis) -> Report:
 def _memory(facts: Facts) -> Memory | None:
     if "weights_gib" not in facts or "kv_cache_available_gib" not in facts:
         return None
-    from ..advice.ledger import ledger, told
+    from ..sizing.ledger import ledger, told
 
     book = ledger(facts)
     if book is None:

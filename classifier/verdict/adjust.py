@@ -32,7 +32,7 @@ def decide_as_asked(incidents: list[Incident], tail: list[Line], known: Known, q
     """
     note = ""
     if question.command:
-        from ..advice.start_command.given import know_command
+        from ..command.given import know_command
 
         note = know_command(incidents, question.command)
     found = decide(incidents, tail, known)

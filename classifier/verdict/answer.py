@@ -10,12 +10,12 @@ from ...corpus.remedies.find import SOURCE
 from ...corpus.store import Corpus
 from ...corpus.types import Bucket, Cause
 from ..advice.culprit import culprit
-from ..advice.fixes import advise, led_by_the_log, sentences, worked_out
+from ..advice.fixes import advise, led_by_the_log, worked_out
 from ..advice.gate import sift
 from ..advice.refused_allocation import refused_allocation
 from ..advice.remedy import as_hit, remedy_for
 from ..advice.signs import Signs
-from ..advice.start_command import corrected_command
+from ..command import corrected_command
 from ..diagnosis import Diagnosis, Evidence
 from ..facts.release import gone_from, release_for
 from ..incidents.types import Incident
@@ -23,6 +23,7 @@ from ..lines.mistakes import MISTAKES
 from ..lines.types import Line, Trace
 from ..matching.types import Hit
 from ..patterns.lazy import LazyPattern
+from ..templates import sentences
 from . import policy
 from .types import Candidate
 

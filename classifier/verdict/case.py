@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ...corpus.stages import STAGE_ORDER
 from ...corpus.types import Traits
-from ..advice.conditions import shows, told
+from ..conditions import shows, told
 from ..incidents.types import Incident, StageSpan
 from ..lines.types import Line, Trace
 from ..matching.match import match_frames

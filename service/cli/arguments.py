@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from ...classifier.advice.start_command import FORMS
+from ...classifier.command import FORMS
 from ...classifier.question import ENGINES
 from ..render.interface import names
 from .commands import COMMANDS

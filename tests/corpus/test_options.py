@@ -36,7 +36,7 @@ def names_in(fix: dict[str, Any]) -> set[str]:
     change = fix["change"]
     names = {found[0] for found in SHELL_VARIABLE.findall(change)}
     if fix["kind"] in ("flag", "env"):
-        # `{meant_option}` is worked out for the release (tests/classifier/advice/values/test_options.py).
+        # `{meant_option}` is worked out for the release (tests/classifier/values/test_options.py).
         names |= {name for name in (fix["option"],) if not name.startswith("{")} | {
             *(FLAG.findall(change) if fix["kind"] == "flag" else ())
         }

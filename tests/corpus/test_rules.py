@@ -8,10 +8,10 @@ from functools import cache
 
 import pytest
 
-from vllm_triage.classifier.advice.conditions import holds
-from vllm_triage.classifier.advice.values import COMPUTED
+from vllm_triage.classifier.conditions import holds
 from vllm_triage.classifier.testing import check_confusers, check_examples, company, corpus_files
 from vllm_triage.classifier.testing import fires as rule_fires
+from vllm_triage.classifier.values import COMPUTED
 from vllm_triage.corpus.check import check_file
 from vllm_triage.corpus.compiler import read_bucket
 from vllm_triage.corpus.types import Bucket, Rule

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...classifier.advice.start_command.change import read_change
 from ...classifier.api import Triage
+from ...classifier.command.change import read_change
 from ...classifier.report.model import Report
 
 CORPUS = Path(__file__).resolve().parents[2]

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ...classifier.advice.start_command.change import applied
-from ...classifier.advice.start_command.source import read_text
-from ...classifier.advice.start_command.words import join
 from ...classifier.api import Triage
+from ...classifier.command.change import applied
+from ...classifier.command.source import read_text
+from ...classifier.command.words import join
 from ...classifier.diagnosis import Advice
 from ...classifier.question import Question
 from ...classifier.report.model import Fix, Report

@@ -87,7 +87,7 @@ def _variables(command: str) -> dict[str, str]:
     """Return the variables that a start command sets."""
     if "=" not in command:
         return {}
-    from ..start_command.source import read_text
+    from ...command.source import read_text
 
     start = read_text(command)
     return {name: word.value for name, word in start.variables()} if start is not None else {}

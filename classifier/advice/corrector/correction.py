@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping
 
 from ....corpus import options
+from ...command.quoting import quoted
 from ...diagnosis import Advice
 from ...patterns.lazy import LazyPattern
-from ..quoting import quoted
-from ..values.options import joined
+from ...values.options import joined
 from . import values
 from .case import Case
 from .change import Change

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ....corpus import options
+from ...command.known import flag
+from ...command.quoting import quoted
 from ...patterns.lazy import LazyPattern
-from ..quoting import quoted
-from ..start_command.known import flag
-from ..values.options import refused
+from ...values.options import refused
 from .case import Case
 from .change import Change
 from .values import boolean

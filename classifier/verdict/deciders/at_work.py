@@ -6,12 +6,12 @@ What a rule or the death of a process explains is left to the deciders that know
 from __future__ import annotations
 
 from ....corpus.types import Cause
-from ...advice.fixes import sentences
 from ...diagnosis import Diagnosis, Evidence
 from ...facts.types import Facts
 from ...lines.prefix import split_line
 from ...serving.clock import span
 from ...serving.marks import UNTOLD
+from ...templates import sentences
 from .. import policy
 from ..answer import conclude
 from ..findings import Findings

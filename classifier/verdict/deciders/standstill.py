@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...advice.fixes import sentences
 from ...diagnosis import Diagnosis, Evidence
 from ...facts.types import Facts
 from ...serving.clock import span
+from ...templates import sentences
 from .. import policy
 from ..answer import conclude
 from ..findings import Findings

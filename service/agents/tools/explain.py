@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from ....classifier.advice.fixes import fill, sentences
+from ....classifier.templates import fill, sentences
 from ....corpus.page import page_of
 from ....corpus.types import Bucket, Cause
 from ...knowledge import Page, UnknownIdError, look_up, rule_summary

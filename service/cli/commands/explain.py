@@ -40,7 +40,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _print(bucket: Bucket, causes: Sequence[Cause], rules: Sequence[Rule]) -> None:
-    from ....classifier.advice.fixes import sentences
+    from ....classifier.templates import sentences
 
     print(f"{bucket.id}: {bucket.title}\n")
     _wrap(bucket.meaning, "")
@@ -68,7 +68,7 @@ def _print_fix(number: int, fix: Fix) -> None:
 
 
 def _plain(template: str) -> str:
-    from ....classifier.advice.fixes import fill
+    from ....classifier.templates import fill
 
     return fill(template, {})[0]
 

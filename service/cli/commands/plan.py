@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..messages import complain
 
 if TYPE_CHECKING:
-    from ....classifier.advice.values.planning import Plan
+    from ....classifier.sizing.planning import Plan
     from ...plan import Wanted
 
 _EXITS = {"fits": 0, "fits_shorter": 1, "does_not_fit": 1, "unknown": 2}
@@ -25,9 +25,9 @@ def run(words: Sequence[str]) -> int:
         options = parser.parse_args(list(words))
     except SystemExit as stop:
         return int(stop.code or 0)
-    from ....classifier.advice.values.architecture import ConfigError
-    from ....classifier.advice.values.kv_cache import UnknownDtypeError
-    from ....classifier.advice.values.planning import make_plan
+    from ....classifier.sizing.architecture import ConfigError
+    from ....classifier.sizing.kv_cache import UnknownDtypeError
+    from ....classifier.sizing.planning import make_plan
     from ...plan import plan_data, setup_of
 
     try:
@@ -73,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _size(text: str) -> int:
-    from ....classifier.advice.values.worked import parse_bytes
+    from ....classifier.values.worked import parse_bytes
 
     found = parse_bytes(text)
     if not found:
@@ -102,7 +102,7 @@ def _share(text: str) -> float:
 
 
 def _read(name: str) -> dict[str, Any]:
-    from ....classifier.advice.values.architecture import ConfigError
+    from ....classifier.sizing.architecture import ConfigError
 
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
@@ -117,8 +117,8 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def _as_text(plan: Plan, name: str) -> str:
-    from ....classifier.advice.values.planning import token_formula
-    from ....classifier.advice.values.worked import gib
+    from ....classifier.sizing.planning import token_formula
+    from ....classifier.values.worked import gib
     from ...plan import start_command, unknown_options
 
     setup, fit, model = plan.setup, plan.fit, plan.model

@@ -129,7 +129,7 @@ def _split(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _question(options: argparse.Namespace, command: Sequence[str]) -> Question:
-    from ....classifier.advice.start_command import FORMS
+    from ....classifier.command import FORMS
     from ....classifier.question import Question
 
     if options.form not in FORMS:

@@ -45,7 +45,7 @@ def render(results: Sequence[Result], options: Options) -> str:
 
 def _rule(report: Report) -> dict[str, object]:
     """Return what SARIF calls a rule: the cause, whatever log it was found in."""
-    from ....classifier.advice.fixes import fill, sentences
+    from ....classifier.templates import fill, sentences
 
     name = report.cause.partition("/")[2]
     corpus = _corpus()

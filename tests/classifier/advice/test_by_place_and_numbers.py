@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vllm_triage.classifier import triage
-from vllm_triage.classifier.advice.values import COMPUTED
+from vllm_triage.classifier.values import COMPUTED
 
 FRAME = '  File "/opt/venv/lib/python3.12/site-packages/{}", line 5, in {}\n    {}\n'
 HEAD = "Traceback (most recent call last):\n"

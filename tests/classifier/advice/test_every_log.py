@@ -13,9 +13,9 @@ import pytest
 
 from tests.fixtures.marked import FOLDER
 from vllm_triage.classifier.advice.balance import balanced, beyond_free
-from vllm_triage.classifier.advice.start_command.change import read_change
-from vllm_triage.classifier.advice.start_command.source import read_text
 from vllm_triage.classifier.api import shared
+from vllm_triage.classifier.command.change import read_change
+from vllm_triage.classifier.command.source import read_text
 from vllm_triage.classifier.diagnosis import Advice, Diagnosis
 from vllm_triage.classifier.facts.types import FactValue
 from vllm_triage.classifier.input.read import read_blocks

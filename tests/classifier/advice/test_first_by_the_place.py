@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vllm_triage.classifier import triage
-from vllm_triage.classifier.advice.values import COMPUTED
+from vllm_triage.classifier.values import COMPUTED
 
 HEAD = "Traceback (most recent call last):\n"
 FRAME = '  File "{}", line 12, in {}\n    {}\n'

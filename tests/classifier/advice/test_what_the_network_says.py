@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vllm_triage.classifier import triage
-from vllm_triage.classifier.advice.values import COMPUTED
+from vllm_triage.classifier.values import COMPUTED
 
 GATED = """OSError: You are trying to access a gated repo.
 Make sure to have access to it at https://huggingface.co/acme/secret-7b.

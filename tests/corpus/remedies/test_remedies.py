@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vllm_triage.classifier.advice.start_command.change import read_change
+from vllm_triage.classifier.command.change import read_change
 from vllm_triage.corpus import load, options, remedies
 from vllm_triage.corpus.messages import catalogue
 from vllm_triage.corpus.remedies import Change, Remedy, from_text, to_text

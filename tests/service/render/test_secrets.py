@@ -10,7 +10,7 @@ import pytest
 from tests.classifier.masking.planted import SECRETS, A
 from tests.service.conftest import Ran
 from vllm_triage import Question, triage
-from vllm_triage.classifier.advice.start_command import FORMS
+from vllm_triage.classifier.command import FORMS
 from vllm_triage.service.render.interface import names
 
 ARGS = "INFO 10-25 13:08:41 [utils.py:233] non-default args: {'model': 'acme/harbor', 'api_key': ['{}'], 'hf_token': '{}'}\n"

@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from vllm_triage.classifier.advice.start_command.source import read_text
+from vllm_triage.classifier.command.source import read_text
 from vllm_triage.training.prove.faults import BASE, load_faults
 from vllm_triage.training.record.faults import Catalogue, CatalogueError
 

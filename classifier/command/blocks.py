@@ -1,0 +1,114 @@
+"""The keys of a manifest that matter, found by their lines: commands, arguments, variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..patterns.lazy import LazyPattern
+from .scalars import read_flow, read_scalar
+
+_KEY = LazyPattern(
+    r"(?P<indent>[ \t]*(?:-[ \t]+)?)[\"']?(?P<key>command|args|entrypoint|environment|env)[\"']?[ \t]*:"
+    r"(?:[ \t]+(?P<rest>.*))?$"
+)
+_ITEM = LazyPattern(r"(?P<indent>[ \t]*)-(?:[ \t]+(?P<rest>.*))?$")
+_BLOCK = LazyPattern(r"[|>][+-]?\d?$")
+
+
+class Item(NamedTuple):
+    """A value with the lines that it stands on (none in a list on one line)."""
+
+    value: str
+    lines: tuple[str, ...]
+
+
+class Block(NamedTuple):
+    """A key with its value."""
+
+    key: str
+    column: int
+    first: int
+    end: int
+    style: str
+    """``flow``, ``list``, ``text``; for variables also ``table``."""
+    items: tuple[Item, ...]
+    head: str
+    """The line up to the colon."""
+    indent: str
+    """What stands before an item of a list."""
+
+
+def read_block(lines: list[str], place: int) -> Block | None:
+    """Return the command, arguments or variables that begin on a line; None where none of them does."""
+    found = _KEY.match(lines[place])
+    if not found:
+        return None
+    key, column, rest = found["key"], len(found["indent"]), (found["rest"] or "").strip()
+    head = lines[place].partition(":")[0].rstrip()
+    if rest.startswith("["):
+        return _flow_block(lines, place, Block(key, column, place, place + 1, "flow", (), head, ""), rest)
+    end = place + 1
+    while end < len(lines) and _belongs(lines[end], column):
+        end += 1
+    while end > place + 1 and not lines[end - 1].strip():
+        end -= 1
+    following = lines[place + 1 : end]
+    variables = key in ("environment", "env")
+    if rest and not rest.startswith("#"):
+        style = "flow" if variables else "text"
+        return Block(key, column, place, end, style, (Item(_joined(rest, following), tuple(following)),), head, "")
+    items, indent = ([], "") if variables else _items(following)
+    if not following or not (items or variables):
+        return None
+    return Block(key, column, place, end, "table" if variables else "list", tuple(items), head, indent)
+
+
+def _belongs(line: str, column: int) -> bool:
+    """Tell whether a line belongs to the key that begins at ``column``, on a line above."""
+    depth = depth_of(line)
+    return not line.strip() or depth > column or (depth == column and line.lstrip().startswith("- "))
+
+
+def _flow_block(lines: Sequence[str], place: int, block: Block, rest: str) -> Block | None:
+    for end in range(place + 1, min(len(lines), place + 200) + 1):
+        flow = read_flow("\n".join([rest, *lines[place + 1 : end]]))
+        if flow is not None:
+            return block._replace(end=end, items=tuple(Item(value, ()) for value in flow[0]))
+    # Variables in a list of tables are added to, not read.
+    return block if block.key in ("environment", "env") and rest.endswith("]") else None
+
+
+def _joined(rest: str, following: Sequence[str]) -> str:
+    lines = [line.strip() for line in following]
+    if _BLOCK.match(rest.partition(" #")[0].strip()):
+        return "\n".join(lines)
+    return read_scalar(" ".join([rest, *lines]))
+
+
+def _items(lines: Sequence[str]) -> tuple[list[Item], str]:
+    items: list[Item] = []
+    indent = ""
+    place = 0
+    while place < len(lines):
+        found = _ITEM.match(lines[place])
+        end = place + 1
+        if found and (not items or found["indent"] == indent):
+            indent = found["indent"]
+            while end < len(lines) and (not lines[end].strip() or depth_of(lines[end]) > len(indent)):
+                end += 1
+            rest = (found["rest"] or "").strip()
+            more = [line.strip() for line in lines[place + 1 : end]]
+            value = (
+                "\n".join(more)
+                if _BLOCK.match(rest)
+                else read_scalar(" ".join([rest, *more]) if more and not more[0].startswith("#") else rest)
+            )
+            items.append(Item(value, tuple(lines[place:end])))
+        place = end
+    return items, indent
+
+
+def depth_of(line: str) -> int:
+    """Return how far a line is indented."""
+    return len(line) - len(line.lstrip(" "))

@@ -1,0 +1,140 @@
+"""Where the start command of a log comes from: a command line, the arguments that vLLM lists, or its configuration."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from ..patterns.lazy import LazyPattern
+from .start import Start, read_words
+from .words import Word, split
+
+_LORA = LazyPattern(r"LoRAModulePath\(name='([^']+)', path='([^']+)'")
+_OBJECT = LazyPattern(r"\b[A-Z]\w+\(\w+=|<[\w.]+ object|<\w+\.\w+: ")
+_MANIFEST = LazyPattern(r"(?m)^[ \t]*(?:-[ \t]+)?[\"']?(?:command|args|entrypoint)[\"']?[ \t]*:(?:[ \t]|$)")
+
+# Told by vLLM among the arguments as given, but no flag of its own, or said by the model's place in the command.
+_NO_FLAGS = frozenset({"model", "model_tag", "subparser", "dispatch_function", "config", "command"})
+
+# Of the engine's configuration line: what is worth a flag, and the value that needs none.
+_CONFIGURED: tuple[tuple[str, object], ...] = (
+    ("tokenizer", "model"), ("served_model_name", "model"), ("dtype", "auto"), ("max_model_len", None),
+    ("kv_cache_dtype", "auto"), ("tensor_parallel_size", 1), ("pipeline_parallel_size", 1), ("data_parallel_size", 1),
+    ("enforce_eager", False), ("trust_remote_code", False),
+)  # fmt: skip
+
+
+def start_of(facts: Mapping[str, object]) -> tuple[Start | None, str]:
+    """Return the start command and what it was made of (``command``, ``arguments``, ``configuration``), if anything."""
+    command = facts.get("command")
+    arguments = facts.get("arguments")
+    start = read_text(command) if isinstance(command, str) and command else None
+    if start is not None and not (isinstance(arguments, dict) and _of_another(start, arguments)):
+        return start, "command"
+    if isinstance(arguments, dict) and arguments:
+        words = _of_arguments(arguments, facts)
+        return (read_words(words), "arguments") if words else (None, "")
+    words = _of_configuration(facts)
+    return (read_words(words), "configuration") if words else (None, "")
+
+
+def _of_another(start: Start, arguments: Mapping[str, object]) -> bool:
+    """Tell whether a command is not that of the server whose arguments the log lists: a paste may show two."""
+    model, given = start.model(), arguments.get("model") or arguments.get("model_tag")
+    return model is not None and isinstance(given, str) and "$" not in model.value and model.value != given
+
+
+def read_text(text: str) -> Start | None:
+    """Read a command as a person gives it: a shell's, a list of words, a compose file, a manifest; else None."""
+    if _MANIFEST.search(text):
+        from .manifest import read_manifest
+
+        return read_manifest(text.strip("\n"))
+    text = text.strip()
+    try:
+        if text.startswith("["):
+            from ..facts.arguments import listed_words
+
+            listed = listed_words(text)
+            return read_words([Word(word) for word in listed], bare=True) if listed else None
+        return read_words(split(text))
+    except ValueError:
+        return None
+
+
+def _of_arguments(arguments: Mapping[str, object], facts: Mapping[str, object]) -> list[Word]:
+    model = arguments.get("model") or arguments.get("model_tag") or facts.get("model")
+    if not model:
+        return []
+    values = ["vllm", "serve", str(model)]
+    release = str(facts.get("vllm_version") or "")
+    for name, value in arguments.items():
+        if name in _NO_FLAGS:
+            continue
+        if name == "lora_modules" and (pairs := _LORA.made.findall(str(value))):
+            values += ["--lora-modules", *(f"{adapter}={path}" for adapter, path in pairs)]
+        elif not isinstance(value, dict) and _OBJECT.search(str(value)):
+            return []  # a Python object's repr: no command line can be made of it
+        else:
+            try:
+                values += _flag(str(name), value, release)
+            except (TypeError, ValueError):
+                return []
+    # What the log quotes of a call may be a part of it; how many GPUs the engine runs on, its configuration tells.
+    for name in ("tensor_parallel_size", "pipeline_parallel_size"):
+        degree = facts.get(name)
+        if name not in arguments and isinstance(degree, int) and degree > 1:
+            values += _flag(name, degree)
+    return [Word(value) for value in values]
+
+
+def _of_configuration(facts: Mapping[str, object]) -> list[Word]:
+    """Make a command of the resolved configuration; that names no option of the server itself."""
+    model = facts.get("model")
+    if not model or not facts.get("max_model_len"):
+        return []
+    values = ["vllm", "serve", str(model)]
+    for name, usual in _CONFIGURED:
+        value = facts.get(name)
+        if value is not None and value != (model if usual == "model" else usual):
+            values += _flag(name, value)
+    return [Word(value) for value in values]
+
+
+def _flag(name: str, value: object, release: str = "") -> list[str]:
+    """Return an argument as words of a command, in the way that the release takes it; none where no words say it."""
+    flag = "--" + name.replace("_", "-")
+    if value is None:
+        return []
+    if isinstance(value, bool):
+        return _switch(flag, value, release)
+    if isinstance(value, dict):
+        return [flag, json.dumps(value, ensure_ascii=False)]
+    if isinstance(value, (list, tuple)):
+        if _kind(flag, release) == "json":
+            return [flag, json.dumps(list(value), ensure_ascii=False)]
+        items = [
+            json.dumps(item, ensure_ascii=False) if isinstance(item, (dict, list)) else str(item) for item in value
+        ]
+        return [flag, *items] if items else []
+    # An argument that begins with a dash would be taken for an option.
+    text = str(value)
+    return [f"{flag}={text}"] if text.startswith("-") and not isinstance(value, (int, float)) else [flag, text]
+
+
+def _switch(flag: str, value: bool, release: str) -> list[str]:
+    from ...corpus import options
+
+    option = options.describe(flag, release) if release else None
+    if option is not None and option.kind == "bool":
+        return [flag, "true" if value else "false"]
+    if value:
+        return [flag]
+    return [] if option is not None and not option.negated else ["--no-" + flag[2:]]
+
+
+def _kind(flag: str, release: str) -> str:
+    from ...corpus import options
+
+    option = options.describe(flag, release) if release else None
+    return option.kind if option is not None else ""

@@ -1,0 +1,151 @@
+"""What pip calls the package that a module belongs to."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+from ...corpus.store import HERE
+from .worked import Worked
+
+DISTRIBUTIONS = {
+    "PIL": "pillow", "attr": "attrs", "bs4": "beautifulsoup4", "cv2": "opencv-python-headless", "cupy": "cupy-cuda12x",
+    "dateutil": "python-dateutil", "dotenv": "python-dotenv", "flash_attn": "flash-attn", "flash_attn_2_cuda": "flash-attn",
+    "flash_attn_interface": "flash-attn", "flashinfer": "flashinfer-python", "git": "GitPython", "google": "protobuf",
+    "jwt": "PyJWT", "mcp": "mcp", "multipart": "python-multipart", "opentelemetry": "opentelemetry-sdk", "pkg_resources": "setuptools",
+    "pynvml": "nvidia-ml-py", "python_multipart": "python-multipart", "serial": "pyserial", "skimage": "scikit-image",
+    "sklearn": "scikit-learn", "yaml": "PyYAML", "zmq": "pyzmq", "torch_xla": "torch-xla", "tvm_ffi": "apache-tvm-ffi",
+    "bnb": "bitsandbytes", "cutlass": "nvidia-cutlass-dsl", "Ray": "ray", "tl": "triton", "xops": "xformers", "init_empty_weights": "accelerate",
+    "ipex": "intel-extension-for-pytorch", "ipex_ops": "intel-extension-for-pytorch", "PyTorch": "torch", "OpenCV": "opencv-python-headless",
+    "Pillow": "pillow", "pyarrow": "pyarrow",
+}  # fmt: skip
+"""Modules whose package has another name; elsewhere the names are the same but for dashes, which pip takes as they come."""
+
+NOT_ON_PYPI = frozenset({"amdsmi", "deep_gemm", "habana_frameworks", "transformers_modules"})
+"""Modules that no ``pip install`` of their name brings: parts of drivers and SDKs, builds from source, a model's own code."""
+
+_NAMESPACES = frozenset({"google", "opentelemetry", "nvidia", "ruamel", "vllm", "torch"})
+"""Folders that several packages share: a part that is missing is a package that is missing."""
+_CHECKOUT = re.compile(
+    r"(?P<folder>(?:/[^/]+){0,12}?/[^/]*(?<![A-Za-z])(?P<module>[A-Za-z]\w{2,40})(?![A-Za-z])[^/]*)/(?P=module)/"
+)
+"""A package's folder within that of a checkout, which mostly has its name: /opt/acme-tools/tools/…"""
+_SPECIFIER = re.compile(r"(?:(?:[<>=!~]=?|===)[\w.*+!]{1,40},?){1,4}")
+
+
+def distribution(facts: Mapping[str, object]) -> Worked:
+    """Return the package to install for the module that is missing; ``none`` where none is known to have it.
+
+    Whatever stands under an unknown name on an index would be installed: a module of the user's own is not looked up there.
+    """
+    module = _module(facts)
+    if not module:
+        return Worked("", "the log names no module")
+    top = module.partition(".")[0]
+    if top == "vllm" or top in NOT_ON_PYPI:
+        return Worked("none", "")
+    name = DISTRIBUTIONS.get(top, top)
+    if top not in DISTRIBUTIONS and normal(name) not in packages():
+        return Worked("none", f"no list of packages that vLLM or its neighbours ask for has {name}")
+    if top not in DISTRIBUTIONS and name[:1].isupper():
+        name = name.lower()
+    said = (
+        f"the module {module} comes with {name}"
+        if name.lower().replace("-", "_") != module.lower().replace("-", "_")
+        else ""
+    )
+    return Worked(name, said, {"package": module})
+
+
+def submodule(facts: Mapping[str, object]) -> Worked:
+    """Return the missing module where it is a part of a package: that is installed, in a release without it."""
+    module = _module(facts)
+    top, _, part = module.partition(".")
+    if not part or top in _NAMESPACES or distribution(facts).value in ("", "none"):
+        return Worked("", "what is missing is no part of a package")
+    return Worked(module, "", {"package": module})
+
+
+def asking_package(facts: Mapping[str, object]) -> Worked:
+    """Return the package in whose code an import failed, where it is a known neighbour of vLLM and not the one asked."""
+    owner = str(facts.get("owner") or "")
+    name = DISTRIBUTIONS.get(owner, owner)
+    if not owner or owner == _module(facts).partition(".")[0] or owner in ("vllm", "torch", "triton"):
+        return Worked("", "the import stands in vLLM's own code")
+    if owner not in DISTRIBUTIONS and normal(name) not in packages():
+        return Worked("", f"{owner} is no package that vLLM or its neighbours ask for")
+    return Worked(name, "", {"owner": owner})
+
+
+def asking_module(facts: Mapping[str, object]) -> Worked:
+    """Return the module of ``asking_package``."""
+    found = asking_package(facts)
+    return Worked(str(facts["owner"]), "") if found.value else found
+
+
+def asking_checkout(facts: Mapping[str, object]) -> Worked:
+    """Return the folder of the checkout in whose code an import failed: one named after the package within it, not vLLM's."""
+    found = _CHECKOUT.match(str(facts.get("frame") or ""))
+    if found is None or found["module"] == "vllm" or found["module"] == _module(facts).partition(".")[0]:
+        return Worked("", "the import stands in an installed package")
+    return Worked(found["folder"], "", {"frame": facts["frame"]})
+
+
+def requirement(facts: Mapping[str, object]) -> Worked:
+    """Return what to give to pip for the missing module: its package, with the versions that the message asks for.
+
+    For an extra of vLLM's that a message names, vLLM with it; ``none`` where no package is known.
+    """
+    extra = str(facts.get("extra") or "")
+    if re.fullmatch(r"\w{1,40}", extra):
+        return Worked(f"vllm[{extra}]", "the message names the extra", {"extra": extra})
+    found = distribution(facts)
+    versions = str(facts.get("asked_versions") or "").rstrip(",")
+    if found.value in ("", "none") or not _SPECIFIER.fullmatch(versions):
+        return found
+    return Worked(found.value + versions, found.formula, {**found.inputs, "asked_versions": versions})
+
+
+def part_of_vllm(facts: Mapping[str, object]) -> Worked:
+    """Return the missing module where it lies within vLLM: the package is there, and not whole."""
+    module = _module(facts)
+    return Worked(module, "") if module.startswith("vllm.") else Worked("", "the module is not one of vLLM's own")
+
+
+def vllm_itself(facts: Mapping[str, object]) -> Worked:
+    """Return ``vllm`` where that is what is missing."""
+    return Worked("vllm", "") if _module(facts) == "vllm" else Worked("", "something else is missing")
+
+
+def sdk_module(facts: Mapping[str, object]) -> Worked:
+    """Return the missing module where it comes with a driver or an SDK, and not from a package index."""
+    top = _module(facts).partition(".")[0]
+    return Worked(top, "") if top in NOT_ON_PYPI else Worked("", "the module is not known to come with an SDK")
+
+
+def own_module(facts: Mapping[str, object]) -> Worked:
+    """Return the missing module where no known package has it and it is not vLLM's: it may be the user's own."""
+    top = _module(facts).partition(".")[0]
+    own = distribution(facts).value == "none" and top != "vllm" and top not in NOT_ON_PYPI and re.fullmatch(r"\w+", top)
+    return Worked(top, "") if own else Worked("", "the module belongs to a known package, or to vLLM")
+
+
+def _module(facts: Mapping[str, object]) -> str:
+    return str(facts.get("package") or "").strip("'\"`., ")
+
+
+@lru_cache(1)
+def packages() -> frozenset[str]:
+    """Return the packages that vLLM's releases ask for or name, and those whose messages the catalogue holds."""
+    with open(os.path.join(HERE, "vllm", "packages.json"), encoding="utf-8") as file:  # noqa: PTH118, PTH123 - pathlib is slow to import
+        listed = json.load(file)
+    catalogue = os.listdir(os.path.join(HERE, "messages"))  # noqa: PTH118, PTH208 - likewise
+    return frozenset(normal(name.removesuffix(".tsv")) for name in [*listed, *catalogue, *DISTRIBUTIONS.values()])
+
+
+def normal(name: str) -> str:
+    """Return a package's name as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name.lower())
