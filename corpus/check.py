@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 
 import regex
 
+from .action_text import TextError, read_actions
 from .compiler import read_bucket
 from .lint import lint_pattern
 from .literals import MINIMUM, required_literals
 from .places import CorpusError, complaint
+from .remedies import COLUMNS, ENDING
 from .types import EXPRESSIONS, UNNAMED, Bucket, Rule
 
 if TYPE_CHECKING:
@@ -41,6 +43,19 @@ def check_file(path: Path) -> list[str]:
         return check_rules(bucket, path.name)
     named = [] if path.stem == bucket.id else [f"{path.name}: id {bucket.id!r} must be the file's name"]
     return named + check_bucket(bucket, path.name)
+
+
+def check_remedies(path: Path) -> list[str]:
+    """Return complaints about the changes of a table of remedies, each naming the line."""
+    complaints = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        parts = line.split("\t")
+        if len(parts) == COLUMNS:
+            try:
+                read_actions(parts[3], parts[1])
+            except TextError as error:
+                complaints.append(complaint(path.name, number, str(error)))
+    return complaints
 
 
 def check_bucket(bucket: Bucket, file: str) -> list[str]:
@@ -126,6 +141,8 @@ def main(arguments: list[str]) -> int:
         return 0
     paths = [Path(name) for name in arguments] or [*sorted((HERE / "buckets").glob("*.toml")), HERE / "facts.toml"]
     complaints = [text for path in paths for text in check_file(path)]
+    if not arguments:
+        complaints += [text for path in sorted((HERE / "remedies").glob(f"*{ENDING}")) for text in check_remedies(path)]
     for text in complaints:
         print(text)
     print(f"{len(paths)} files, {len(complaints)} complaints")

@@ -11,6 +11,14 @@ Scope = Literal["any", "request"]
 Kind = Literal["flag", "env", "command", "step"]
 Safety = Literal["safe", "quality", "destructive"]
 Side = Literal["server", "client"]
+Tag = Literal[
+    "look", "wait", "request", "search",
+]  # fmt: skip
+"""What kind of advice a fix is, where that does not follow from its actions: asked for instead of its words.
+
+``look``: it changes nothing and finds something out. ``wait``: it changes nothing. ``request``: whoever calls the server does
+it. ``search``: it sends to others' reports.
+"""
 Moves = Literal["", "up", "down"]
 Stage = Literal[
     "launch", "config", "engine_init", "distributed_init", "weights", "compile",

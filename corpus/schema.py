@@ -13,7 +13,8 @@ from dataclasses import MISSING, fields
 from types import UnionType
 from typing import Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from . import kinds
+from . import actions, kinds
+from .actions import packed
 from .fact_keys import CONTINUATIONS, READERS, SPEAKERS, STARTS
 from .kinds import Level, Role
 from .places import CorpusError, Path, Place, complaint, lines_of
@@ -38,6 +39,8 @@ _OF_CAUSE = ("confirmed_by", "refuted_by")
 _SLUG = re.compile(r"^[a-z0-9][a-z0-9_.\-]*$")
 _TABLES = {"causes": "cause", "rules": "rule", "fixes": "fix"}
 """Attributes that hold tables, and the keys under which these stand in a file."""
+_TEXTS = {"does": "change"}
+"""Attributes that a file holds as text of their own form."""
 _PLAIN: dict[type, tuple[tuple[type, ...], str]] = {
     bool: ((bool,), "true or false"), int: ((int,), "a whole number"), float: ((float, int), "a number"), str: ((str,), "text"),
 }  # fmt: skip
@@ -211,8 +214,22 @@ def _build(kind: type[Made], table: object, place: Place) -> Made:
             values[key] = tuple(value) if isinstance(value, list) else value
     if missing := [key for key in REQUIRED[kind] if key not in values]:
         raise CorpusError(place.says(f"missing {', '.join(missing)}"))
+    if kind is Fix:
+        values = _with_actions(values, place)
     make: Callable[..., Made] = kind
     return make(**values)
+
+
+def _with_actions(values: dict[str, object], place: Place) -> dict[str, object]:
+    """Return a fix's values with its actions in the place of their text."""
+    from .action_text import TextError, read_actions
+
+    text, kind, tags = values.pop("change"), values["kind"], values.get("tags", ())
+    try:
+        actions, remark = read_actions(str(text), str(kind), tuple(tags))  # type: ignore[call-overload]
+    except TextError as error:
+        raise CorpusError(place.says(str(error), "change")) from None
+    return {**values, "does": packed(actions), "remark": remark}
 
 
 def _unlike(value: object, hint: object) -> str:
@@ -248,15 +265,17 @@ def choices_of(hint: object) -> list[str]:
 
 def _keys(kind: type[Table]) -> dict[str, object]:
     own = [item.name for item in fields(kind) if item.init and not (kind is Rule and item.name in _OF_CAUSE)]
-    hints = get_type_hints(kind, localns={**vars(kinds), "Pattern": re.Pattern})
-    return {_TABLES.get(name, name): hints[name] for name in own}
+    hints = get_type_hints(kind, localns={**vars(kinds), **vars(actions), "Packed": tuple, "Pattern": re.Pattern})
+    keys = {_TABLES.get(name, name): hints[name] for name in own if name != "remark"}
+    return {_TEXTS.get(name, name): str if name in _TEXTS else hint for name, hint in keys.items()}
 
 
 KINDS: tuple[type[Table], ...] = (Bucket, Cause, Rule, Fix)
 KEYS: dict[type[object], dict[str, object]] = {kind: _keys(kind) for kind in KINDS}
 """The keys that the table of each class may have, with their types."""
 REQUIRED: dict[type[object], list[str]] = {
-    kind: [item.name for item in fields(kind) if item.init and item.default is MISSING] for kind in KINDS
+    kind: [_TEXTS.get(item.name, item.name) for item in fields(kind) if item.init and item.default is MISSING]
+    for kind in KINDS
 }
 """The keys that it must have."""
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from regex import Pattern
 
-    from .kinds import Finding, Kind, Level, Moves, Role, Safety, Scope, Side, Stage, Strength
+    from .actions import Action, Packed
+    from .kinds import Finding, Kind, Level, Moves, Role, Safety, Scope, Side, Stage, Strength, Tag
 
 UNNAMED = ("unknown", "no_failure")
 """Buckets that name no failure."""
@@ -34,7 +35,8 @@ class Fix(Draft):
 
     title: str
     kind: Kind
-    change: str
+    does: tuple[Packed, ...]
+    """Its actions, packed (``actions``); in the file their text form, under the key ``change`` (action_text.py)."""
     why: str
     cost: str
     verify: str = ""
@@ -61,6 +63,24 @@ class Fix(Draft):
     moves: Moves = ""
     """For a value with an order: whether the fix raises or lowers it. One that would do neither is not shown."""
     source: str = ""
+    tags: tuple[Tag, ...] = ()
+    """What kind of advice it is, where that does not follow from its actions."""
+    remark: str = ""
+    """For people, behind what they paste: ``# on every node``. In the file the end of ``change``."""
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """What it does."""
+        from .actions import unpacked
+
+        return unpacked(self.does)
+
+    @property
+    def change(self) -> str:
+        """What it does as people read and paste it."""
+        from .actions import written
+
+        return written(self.actions) + self.remark
 
 
 @record(slots=True)

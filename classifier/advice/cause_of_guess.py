@@ -17,7 +17,7 @@ from .culprit import TRACKER
 _SEARCH = Fix(
     title="Search vLLM's issues for this error",
     kind="step",
-    change=f"{TRACKER} {{search}}",
+    does=(("step", f"{TRACKER} {{search}}"),),
     why="No rule knows these words; they are those that every report of it shares.",
     cost="none",
     when=("search present",),

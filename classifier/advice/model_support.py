@@ -24,7 +24,7 @@ _UNKNOWN = LazyPattern(
 )
 _CONFIG = LazyPattern(r"'(?P<stem>[A-Z]\w{2,60}?)(?:Text)?Config' object has no attribute")
 """A configuration without a field that vLLM reads: one whose model the release does not know has it elsewhere."""
-_PIN = "pip install 'transformers=="
+_PIN = "pip install transformers=="
 _REFUSED = (
     ("SupportsLoRA", "LoRA adapters", LazyPattern(
         r"(?:\b(?P<cls>(?!Model\b)\w{1,80})|<class '[\w.]{1,200}?(?P<path>\w{1,80})'>|\bModel|modeling) (?:does not support LoRA(?: yet\b|, but)|is not supported for LoRA)|No supported LoRA modules found in (?P<cls2>\w{1,80})"

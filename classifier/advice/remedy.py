@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ...corpus.actions import Step, packed
 from ...corpus.records import Record, record, replace
 from ...corpus.store import Corpus
 from ...corpus.types import Fix, Rule
@@ -105,7 +106,7 @@ def _with(fix: Fix, values: Mapping[str, str]) -> Fix | None:
     if fix.kind != "step" or any(slot in fix.title for slot in slots):
         return None
     kept = [clause for clause in _CLAUSE.made.split(fix.change) if not any(slot in clause for slot in slots)]
-    return replace(fix, change="; ".join(kept)) if kept else None
+    return replace(fix, does=packed([Step("; ".join(kept))])) if kept else None
 
 
 def as_hit(item: Trace | Line, bucket: str, cause: str, package: str = "vllm", of_request: bool = False) -> Hit:

@@ -110,10 +110,12 @@ class Remedies:
         return self._known
 
 
-def _fix(told: tuple[str, str, str, str, str, str, bool, bool, str]) -> Fix:
-    title, kind, change, why, option, value, restart, root, safety = told
+def _fix(told: tuple[object, ...]) -> Fix:
+    title, kind, does, why, option, value, restart, root, safety, tags, remark = told
     make: Callable[..., Fix] = Fix
-    return make(title, kind, change, why, "none", "", option, value, safety, restart=restart, root=root, source=SOURCE)
+    return make(
+        title, kind, does, why, "none", "", option, value, safety, restart=restart, root=root, source=SOURCE, tags=tags, remark=remark,
+    )  # fmt: skip
 
 
 def _plain(value: str) -> str:

@@ -8,6 +8,9 @@ from array import array
 from collections.abc import Iterable
 from zlib import crc32
 
+from ..action_text import TextError, read_actions
+from ..actions import SETTINGS, DropOption, DropVariable, SetOption
+from ..actions import packed as pack_actions
 from ..effort import tell_effort
 from ..kinds import Safety
 from ..messages.index import anchor, packed
@@ -16,7 +19,6 @@ from ..types import Cause, Fix
 from . import Change, Remedy
 from .find import BEGINNINGS, SIZE
 
-_LEAVE = "leave out "
 _DELETES = re.compile(r"\brm -")
 _NOBODY = Label("", "", "", "any", True, "place")
 
@@ -27,6 +29,9 @@ def pack(remedies: Iterable[Remedy], clients: set[tuple[str, str]]) -> bytes:
     Args:
         remedies: Of all packages. Those that keep a cause's fixes are packed as well: a longer message may hold a shorter one.
         clients: Package and template of messages that answer a request: no server is started anew for their fixes.
+
+    Raises:
+        ValueError: A change is no action of its kind.
     """
     known = [remedy for remedy in remedies if len(anchor(remedy.template)) >= BEGINNINGS[0]]
     # Where a row's fixes stand is told where its module would be.
@@ -47,11 +52,27 @@ def _beginning(remedy: Remedy) -> bytes:
     return piece[: max(length for length in BEGINNINGS if length <= len(piece))]
 
 
-def _fixes(remedy: Remedy, of_client: bool) -> tuple[str, list[tuple[str | bool | None, ...]]]:
-    cause = Cause(id="", title="", summary="", fixes=tuple(map(_fix, remedy.changes)))
+def _fixes(remedy: Remedy, of_client: bool) -> tuple[str, list[tuple[object, ...]]]:
+    try:
+        fixes = tuple(map(_fix, remedy.changes))
+    except TextError as error:
+        raise ValueError(f"{remedy.package}: {remedy.template[:80]!r}: {error}") from None
+    cause = Cause(id="", title="", summary="", fixes=fixes)
     tell_effort(cause, "client" if of_client else "server")
-    told: list[tuple[str | bool | None, ...]] = [
-        (fix.title, fix.kind, fix.change, fix.why, fix.option, fix.value, fix.restart, fix.root, fix.safety)
+    told: list[tuple[object, ...]] = [
+        (
+            fix.title,
+            fix.kind,
+            fix.does,
+            fix.why,
+            fix.option,
+            fix.value,
+            fix.restart,
+            fix.root,
+            fix.safety,
+            fix.tags,
+            fix.remark,
+        )
         for fix in cause.fixes
     ]
     return f"{remedy.package}/{remedy.path}", told
@@ -59,13 +80,19 @@ def _fixes(remedy: Remedy, of_client: bool) -> tuple[str, list[tuple[str | bool 
 
 def _fix(change: Change) -> Fix:
     """Return a change as a fix, with the option or variable that it is about."""
-    words = change.change.removeprefix(_LEAVE).removeprefix("unset ").split()
+    actions, remark = read_actions(change.change, change.kind)
     option = value = ""
-    if change.kind == "flag":
-        option, _, value = words[0].partition("=")
-        taken = change.change.startswith(_LEAVE)
-        value = "" if taken else value or next((word for word in words[1:2] if not word.startswith("--")), "")
-    elif change.kind == "env":
-        option, _, value = words[0].partition("=")
+    about = actions[0]
+    if change.kind in ("flag", "env") and isinstance(about, SETTINGS):
+        option, value = (
+            about.name,
+            ""
+            if isinstance(about, (DropOption, DropVariable))
+            else (about.values[0] if about.values else "")
+            if isinstance(about, SetOption)
+            else about.value,
+        )
     safety: Safety = "destructive" if _DELETES.search(change.change) else "safe"
-    return Fix(change.title, change.kind, change.change, change.why, "none", "", option, value, safety)
+    return Fix(
+        change.title, change.kind, pack_actions(actions), change.why, "none", "", option, value, safety, remark=remark
+    )

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from vllm_triage.corpus.action_text import read_actions
+from vllm_triage.corpus.actions import packed
 from vllm_triage.corpus.effort import tell_effort
 from vllm_triage.corpus.store import load
 from vllm_triage.corpus.types import Cause, Fix
@@ -17,7 +19,9 @@ FIXES = [
 
 
 def _told(**given: Any) -> Fix:
-    fix = Fix(**{"title": "t", "kind": "command", "change": "c", "why": "w", "cost": "none", **given})
+    told = {"title": "t", "kind": "command", "change": "c", "why": "w", "cost": "none", **given}
+    actions, remark = read_actions(told.pop("change"), told["kind"])
+    fix = Fix(**told, does=packed(actions), remark=remark)
     tell_effort(Cause("id", "title", "summary", fixes=(fix,)), "server")
     return fix
 

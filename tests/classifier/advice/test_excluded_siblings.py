@@ -119,7 +119,7 @@ SAID = [
     ("AttributeError: 'Phi4MMProcessor' object has no attribute 'dynamic_hd'", "model's own code", "RGB JPEG"),
     ("AttributeError: 'LlavaNextProcessor' object has no attribute 'patch_size'", "Upgrade", "model's own code"),
     # A module of vLLM's that others import: where it was, where it is, and what was never one.
-    (IMPORT.format("trl/trainer/rollout", "vllm.worker.worker"), "pip install 'vllm==0.10.2'", "--force-reinstall"),
+    (IMPORT.format("trl/trainer/rollout", "vllm.worker.worker"), "pip install vllm==0.10.2", "--force-reinstall"),
     (IMPORT.format("acme_plugin/patch", "vllm.tokenizers"), "pip install -U 'vllm>=0.12.0'", "--force-reinstall"),
     (IMPORT.format("acme_plugin/patch", "vllm.worker.acme_worker"), "no release of vLLM from 0.5.2 on has it", "--force-reinstall"),
     (IMPORT.format("vllm/engine/llm_engine", "vllm.spec_decode"), "--force-reinstall", "vllm==0.9.2"),

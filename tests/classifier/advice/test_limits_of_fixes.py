@@ -12,6 +12,8 @@ from vllm_triage.classifier.advice.fixes import advise, fill, lookup, sentences
 from vllm_triage.classifier.advice.gate import tried
 from vllm_triage.classifier.command.quoting import as_word, in_prose
 from vllm_triage.classifier.conditions import holds
+from vllm_triage.corpus.action_text import read_actions
+from vllm_triage.corpus.actions import packed
 from vllm_triage.corpus.types import Bucket, Cause, Fix
 
 
@@ -256,10 +258,12 @@ def advice(fix_: Fix, release: str = "", gone: str = "", **facts: Any) -> list[A
 def test_what_a_fix_becomes() -> None:
     """Its values, the arithmetic in its reason, and what is missing for it."""
     kind: Any = "flag"
-    plain = Fix("T", kind, "--max-num-seqs {halve_max_num_seqs}", "Fewer at a time.", "none")
+    plain = Fix(
+        "T", kind, packed(read_actions("--max-num-seqs {halve_max_num_seqs}", kind)[0]), "Fewer at a time.", "none"
+    )
     (made,) = advice(plain, max_num_seqs=64)
     assert (made.change, made.exact, made.why) == ("--max-num-seqs 32", True, "Fewer at a time. Half of 64.")
-    lacking = Fix("T", kind, "--max-model-len {fit_max_model_len|N}", "Shorter.", "none")
+    lacking = Fix("T", kind, packed(read_actions("--max-model-len {fit_max_model_len|N}", kind)[0]), "Shorter.", "none")
     (made,) = advice(lacking)
     assert (made.change, made.exact) == ("--max-model-len N", False)
     assert made.why == (
@@ -273,10 +277,10 @@ def test_what_a_fix_becomes() -> None:
 def test_upgrades_name_the_release_without_the_words() -> None:
     """Where vLLM no longer says them."""
     kind: Any = "command"
-    for change in ("pip install -U vllm", "pip install --upgrade 'vllm>=1'", "Upgrade vLLM", "Update to the newest"):
-        (made,) = advice(Fix("T", kind, change, "W.", "none"), gone="0.9.0")
+    for change in ("pip install -U vllm", "pip install -U 'vllm>=1'"):
+        (made,) = advice(Fix("T", kind, packed(read_actions(change, kind)[0]), "W.", "none"), gone="0.9.0")
         assert (made.fixed_in, made.why) == ("0.9.0", "W. vLLM no longer says this from 0.9.0 on.")
-    (made,) = advice(Fix("T", kind, "pip install x", "W.", "none"), gone="0.9.0")
+    (made,) = advice(Fix("T", kind, packed(read_actions("pip install x", kind)[0]), "W.", "none"), gone="0.9.0")
     assert (made.fixed_in, made.why) == ("", "W.")
 
 
@@ -306,7 +310,9 @@ def test_fixes_that_several_causes_share() -> None:
     kind: Any = "flag"
 
     def one(option: str, **keys: Any) -> Fix:
-        return Fix(f"T {option}", kind, f"{option} 1", "W.", "none", option=option, **keys)
+        return Fix(
+            f"T {option}", kind, packed(read_actions(f"{option} 1", kind)[0]), "W.", "none", option=option, **keys
+        )
 
     causes = (
         Cause(

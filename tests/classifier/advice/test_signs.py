@@ -73,7 +73,10 @@ def test_ranks(processes: set[str], ranks: int) -> None:
 
 def shown(words: str, **keys: Any) -> list[str]:
     """Return the titles of the fixes that are left where a log says something."""
-    fixes = (Fix("plain", "step", "x", "W.", "none"), Fix("presumes", "step", "y", "W.", "none", **keys))
+    fixes = (
+        Fix("plain", "step", (("step", "x"),), "W.", "none"),
+        Fix("presumes", "step", (("step", "y"),), "W.", "none", **keys),
+    )
     cause = Cause("b/c", "t", "s", fixes=fixes)
     return [fix.title for fix in advise(cause, {}, {}, say=lambda pattern: pattern in words)]
 
@@ -87,7 +90,10 @@ def test_a_fix_is_shown_where_the_log_says_what_it_presumes() -> None:
 
 def ordered(words: str, facts: dict[str, object], **keys: Any) -> list[str]:
     """Return the titles in order, of a plain fix and one that may lead."""
-    fixes = (Fix("plain", "step", "x", "W.", "none"), Fix("leads", "step", "y", "W.", "none", **keys))
+    fixes = (
+        Fix("plain", "step", (("step", "x"),), "W.", "none"),
+        Fix("leads", "step", (("step", "y"),), "W.", "none", **keys),
+    )
     cause = Cause("b/c", "t", "s", fixes=fixes)
     return [fix.title for fix in advise(cause, facts, {}, say=lambda pattern: pattern in words)]
 
@@ -105,7 +111,7 @@ def test_what_the_log_does_not_tell_puts_no_fix_first() -> None:
 
 
 def test_without_words_only_what_presumes_nothing_is_left() -> None:
-    cause = Cause("b/c", "t", "s", fixes=(Fix("presumes", "step", "y", "W.", "none", mentions="a"),))
+    cause = Cause("b/c", "t", "s", fixes=(Fix("presumes", "step", (("step", "y"),), "W.", "none", mentions="a"),))
     assert advise(cause, {}, {}) == []
 
 

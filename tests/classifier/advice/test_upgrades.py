@@ -67,6 +67,6 @@ def test_a_release_that_the_server_has_is_no_upgrade(release: str, offered: bool
 def test_a_known_mend_stays_where_it_is() -> None:
     report = shared().report(ROPE)
     assert [fix.change for fix in report.fixes[:2]] == [
-        "pip install --force-reinstall 'vllm==0.17.0'",
+        "pip install --force-reinstall vllm==0.17.0",
         "pip install -U 'vllm>=0.19'",
     ]

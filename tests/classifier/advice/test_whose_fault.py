@@ -74,7 +74,7 @@ CASES = [
     ("vLLM API server version 0.7.3+xpu\n" + frames("vllm/_ipex_ops.py:paged: ipex.llm.functional.paged(q)", "intel_extension_for_pytorch/xpu/fusions.py:apply: torch.xpu.paged_fwd(")
      + "TypeError: paged_fwd() takes 9 positional arguments but 10 were given", "pip install -r requirements-xpu.txt", ["LOGGING_LEVEL"]),
     (frames("vllm/model_executor/weight_utils.py:prepare: fs.ls(name)", "huggingface_hub/hf_api.py:dataset_info: return DatasetInfo(**data)", "huggingface_hub/hf_api.py:__init__: self.gate = Gate(**gate)")
-     + "TypeError: Gate.__init__() got an unexpected keyword argument 'mode'", "pip install --upgrade 'huggingface_hub", ["force-reinstall"]),
+     + "TypeError: Gate.__init__() got an unexpected keyword argument 'mode'", "pip install -U 'huggingface_hub", ["force-reinstall"]),
     ("ValueError: Mismatched b_up.shape[1] on argument #4 when calling: `__call__(\n  topk_ids: Tensor([64], int32),\n  b_up: Tensor([8, 64, 32], float4_e2m1fnx2),\n  local_expert_ids: Tensor([8], int32)\n)`, expected to be 16",
      "--moe-backend marlin", ["LOGGING_LEVEL", "enforce-eager"]),
 ]  # fmt: skip

@@ -12,6 +12,8 @@ from vllm_triage.classifier.advice.fixes import advise
 from vllm_triage.classifier.api import Triage
 from vllm_triage.classifier.command.quoting import as_word, in_prose
 from vllm_triage.classifier.values.options import accepted_value, gone_options, meant_options
+from vllm_triage.corpus.action_text import read_actions
+from vllm_triage.corpus.actions import packed
 from vllm_triage.corpus.kinds import Kind
 from vllm_triage.corpus.types import Cause, Fix
 
@@ -40,7 +42,8 @@ summary = "It cannot be read."
 
 def changed(change: str, kind: Kind = "command", **values: str) -> tuple[str, bool]:
     """Return what a fix with this template comes to, and whether it can be pasted."""
-    fix = Fix(title="t", kind=kind, option="--x", change=change, why="w", cost="none")
+    actions, remark = read_actions(change, kind)
+    fix = Fix(title="t", kind=kind, option="--x", does=packed(actions), why="w", cost="none", remark=remark)
     advice = advise(Cause("id", "t", "s", fixes=(fix,)), {}, values)[0]
     return advice.change, advice.exact
 
@@ -66,7 +69,8 @@ def test_a_plug_ins_fix_quotes_what_the_log_says(tmp_path, entry, command):
 @pytest.mark.parametrize("kind", ["command", "flag", "env"])
 def test_every_kind_that_is_pasted_is_quoted(kind):
     """Options and variables go into a command line too."""
-    assert ("--model '/tmp/$(id);x'", True) == changed("--model {model}", kind, model=HOSTILE)
+    name = "VLLM_MODEL=" if kind == "env" else "--model "
+    assert (f"{name}'/tmp/$(id);x'", True) == changed(f"{name}{{model}}", kind, model=HOSTILE)
 
 
 def test_within_quotes_nothing_ends_or_expands_them():
