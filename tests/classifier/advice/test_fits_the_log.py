@@ -39,7 +39,7 @@ SAID = [
     ("RuntimeError: Every node should have a unique IP address. Got 2 nodes with node ids ['a', 'b'] and 1 unique IP addresses {'10.0.0.1'}.", "export VLLM_HOST_IP", "ray stop"),
     ("RuntimeError: Gloo connectFullMesh failed with [x]\nifa != nullptr. Unable to find address for: eth0", "export GLOO_SOCKET_IFNAME", "getent hosts"),
     ("openai.BadRequestError: Error code: 400 - {'error': {'message': 'Grammar error: Unimplemented keys: [\"uniqueItems\"]'}}", "Take the keys or constructs", "guidance"),
-    ("E20260602 03:41:22.640881   331 rdma_transport.cpp:398] RdmaTransport: No available RNIC\nRuntimeError: Mooncake Transfer Engine initialization failed. MooncakeConnector", '--kv-transfer-config.kv_connector_extra_config.mooncake_protocol tcp', "metadata_server"),
+    ("E20260602 03:41:22.640881   331 rdma_transport.cpp:398] RdmaTransport: No available RNIC\nRuntimeError: Mooncake Transfer Engine initialization failed. MooncakeConnector", "--kv-transfer-config.kv_connector_extra_config.mooncake_protocol tcp", "metadata_server"),
     ("RuntimeError: Configuration mismatch detected for engine 8. All DP workers must have identical configurations for parameters that affect collective communication", "Compare the start commands", "--data-parallel-size"),
     ("ValueError: num_speculative_tokens must be provided with speculative model unless the draft model config contains an n_predict parameter.", "--speculative-config.num_speculative_tokens 3", "DRAFT"),
     ("ValueError: Cannot get the vocabulary of the tokenizer <class 'acme.Tokenizer'>. The tokenizer should have a get_vocab method.", "Give --tokenizer a repository", "fresh environment"),
