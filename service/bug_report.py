@@ -11,7 +11,7 @@ from ..classifier.report.shown import TEXT, cut
 from ..classifier.version import version
 from ..corpus.options import version_key
 from .render.formats.markdown import fenced, plain
-from .render.words import percent, timeline
+from .render.words import percent, start_line
 
 TRACKER = "https://github.com/vllm-project/vllm/issues/new"
 MOST = 60_000
@@ -83,8 +83,8 @@ def _what(report: Report) -> Iterator[str]:
     yield plain(report.title) + "."
     if report.summary:
         yield plain(report.summary)
-    if states := timeline(report):
-        yield "\nStart-up: " + " › ".join(f"**✖ {name}**" if state == "last" else name for name, state in states)
+    if start := start_line(report):
+        yield f"\nStart-up: {start}"
     if report.story is not None and report.story.told:
         yield "\n" + " ".join(plain(sentence) for sentence in report.story.told)
 

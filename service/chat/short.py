@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ..render.words import headline, percent, verdict_mark
+from ..render.words import answer_of, headline, verdict_mark
 from .interface import Event, Told
 
 KINDS = 10
@@ -25,7 +25,7 @@ def title(event: Event) -> str:
 def about(event: Event) -> str:
     """Return which cause, how sure, of which service and server."""
     report = event.report
-    parts = [report.cause, percent(report.confidence), event.service, event.name, headline(report.facts)]
+    parts = [answer_of(report), event.service, event.name, headline(report.facts)]
     return " · ".join(part for part in parts if part)
 
 

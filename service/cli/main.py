@@ -132,7 +132,7 @@ def _triage(words: list[str]) -> int:  # noqa: PLR0911 - each way out has its ow
     try:
         return _run(files, options)
     except InputError as error:
-        return complain(_with_hint(str(error), files))
+        return complain(_with_hint(str(error), " + ".join(files)))
 
 
 def _run(files: list[str], options: Namespace) -> int:
@@ -169,14 +169,14 @@ def _run(files: list[str], options: Namespace) -> int:
         except InputError as error:
             if len(groups) == 1:
                 raise
-            warn(_with_hint(str(error), group))
+            warn(_with_hint(str(error), name))
             unread.append((name, str(error)))
     shape = Options(
         options.verbose,
         options.explain,
         options.color,
         # What goes into a file or a CI log need not fit on a screen.
-        **({} if sys.stdout.isatty() else {"height": 0}),
+        **({"links": os.environ.get("TERM") not in ("dumb", "linux")} if sys.stdout.isatty() else {"height": 0}),
         form=options.form,
         unread=tuple(unread),
     )
@@ -226,13 +226,13 @@ def _write(text: str) -> None:
         _drop_output()
 
 
-def _with_hint(problem: str, names: list[str]) -> str:
-    """Return what is wrong with an input; where its name is all but that of a command, with that command."""
-    if "no such file" in problem and not any(sign in names[0] for sign in "./\\"):
+def _with_hint(problem: str, name: str) -> str:
+    """Return what is wrong with an input, with its name; where that is all but a command's, with that command."""
+    if "no such file" in problem and not any(sign in name for sign in "./\\"):
         from difflib import get_close_matches
 
         from .commands import COMMANDS
 
-        if near := get_close_matches(names[0], COMMANDS, 1, 0.7):
-            return f"{names[0]}: no such file, and no such command; did you mean vllm-triage {near[0]}?"
-    return problem
+        if near := get_close_matches(name, COMMANDS, 1, 0.7):
+            return f"{name}: no such file, and no such command; did you mean vllm-triage {near[0]}?"
+    return problem if name in problem else f"{'standard input' if name == '-' else name}: {problem}"

@@ -73,9 +73,11 @@ def _in_order(answers: Iterable[tuple[Answered, ...]], places: dict[str, int]) -
 
 
 def _counted(answers: Iterable[Answered], show: object) -> Iterator[Answered]:
+    from ..render.words import is_foreign
+
     failed = 0
     for number, answer in enumerate(answers, 1):
-        failed += answer.report is not None and answer.report.failed
+        failed += answer.report is not None and answer.report.failed and not is_foreign(answer.report)
         if callable(show):
             show(number, f"{failed:,} failed")
         yield answer
@@ -84,13 +86,14 @@ def _counted(answers: Iterable[Answered], show: object) -> Iterator[Answered]:
 def _shown(answers: Iterable[Answered], options: Namespace) -> int:
     from ..render.encoding import encodable
     from ..render.interface import Options, Result, render
+    from ..render.words import is_foreign
     from .messages import warn
 
     def write(results: list[Result], unread: list[tuple[str, str]]) -> None:
         shape = Options(
             options.verbose, options.explain, options.color, height=0, form=options.form, unread=tuple(unread)
         )  # fmt: skip
-        if options.format == "text" and not options.verbose and len(results) + len(unread) > 1:
+        if options.format == "text" and not options.verbose and len(results) + len(unread) != 1:
             from ..render.overview import overview
 
             text = overview(results, shape)
@@ -101,12 +104,14 @@ def _shown(answers: Iterable[Answered], options: Namespace) -> int:
 
     results: list[Result] = []
     unread: list[tuple[str, str]] = []
-    failed = False
+    failed, foreign, logs = False, 0, 0
     for answer in answers:
+        logs += 1
         if answer.report is None:
             unread.append((answer.name, answer.problem))
             continue
-        failed = failed or answer.report.failed
+        foreign += is_foreign(answer.report)
+        failed = failed or (answer.report.failed and not is_foreign(answer.report))
         results.append(Result(answer.name, answer.report))
         if options.format == "jsonl":
             # A line for each log as it comes: there may be more of them than memory holds.
@@ -114,8 +119,13 @@ def _shown(answers: Iterable[Answered], options: Namespace) -> int:
             results = []
     for name, problem in unread:
         warn(f"{name}: {problem}")
-    if results or unread:
+    if results or unread or (not logs and options.format != "text"):
         write(results, unread)
+    if foreign + len(unread) == logs and (foreign or not logs):
+        where = (
+            f"none of the {logs:,} files is a vLLM log" if logs else "no logs (hidden files, .md, .yaml … are left out)"
+        )
+        return complain(f"{' '.join(options.files)}: {where}")
     if unread:
         return EXIT_USAGE
     return EXIT_FAILURE if failed and not options.exit_zero else EXIT_CLEAN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 SIGNS = {
     "✖": "X", "✔": "+", "–": "-", "›": ">", "·": "|", "×": "x", "←": "<-", "→": "->", "…": "...", "’": "'",
-    "“": '"', "”": '"', "≤": "<=", "≥": ">=", "≈": "~",
+    "“": '"', "”": '"', "≤": "<=", "≥": ">=", "≈": "~", "│": "|",
 }  # fmt: skip
 """What stands for the signs that we print. ``?`` is none of them: it is the sign of 'not recognised'."""
 

@@ -46,6 +46,8 @@ class Options(Record):
     """Columns; 0 asks the terminal."""
     height: int = 30
     """Rows that text for people takes without ``verbose``; 0 for as many as it needs."""
+    links: bool = False
+    """Whether a terminal is there that follows links (OSC 8)."""
     form: str = "shell"
     """Form of the corrected start command, where a format shows one of them (``Report.command_as``)."""
     unread: tuple[tuple[str, str], ...] = ()

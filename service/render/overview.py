@@ -1,4 +1,4 @@
-"""Many answers on one screen: how many logs failed of what, with a log to look at for each cause."""
+"""Many answers on one screen: how many logs failed of what, with the first change and a log to look at for each cause."""
 
 from __future__ import annotations
 
@@ -6,64 +6,68 @@ import io
 from collections.abc import Iterator, Sequence
 from shlex import quote
 
-from rich.table import Table
 from rich.text import Text
 
 from ...classifier.report.shown import shown
-from .formats.text import console_for
+from .formats.text import LINK_ID, console_for
 from .interface import Options, Result
-from .words import percent
+from .words import answer_of, first_change, is_foreign
 
-LISTED = 20
-"""Failed logs up to which each has a line of its own."""
-CAUSES = 40
-"""Causes that are listed, the most frequent first."""
+ROWS = 24
+"""Rows for what failed: with head and foot one screen."""
+
+FEW = 8
+"""Failed logs up to which each is named."""
 
 
 def overview(results: Sequence[Result], options: Options) -> str:
-    """Return the text: a line for each failed log, or where there are many for each cause."""
+    """Return the text: the most frequent causes with what to change, the others with a line each, the rest counted."""
     out = io.StringIO()
     console = console_for(options, out)
-    failed = [result for result in results if result.report.failed]
-    head = [f"{len(results) + len(options.unread):,} logs", f"{len(failed):,} failed"]
-    head += [f"{len(options.unread):,} not read"] if options.unread else []
+    failed = [result for result in results if result.report.failed and not is_foreign(result.report)]
+    foreign = sum(is_foreign(result.report) for result in results)
+    healthy = len(results) - len(failed) - foreign
+    counts = (
+        (len(failed), "failed"), (healthy, "without a failure"), (foreign, "not from vLLM"), (len(options.unread), "not read"),
+    )  # fmt: skip
+    logs = len(results) + len(options.unread)
+    head = [f"{logs:,} log" + "s" * (logs != 1), *(f"{count:,} {what}" for count, what in counts if count)]
     console.print(Text(" · ".join(head), "bold red" if failed else "bold green"))
+    for line in _causes(failed, console.width):
+        console.print(line, overflow="ignore", no_wrap=True, crop=False)
     if failed:
-        console.print()
-        if len(failed) <= LISTED:
-            for line in _each(failed):
-                console.print(line, overflow="ignore", no_wrap=True, crop=False)
-        else:
-            console.print(_by_cause(failed))
-        console.print()
-        hint = Text(f"vllm-triage {quote(shown(failed[0].name))} shows all of one, -v of all", "dim")
-        console.print(hint, overflow="ignore", no_wrap=True, crop=False)
-    return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
+        hint = f"\nvllm-triage {quote(shown(failed[0].name))} shows all of one, -v of all, -f concise a line for each"
+        console.print(Text(hint, "dim"), overflow="ignore", no_wrap=True, crop=False)
+    return LINK_ID.sub("", "\n".join(line.rstrip() for line in out.getvalue().split("\n")))
 
 
-def _each(failed: Sequence[Result]) -> Iterator[Text]:
-    for result in failed:
-        report = result.report
-        # Names stand on lines of their own, uncut: they are copied.
-        yield Text(shown(result.name), "bold")
-        yield Text(f"  {report.cause}  {percent(report.confidence)}  {report.title}")
-
-
-def _by_cause(failed: Sequence[Result]) -> Table:
+def _causes(failed: Sequence[Result], width: int) -> Iterator[Text]:
     groups: dict[str, list[Result]] = {}
     for result in failed:
         groups.setdefault(result.report.cause, []).append(result)
-    ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    table = _table()
-    for cause, own in ordered[:CAUSES]:
+    ordered = sorted(groups.values(), key=lambda own: (-len(own), own[0].report.cause))
+    # Three rows and a blank one for as many as there is room for, if each of the others is to have one.
+    full = max(0, min(len(ordered), (ROWS - len(ordered)) // 3))
+    listed = max(full, min(len(ordered), ROWS - 3 * full))
+    number = max((len(f"{len(own):,}") for own in ordered), default=0)
+    for index, own in enumerate(ordered[:listed]):
         surest = max(own, key=lambda result: result.report.confidence)
-        example = Text(f"as in {shown(surest.name)}", "dim", overflow="fold")
-        table.add_row(f"{len(own):,}", Text(cause, overflow="fold"), Text.assemble(surest.report.title, "\n", example))
-    if len(ordered) > CAUSES:
-        rest = sum(len(own) for _, own in ordered[CAUSES:])
-        table.add_row(f"{rest:,}", f"{len(ordered) - CAUSES} other causes", "")
-    return table
+        head = Text.assemble(
+            ("\n" if index <= full else "") + f"{len(own):>{number},}  ", (answer_of(surest.report), "bold")
+        )
+        room = width - head.cell_len - 2
+        what = shown(surest.report.title) if index < full else first_change(surest.report)
+        yield head + Text("  " + _short(what, room) if room > ROWS else "", "" if index < full else "green")
+        if index < full:
+            if change := first_change(surest.report):
+                yield Text(" " * (number + 2) + _short(change, width - number - 2), "green")
+            # Names stand on lines of their own, uncut: they are copied.
+            for result in own if len(failed) <= FEW else [surest]:
+                yield Text(" " * (number + 2) + shown(result.name), "dim")
+    if len(ordered) > listed:
+        rest = sum(map(len, ordered[listed:]))
+        yield Text(f"{rest:>{number},}  {len(ordered) - listed:,} other causes", "dim")
 
 
-def _table() -> Table:
-    return Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+def _short(text: str, room: int) -> str:
+    return text if len(text) <= room else text[: room - 1].rstrip() + "…"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from ...classifier.report.model import Report
@@ -13,6 +14,12 @@ STAGE_NAMES = {
     "graph_capture": "graphs", "api_ready": "API up", "serving": "serving", "shutdown": "shutdown",
 }  # fmt: skip
 
+CACHED = re.compile(r"(?:.*/)?models--([^/]+)--([^/]+)/snapshots/[^/]+/?$")
+"""A model in a hub's cache, whose folder is named for a commit."""
+COMMENT = re.compile(r"(?<!^)\s+# +")
+WORD = re.compile(r"""(?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\])+""")
+"""A word of a shell's command line, with its quotes."""
+
 
 def headline(facts: Mapping[str, object]) -> str:
     """Return one line: vLLM, model, hardware, the settings that matter."""
@@ -22,7 +29,7 @@ def headline(facts: Mapping[str, object]) -> str:
     elif facts.get("engine"):
         parts.append(f"vLLM {facts['engine']}")
     if model := facts.get("model"):
-        parts.append(str(model).rstrip("/").rpartition("/")[2] or str(model))
+        parts.append(model_name(str(model)))
     gpu = str(facts.get("gpu_name", "")).replace("NVIDIA ", "").replace("GeForce ", "")
     total = facts.get("gpu_memory_total_gib")
     if gpu or total:
@@ -42,22 +49,29 @@ def headline(facts: Mapping[str, object]) -> str:
     return " · ".join(parts)
 
 
+def model_name(model: str) -> str:
+    """Return a model as people call it: a repository of a hub's cache by its name, a path by its end."""
+    if cached := CACHED.match(model):
+        return cached[2]
+    return model.rstrip("/").rpartition("/")[2] or model
+
+
 def timeline(report: Report) -> list[tuple[str, str]]:
-    """Return the stages as (name, state): ``done``, ``last`` (where a failed start stopped) or ``open``."""
-    if not report.startup.stages:
-        return []
+    """Return the stages that were reached as (name, state): ``done``, or ``last`` where a failed start stopped."""
     seen = {span.stage for span in report.startup.stages}
-    reached = STAGES.index(report.startup.reached) if report.startup.reached in STAGES else 0
     up = report.startup.reached in ("api_ready", "serving", "shutdown")
-    shown = [stage for stage in STAGES if stage in seen or (stage in ("weights", "kv_cache", "api_ready") and not up)]
-    states = []
-    for stage in shown:
-        index = STAGES.index(stage)
-        if index == reached and report.failed and not up:
-            states.append((STAGE_NAMES[stage], "last"))
-        else:
-            states.append((STAGE_NAMES[stage], "done" if index <= reached else "open"))
-    return states
+    last = report.startup.reached if report.failed and not up else ""
+    reached = STAGES.index(report.startup.reached) if report.startup.reached in STAGES else 0
+    return [
+        (STAGE_NAMES[stage], "last" if stage == last else "done")
+        for stage in STAGES[: reached + 1]
+        if seen and (stage in seen or stage == last)
+    ]
+
+
+def start_line(report: Report) -> str:
+    """Return the same in Markdown, on one line."""
+    return " › ".join(f"**✖ {name}**" if state == "last" else name for name, state in timeline(report))
 
 
 def seconds_between(report: Report) -> dict[str, float]:
@@ -68,6 +82,23 @@ def seconds_between(report: Report) -> dict[str, float]:
 def percent(confidence: float) -> str:
     """Return a probability as people read it."""
     return f"{round(confidence * 100)} %"
+
+
+def answer_of(report: Report) -> str:
+    """Return the cause and how sure it is; nothing is said of a probability where nothing was decided."""
+    return report.cause if is_foreign(report) else f"{report.cause} {percent(report.confidence)}"
+
+
+def is_foreign(report: Report) -> bool:
+    """Tell whether nothing in a log is vLLM's: that is no failed server."""
+    return report.cause == "unknown/nothing_recognised"
+
+
+def first_change(report: Report) -> str:
+    """Return the first fix on one line: what is to be pasted where there is such, else its title."""
+    for fix in report.fixes[:1]:
+        return without_comment(fix.change)[0].partition("\n")[0] if fix.pasted else fix.title
+    return ""
 
 
 def verdict_mark(report: Report) -> str:
@@ -85,3 +116,29 @@ def left_out(report: Report) -> str:
         return ""
     by, ids = report.filtered.by, ", ".join(report.filtered.ids)
     return f"Ignored: {ids}" if by == "ignore" else f"Left out: only {ids} was asked for"
+
+
+def without_comment(change: str) -> tuple[str, str]:
+    """Return a change of one line as what is to be pasted, and the comment behind it as a sentence."""
+    for found in COMMENT.finditer("" if "\n" in change else change):
+        if not any(change[: found.start()].count(quote) % 2 for quote in "'\""):
+            comment = change[found.end() :]
+            return change[: found.start()], f"{comment[:1].upper()}{comment[1:].rstrip('.')}."
+    return change, ""
+
+
+def continued(command: str, width: int) -> list[str]:
+    """Return a command in rows of at most ``width`` where its options allow that, each but the last with a backslash."""
+    words = WORD.findall(command)
+    if len(command) <= width or "\n" in command or " ".join(words) != command:
+        return command.split("\n")
+    rows, group = [""], ""
+    for word in [*words, "-"]:
+        if word.startswith(("-", "|", "&&")):
+            if rows[-1] and len(rows[-1]) + len(group) + 3 > width:
+                rows.append("   ")
+            rows[-1] = f"{rows[-1]} {group}" if rows[-1] else group
+            group = word
+        else:
+            group = f"{group} {word}" if group else word
+    return [f"{row} \\" for row in rows[:-1]] + rows[-1:]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ....classifier.report.shown import shown
 from ..interface import Options, Result
-from ..words import left_out, percent
+from ..words import answer_of, left_out
 
 ABOUT = "workflow commands: annotations of GitHub Actions"
 MEDIA_TYPE = ""
@@ -21,7 +21,7 @@ def render(results: Sequence[Result], options: Options) -> str:
 def _command(result: Result, options: Options) -> str:
     report = result.report
     level = "notice" if not report.failed else "warning" if report.bucket == "unknown" else "error"
-    place = [("title", f"{report.cause} {percent(report.confidence)}")]
+    place = [("title", answer_of(report))]
     if result.name != "-":
         place.append(("file", shown(result.name)))
         if report.failed and report.evidence and report.evidence[0].line > 0:

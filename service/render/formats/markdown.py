@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ....classifier.report.model import Evidence, Fix
 from ....classifier.report.shown import shown
 from ..interface import Options, Result
-from ..words import headline, left_out, percent, timeline, verdict_mark
+from ..words import headline, is_foreign, left_out, percent, start_line, verdict_mark
 
 _TICKS = re.compile("`+")
 _NAME = re.compile(r"@(?=\w)")
@@ -29,7 +29,8 @@ def _one(result: Result, options: Options, named: bool) -> str:
         name = shown(result.name).replace("`", "'")
         parts += [f"File: `{name}`", ""]
     facts = f" · {plain(headline(report.facts))}" if headline(report.facts) else ""
-    parts += [f"`{report.cause}` · {percent(report.confidence)}{facts}", ""]
+    sure = "" if is_foreign(report) else f" · {percent(report.confidence)}"
+    parts += [f"`{report.cause}`{sure}{facts}", ""]
     if why := left_out(report):
         parts += [f"**{plain(why)}**", ""]
     if report.summary:
@@ -37,9 +38,8 @@ def _one(result: Result, options: Options, named: bool) -> str:
     lines = [*report.evidence, *report.chain, *(report.symptoms if options.verbose else report.symptoms[-1:])]
     if lines := [item for item in lines if not item.mark]:
         parts += ["### Evidence", "", *_block(lines), ""]
-    states = timeline(report)
-    if states and report.failed:
-        parts += ["Start-up: " + " › ".join(f"**✖ {name}**" if state == "last" else name for name, state in states), ""]
+    if report.failed and (start := start_line(report)):
+        parts += [f"Start-up: {start}", ""]
     if report.story is not None and report.story.told:
         parts += [" ".join(plain(sentence) for sentence in report.story.told), ""]
     parts += [f"> {plain(note)}\n" for note in report.notes]

@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ....classifier.lines.prefix import split_line
-from ....classifier.report.model import Evidence, Fix, Report
+from ....classifier.report.model import Fix, Report
 from ....classifier.report.shown import one_line, shown
 from ..interface import Options, Result
-from ..words import headline, left_out, percent, seconds_between, timeline, verdict_mark
+from ..proof import proof
+from ..words import (
+    answer_of,
+    continued,
+    headline,
+    left_out,
+    percent,
+    seconds_between,
+    timeline,
+    verdict_mark,
+    without_comment,
+)
 
 ABOUT = "for people: one screen, with colours on a terminal"
 MEDIA_TYPE = "text/plain"
 COMPLETE = False
 
-NARROW = 56
-"""Columns below which lines of the log stand without their process."""
-PROOF = 3
-"""Rows that one line of evidence may take without -v."""
 FULL, BRIEF, BARE = 3, 2, 1
 """How much of a fix is shown: all, without the reason, the change alone."""
 PLANS = (
@@ -35,10 +43,10 @@ PLANS = (
 """What is shown of the best fixes without -v: the first plan that fits on the screen."""
 MEMORY = ("kv_cache_oom", "gpu_memory_budget", "model_load_oom", "runtime_oom")
 """Buckets whose answers show where the memory goes."""
-CHAIN, SYMPTOM = "chain", "symptom"
-"""Lines that are cut to one row: what was raised from the cause, and what only wraps it."""
-STYLES = {"last": "bold red", "done": "green", "open": "dim"}
-"""Stages of the start: where it stopped, before, after."""
+STYLES = {"last": "bold red", "done": "green"}
+"""Stages of the start: where it stopped, and before."""
+LINK_ID = re.compile(r"(?<=\x1b\]8;)id=[^;]*(?=;)")
+"""What rich puts into links by chance: the same answer is the same text."""
 
 
 def render(results: Sequence[Result], options: Options) -> str:
@@ -50,9 +58,10 @@ def render(results: Sequence[Result], options: Options) -> str:
             console.print()
         if len(results) > 1:
             console.print(Text(shown(result.name), "bold underline"))
-        for line in _Page(result.report, options, console).lines():
+        file = result.name if options.links and Path(result.name).is_file() else ""
+        for line in _Page(result.report, options, console, file).lines():
             console.print(line, overflow="ignore", no_wrap=True, crop=False)
-    return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
+    return LINK_ID.sub("", "\n".join(line.rstrip() for line in out.getvalue().split("\n")))
 
 
 def console_for(options: Options, out: io.StringIO) -> Console:
@@ -80,8 +89,9 @@ def use_color(choice: str) -> bool:
 class _Page:
     """The lines of one answer, wrapped to the width; what does not fit on a screen is left to -v."""
 
-    def __init__(self, report: Report, options: Options, console: Console) -> None:
+    def __init__(self, report: Report, options: Options, console: Console, file: str) -> None:
         self._report = report
+        self._file = file
         self._options = options
         self._console = console
         self._width = console.width
@@ -91,7 +101,8 @@ class _Page:
         report, verbose = self._report, self._options.verbose
         if report.filtered is not None and not verbose:
             return [*self._left_out(), *(self._why() if self._options.explain else [])]
-        top = [*self._head(), *self._proof(), *self._startup(), *self._story(), *self._notes()]
+        lines = proof(report, self._console, verbose=verbose, file=self._file)
+        top = [*self._head(), *lines, *self._startup(), *self._story(), *self._notes()]
         bottom = [*(self._more() if verbose else []), *(self._why() if self._options.explain else []), *self._foot()]
         corrected = report.command_as(self._options.form)
         command = [Text(), *self._paste(corrected, 2, "bold")] if corrected else []
@@ -109,7 +120,7 @@ class _Page:
         """Return a line about a failure that does not count."""
         report = self._report
         place = [f"line {report.evidence[0].line}"] if report.evidence else []
-        told = [left_out(report), f"{report.cause} {percent(report.confidence)}", *place, report.title]
+        told = [left_out(report), answer_of(report), *place, report.title]
         line = Text.assemble((f"{verdict_mark(report)} ", "bold green"), " · ".join(told))
         line.truncate(self._width, overflow="ellipsis")
         return [line]
@@ -120,7 +131,7 @@ class _Page:
         if report.failed and report.bucket == "unknown":
             color = "yellow"
         title = Text.assemble((f"{verdict_mark(report)} ", f"bold {color}"), (report.title, "bold"))
-        label = Text(f"{report.cause}  {percent(report.confidence)}", "dim")
+        label = Text(answer_of(report), "dim")
         gap = self._width - title.cell_len - label.cell_len
         beside = [title + Text(" " * gap) + label]
         below = [Text("  ") + label] if label.cell_len + 2 <= self._width else self._hang(label, Text("  "), 2)
@@ -137,43 +148,6 @@ class _Page:
             lines += [Text(), *self._hang(Text(book.line), Text("  memory     ", "dim"), 13)]
         return lines
 
-    def _proof(self) -> list[Text]:
-        report, verbose = self._report, self._options.verbose
-        style = "red" if report.failed else "green"
-        rows = [(item, style, "") for item in report.evidence if not item.mark][: None if verbose else 2]
-        rows += [(item, "dim", CHAIN) for item in report.chain[: None if verbose else 1]]
-        # The last wrapper is the one that people see first.
-        rows += [(item, "dim", SYMPTOM) for item in (report.symptoms if verbose else report.symptoms[-1:])]
-        if not rows:
-            return []
-        number = max(len(str(item.line)) for item, _, _ in rows)
-        name = min(26, max(len(item.process) for item, _, _ in rows)) if self._width >= NARROW else 0
-        lines = [Text()]
-        for index, (item, color, role) in enumerate(rows):
-            head = f"  line {item.line:>{number}}  " + (f"{item.process[:name]:<{name}}  " if name else "")
-            lines += self._evidence(item, Text(head, "dim"), color, role, first=index == 0)
-        return lines
-
-    def _evidence(self, item: Evidence, head: Text, style: str, role: str, *, first: bool) -> list[Text]:
-        note = f"  × {item.count}" if item.count > 1 else ""
-        if role == SYMPTOM:
-            note += "  ← only a symptom" if self._width >= NARROW else "  ← symptom"
-        text = Text(_without_prefix(item.text), style)
-        if self._options.verbose:
-            return self._hang(text + Text(note, "dim"), head, head.cell_len)
-        room = self._width - head.cell_len - cell_len(note)
-        if role:
-            text.truncate(room, overflow="ellipsis")
-            return [head + text + Text(note, "dim")]
-        rows = self._hang(text, head, head.cell_len, cell_len(note))
-        limit = PROOF if first else 1
-        if len(rows) > limit:
-            rows = rows[:limit]
-            rows[-1] = _cut(rows[-1], self._width - cell_len(note) - 2, head.cell_len)
-            rows[-1].append(" …", style)
-        rows[-1].append(note, "dim")
-        return rows
-
     def _startup(self) -> list[Text]:
         states = timeline(self._report)
         if not states or not (self._report.failed or self._options.verbose):
@@ -183,14 +157,13 @@ class _Page:
         lines, line = [Text()], head
         for index, (name, state) in enumerate(states):
             # A stage that took no time worth telling is told by its name alone.
-            label = name + (f" {took[name]:.0f} s" if took.get(name, 0) >= 1 else "")
-            part = Text(f"✖ {label}" if state == "last" else label, STYLES[state])
-            if index and line.cell_len + part.cell_len + 3 > self._width:
+            label = (
+                ("✖ " if state == "last" else "") + name + (f" {took[name]:.0f} s" if took.get(name, 0) >= 1 else "")
+            )
+            if index and line.cell_len + cell_len(label) + 2 > self._width:
                 lines.append(line)
                 line = Text(" " * head.cell_len)
-            if index:
-                line.append("› ", "dim")
-            line += part + Text(" ")
+            line = Text.assemble(line, ("› " if index else "", "dim"), (label, STYLES[state]), " ")
         return [*lines, line]
 
     def _story(self) -> list[Text]:
@@ -218,22 +191,27 @@ class _Page:
             return []
         beside = [fix for fix in fixes if fix.pasted and "\n" not in fix.change]
         column = max((cell_len(fix.title) for fix in beside), default=0) + 3
-        if any(5 + column + cell_len(fix.change) > self._width for fix in beside):
+        if any(5 + column + cell_len(without_comment(fix.change)[0]) > self._width for fix in beside):
             column = 0
-        shown_fixes = [self._fix(fix, detail, column) for fix, detail in zip(fixes, details, strict=False)]
-        return [Text(), *(line for lines in shown_fixes for line in lines)]
+        lines: list[Text] = []
+        for fix, detail in zip(fixes, details, strict=False):
+            # A blank line between fixes: a list of changes alone needs none.
+            lines += [Text()] if not lines or max(details) > BARE else []
+            lines += self._fix(fix, detail, column)
+        return lines
 
     def _fix(self, fix: Fix, detail: int, column: int) -> list[Text]:
         head = Text(f"  {fix.rank}  ", "bold")
-        if fix.pasted and column and "\n" not in fix.change:
+        change, comment = without_comment(fix.change) if fix.pasted else (fix.change, "")
+        if fix.pasted and column and "\n" not in change:
             gap = " " * (column - cell_len(fix.title))
-            lines = [Text.assemble(head, (fix.title, "bold"), gap, (fix.change, "green"))]
+            lines = [Text.assemble(head, (fix.title, "bold"), gap, (change, "bold green"))]
         else:
             lines = self._hang(Text(fix.title, "bold"), head, 5)
-            if fix.change and fix.change != fix.title:
-                lines += self._paste(fix.change, 5, "green") if fix.pasted else self._wrap(fix.change, 5)
-        if detail == FULL and fix.why:
-            lines += self._wrap(fix.why, 5, "dim")
+            if change and change != fix.title:
+                lines += self._paste(change, 5, "bold green") if fix.pasted else self._wrap(change, 5)
+        if detail == FULL and (why := " ".join(part for part in (fix.why, comment) if part)):
+            lines += self._wrap(why, 5)
         costs = f"Costs: {fix.costs}" if fix.costs else ""
         if fix.safety == "destructive":
             costs = f"Destructive. {costs}"
@@ -298,8 +276,8 @@ class _Page:
         return [*lines, *(self._wrap(f"more: {' · '.join(told)}", 2, "dim") if told else [])]
 
     def _paste(self, text: str, indent: int, style: str) -> list[Text]:
-        """Return what is there to be copied: never wrapped, a line end of ours would go with it into the shell."""
-        return [Text(" " * indent) + Text(part, style) for part in text.split("\n")]
+        """Return what is there to be copied: wrapped in no way that a shell would not take."""
+        return [Text.assemble(" " * indent, (row, style)) for row in continued(text, self._width - indent)]
 
     def _height(self, lines: Sequence[Text]) -> int:
         """Return the rows that lines take on a terminal, which folds what is too long."""
@@ -314,17 +292,3 @@ class _Page:
         for row in rows:
             row.rstrip()
         return [head + rows[0], *(Text(" " * indent) + row for row in rows[1:])]
-
-
-def _cut(row: Text, width: int, start: int) -> Text:
-    """Cut a row to a width, at the end of a word where there is one after ``start``."""
-    row = row.copy()
-    row.truncate(width)
-    words = row.plain.rstrip()
-    space = words.rfind(" ", start)
-    return row[: space if space > start else len(words)]
-
-
-def _without_prefix(text: str) -> str:
-    """Return the line without the prefix that is shown beside it."""
-    return split_line(0, text).text.strip() or text

@@ -19,12 +19,14 @@ def answer(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str
 
 
 def test_a_folder_is_told_on_one_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A line for each log that failed, its name uncut."""
+    """Each cause with its change, and each log that failed, its name uncut."""
     fleet(tmp_path, 4)
     code, out, _ = answer(capsys, tmp_path)
     assert code == 1
     assert out.startswith("4 logs · 4 failed\n")
-    assert f"{tmp_path}/node-1/server-3.log\n  port_in_use/http_port_taken" in out
+    assert "2  port_in_use/http_port_taken 96 %" in out
+    assert "   --port 8001\n" in out
+    assert f"   {tmp_path}/node-1/server-3.log\n" in out
     assert f"vllm-triage {tmp_path}/node-0/server-0.log shows all of one" in out
 
 
@@ -69,7 +71,39 @@ def test_healthy_logs_end_with_zero(tmp_path: Path, capsys: pytest.CaptureFixtur
     ready = "INFO:     Application startup complete.\n"
     for name in ("a.log", "b.log"):
         (tmp_path / name).write_text(BANNER.format(minute=1) + ready)
-    assert answer(capsys, tmp_path)[:2] == (0, "2 logs · 0 failed\n")
+    assert answer(capsys, tmp_path)[:2] == (0, "2 logs · 2 without a failure\n")
+
+
+@pytest.mark.parametrize(("form", "empty"), [("text", ""), ("json", "[]\n"), ("jsonl", ""), ("sarif", '"results": []')])
+def test_a_folder_without_logs_is_a_mistake(
+    form: str, empty: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A wrong path in CI is not green; programs get an empty answer of the right form all the same."""
+    code, out, err = answer(capsys, tmp_path, "--format", form)
+    assert (code, empty in out, bool(out)) == (2, True, bool(empty))
+    assert f"{tmp_path}: no logs" in err
+
+
+def test_what_is_no_log_of_vllm_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Beside logs it is counted apart; alone it is a mistake."""
+    (tmp_path / "config.json").write_text('{"hidden_size": 64}\n')
+    (tmp_path / "passwd").write_text("root:x:0:0:root:/root:/bin/bash\n")
+    code, out, err = answer(capsys, tmp_path)
+    assert (code, out) == (2, "2 logs · 2 not from vLLM\n")
+    assert "none of the 2 files is a vLLM log" in err
+    (tmp_path / "server.log").write_text(no_cache())
+    code, out, _ = answer(capsys, tmp_path)
+    assert (code, out.splitlines()[0]) == (1, "3 logs · 1 failed · 2 not from vLLM")
+
+
+def test_concise_is_a_line_for_each_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As linters write: file, line, what, and the change."""
+    fleet(tmp_path, 4)
+    _, out, _ = answer(capsys, tmp_path, "-f", "concise")
+    lines = out.splitlines()
+    assert len(lines) == 4
+    assert lines[-1].startswith(f"{tmp_path}/node-1/server-3.log:")
+    assert "port_in_use/http_port_taken 96 %: --port 8001" in lines[-1]
 
 
 def test_misuse_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from vllm_triage.classifier.report.model import Memory, Way, Withheld
 from vllm_triage.corpus.records import replace
 from vllm_triage.service.render.formats.text import use_color
 from vllm_triage.service.render.interface import Options, Result, names, render
+from vllm_triage.service.render.words import continued, headline
 
 SECRET = "sk-live-0123456789abcdef"
 PLAIN = Options(color="never", width=100)
@@ -53,15 +55,98 @@ def test_an_answer_fits_on_a_screen(path, width):
     answer = shared().report(read_marked(path).log)
     lines = render("text", [Result(path.name, answer)], Options(color="never", width=width)).rstrip("\n").split("\n")
     rows = sum(max(1, -(-cell_len(line) // width)) for line in lines)
-    copied = {
-        part.strip()
-        for text in [answer.corrected_command, *(fix.change for fix in answer.fixes)]
-        for part in text.split("\n")
-    }
-    long = [line for line in lines if cell_len(line) > width and line.strip() not in copied]
+    copied = "\n".join([answer.corrected_command, *(fix.change for fix in answer.fixes)])
+    long = [line for line in lines if cell_len(line) > width and line.strip(" \\") not in copied]
 
-    # What is copied is never wrapped: on a narrow terminal it takes more rows.
+    # What is copied is wrapped at options only: on a narrow terminal it takes more rows.
     assert (rows <= Options().height or width < 60, long) == (True, [])
+
+
+def evidence_of(text: str, width: int) -> list[str]:
+    """Return the rows that show one line of evidence, in colours, without the gutter."""
+    found = found_unknown()
+    found.evidence = [Evidence(7, "Traceback (most recent call last):"), Evidence(9, text)]
+    rows = render("text", [Result("x.log", build(found))], Options(color="always", width=width)).split("\n")
+    return [row.partition("│")[2] for row in rows if "│" in row]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_a_long_path_in_the_evidence_keeps_its_end(width):
+    """What a frame is known by: file, line, function."""
+    path = "/opt/conda/envs/serving/lib/python3.12/site-packages/vllm/engine/arg_utils.py"
+    row = evidence_of(f'File "{path}", line 12, in create', width)[-1]
+
+    assert 'File "…/engine/arg_utils.py", line 12, in create' in row
+
+
+@pytest.mark.parametrize("text", ["x" * 400, "File " + "/" + "y" * 400])
+def test_a_word_that_is_longer_than_the_row_is_cut_within(text):
+    """It is the proof all the same."""
+    assert len(evidence_of(text, 80)[-1].strip()) > 60
+
+
+def test_the_proof_is_the_brightest_line():
+    """Bold from its first row on, the numbers that the answer rests on in colour; only the symptom is dim."""
+    rows = [row for row in render("text", [failure()], Options(color="always", width=100)).split("\n") if "│" in row]
+
+    assert all("\x1b[1m" in row.partition("EngineCore")[2].partition("×")[0] for row in rows[:1])
+    assert "\x1b[1;31m131072\x1b[0m" in rows[1]
+    assert "\x1b[1;31m5.12 GiB\x1b[0m" in rows[2]
+    assert ["\x1b[2mRuntimeError" in row for row in rows] == [False, False, False, False, True]
+
+
+def test_line_numbers_lead_into_the_file(tmp_path):
+    """Where a terminal follows links; never in what is piped or copied."""
+    log = tmp_path / "server.log"
+    log.write_text("x")
+    result = Result(str(log), failure().report)
+    linked, plain = (render("text", [result], Options(color="always", links=links)) for links in (True, False))
+
+    assert f"\x1b]8;;{log.as_uri()}#37\x1b\\" in linked
+    assert "\x1b]8" not in plain
+
+
+@pytest.mark.parametrize(
+    ("command", "rows"),
+    [
+        ("vllm serve m --host 0.0.0.0", ["vllm serve m --host 0.0.0.0"]),
+        (
+            "vllm serve model --host 0.0.0.0 --port 8080",
+            ["vllm serve model \\", "    --host 0.0.0.0 \\", "    --port 8080"],
+        ),
+        ("run 'a --b  c' --options-of-all -k", ["run 'a --b  c' \\", "    --options-of-all -k"]),
+        ("run a  and b --options-of-all --kinds", ["run a  and b --options-of-all --kinds"]),
+    ],
+)
+def test_a_long_command_is_continued_at_its_options(command, rows):
+    """As a shell takes it; what cannot be taken apart safely stays on its line."""
+    assert continued(command, 30) == rows
+    assert shlex.split("\n".join(continued(command, 30)).replace("\\\n", "")) == shlex.split(command)
+
+
+def test_a_comment_behind_a_command_goes_to_the_reason():
+    """What is copied is the command."""
+    found = found_failure()
+    found.fixes[3].change = "export A='x # y'   # in the server's shell"
+    found.fixes = [found.fixes[3]]
+    text = render("text", [Result("x.log", build(found))], PLAIN)
+
+    assert "export A='x # y'\n" in text
+    assert "In the server's shell." in text
+
+
+def test_a_model_of_the_hubs_cache_has_its_repositorys_name():
+    """The folder is named for a commit."""
+    path = "/root/.cache/huggingface/hub/models--acme--Harbor-8B/snapshots/6f6073b423013f6a7d4d9f39144961bfbfbc386b"
+
+    assert headline({"model": path}) == "Harbor-8B"
+
+
+def test_a_start_shows_the_stages_it_reached_and_no_other():
+    """Without colours nothing else tells them apart."""
+    text = render("text", [failure()], PLAIN)
+
+    assert "weights 22 s › ✖ profile\n" in text
 
 
 def test_what_has_no_room_on_the_screen_is_counted():
