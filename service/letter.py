@@ -29,3 +29,13 @@ class Taken:
     gathered: bool
     """Whether it was kept back to be told with others."""
     at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """Who works a lane off alone, so that its letters keep their order."""
+
+    token: int
+    """No other process has it."""
+    seconds: float
+    """Unless it takes letters again within so long, another may lead."""

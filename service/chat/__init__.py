@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .alerts import Alerts
 from .deduplicate import Once
+from .firing import Firing
 from .interface import ALERTS, Adapter, Ask, ChatContext, Event, Outgoing, event_of
 from .notify import Notifier
 from .registry import adapters
@@ -45,6 +46,7 @@ class Chat:
     Args:
         settings: What is configured.
         triage: See `ChatContext.triage`.
+        record: See `ChatContext.record`.
         link: Makes an absolute URL of an incident id; an empty text where no public URL is known.
         history: None in stateless mode.
         counted: Told what became of messages and alerts: target (or ``alerts``), outcome, number.
@@ -55,6 +57,7 @@ class Chat:
         settings: ChatSettings,
         *,
         triage: Ask,
+        record: Callable[[Report, str, Sequence[str]], Incident | None] = lambda *_: None,
         link: Callable[[str], str] = lambda _: "",
         history: History | None = None,
         counted: Callable[[str, str, int], None] = lambda *_: None,
@@ -62,9 +65,9 @@ class Chat:
         once = Once(history)
         self._outbox = history.outbox if history is not None else None
         self._jobs = Background("chat-job", settings.notify.queue, settings.notify.workers)
-        self.context = context = ChatContext(settings, triage, link, history)
-        context.once, context.once_each, context.forget = once, once.each, once.forget
-        context.first_each = once.first_each
+        self.context = context = ChatContext(settings, triage, record, link, history)
+        context.once, context.forget = once, once.forget
+        context.firing = Firing(history, settings.notify.window_seconds, once.forget)
         context.run_in_background = self._jobs.submit
         context.counted, context.alerts_done = counted, self._alerts_done
         context.work_off_alerts = lambda _: None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..letter import Letter
 from .backoff import backoff
 from .interface import ALERTS, BusyError, ChatContext
-from .lanes import LENT, Lane
+from .lanes import LED, Lane
 from .settings import NotifySettings
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Alerts:
         self._context = context
         self._outbox = outbox
         self._settings = settings
-        self._lane = Lane(outbox, ALERTS, self._work, TAKEN) if outbox is not None else None
+        self._lane = Lane(outbox, ALERTS, self._work, TAKEN, alone=True) if outbox is not None else None
 
     @property
     def busy(self) -> bool:
@@ -78,8 +78,8 @@ class Alerts:
         self._context.work_off_alerts([body])
 
     def _work(self, letters: list[Taken]) -> None:
-        # What is not begun by then goes back: letters are lent for a time.
-        end = time.monotonic() + LENT / 2
+        # What is not begun by then goes back: the lane is led for a time.
+        end = time.monotonic() + LED * 2 / 3
         left = deque(letters)
         while left:
             some = [left.popleft()]

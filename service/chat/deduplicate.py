@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -63,11 +63,10 @@ class LocalOnce:
             window.count += times
             return window.count == times, window.count
 
-    def claimed(self, key: str) -> bool:
-        """Tell whether a key has a window now."""
+    def forget(self, key: str) -> None:
+        """End the window of a key."""
         with self._lock:
-            window = self._windows.get(key)
-            return window is not None and window.end > self._clock()
+            self._windows.pop(key, None)
 
 
 class Once:
@@ -76,9 +75,6 @@ class Once:
     def __init__(self, history: History | None = None) -> None:
         self._local = LocalOnce()
         self._history = history
-        # A window that was ended early goes on under another name.
-        self._generations: OrderedDict[str, str] = OrderedDict()
-        self._lock = threading.Lock()
 
     def __call__(self, key: str, window_seconds: float, times: int = 1) -> tuple[bool, int]:
         """Return whether this is the first of its window, and how many there were with it (them)."""
@@ -111,10 +107,9 @@ class Once:
         Raises:
             HistoryError: The history is away, and ``strict``.
         """
-        told = [(self._told(key), times) for key, times in claimed]
         if self._history is not None:
             try:
-                found = self._history.once_each(told, window_seconds, letters)
+                found = self._history.once_each(claimed, window_seconds, letters)
             except Exception as error:
                 # A message too many is better than none while the database is away.
                 _away(error)
@@ -122,38 +117,16 @@ class Once:
                     raise
             else:
                 return [Claim(first, count, kept=first and letters is not None) for first, count in found]
-        return [Claim(*self._local.once(key, window_seconds, times), kept=False) for key, times in told]
-
-    def each(self, keys: Iterable[str], window_seconds: float) -> list[bool]:
-        """Return for each key whether it is the first of its window."""
-        return [found.first for found in self.claim_each([(key, 1) for key in keys], window_seconds)]
-
-    def first_each(self, keys: Iterable[str]) -> list[bool]:
-        """Return for each key whether it would be the first of its window; a key that comes twice here is one once."""
-        told = [self._told(key) for key in keys]
-        known: set[str] = set()
-        if self._history is not None:
-            try:
-                known = self._history.claimed(told)
-            except Exception as error:  # noqa: BLE001
-                _away(error)
-        firsts = []
-        for key in told:
-            firsts.append(key not in known and not self._local.claimed(key))
-            known.add(key)
-        return firsts
-
-    def _told(self, key: str) -> str:
-        with self._lock:
-            return key + self._generations.get(key, "")
+        return [Claim(*self._local.once(key, window_seconds, times), kept=False) for key, times in claimed]
 
     def forget(self, key: str) -> None:
         """End the window of a key: the next one is a first."""
-        with self._lock:
-            self._generations[key] = f"@{time.time_ns()}"
-            self._generations.move_to_end(key)
-            while len(self._generations) > LIMIT:
-                self._generations.popitem(last=False)
+        self._local.forget(key)
+        if self._history is not None:
+            try:
+                self._history.forget(key)
+            except Exception as error:  # noqa: BLE001
+                _away(error)
 
 
 def _away(error: Exception) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ...classifier.report.model import Report
     from ..history import History
     from ..wire import Incident
+    from .firing import Firing
 
 ALERTS = "alerts"
 """The lane of the outbox that alerts wait in."""
@@ -165,15 +166,15 @@ class ChatContext:
     settings: ChatSettings
     triage: Ask
     """Answers a log. Raises ``InputError`` where it is no log, `BusyError` where there is too much to do."""
+    record: Callable[[Report, str, Sequence[str]], Incident | None] = lambda *_: None
+    """Keeps a report that answers logs of a service, by the names of the logs; None where it is not kept."""
     link: Callable[[str], str] = lambda _: ""
     """The absolute URL of an incident id, or an empty text."""
     history: History | None = None
     once: Callable[[str, float], tuple[bool, int]] = field(init=False)
     """``once(key, window_seconds)``: is this the first in the window, and how many were there?"""
-    once_each: Callable[[Sequence[str], float], list[bool]] = field(init=False)
-    """The same for many keys at one time."""
-    first_each: Callable[[Sequence[str]], list[bool]] = field(init=False)
-    """Would each of these keys be the first in its window? Claims nothing."""
+    firing: Firing = field(init=False)
+    """Alerts that fire."""
     run_in_background: Callable[[Callable[[], None]], None] = field(init=False)
     """Raises `BusyError` where no more work is taken."""
     tell: Callable[[Event, int, int], None] = field(init=False)
@@ -193,7 +194,7 @@ class ChatContext:
     forget: Callable[[str], None] = field(init=False)
     """Takes back what `once` noted: the work was not done."""
     resolve: Callable[[str], None] = field(init=False)
-    """Ends the window of an incident key."""
+    """Has the targets told that the window of an incident key has ended."""
 
     def feedback(self, incident_id: str, verdict: str, bucket: str = "", note: str = "", source: str = "") -> bool:
         """Store what a person said about an answer; return whether it was stored.

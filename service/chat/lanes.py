@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import secrets
 import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...classifier.errors import TriageError
+from ..letter import Leader
 
 if TYPE_CHECKING:
     from ..history import Outbox
@@ -21,6 +23,9 @@ LOOK = 1.0
 LENT = 60.0
 """Seconds for which a letter is lent to whoever works on it; after that it is anybody's."""
 
+LED = 15.0
+"""Seconds after which another process may lead a lane that one alone works off."""
+
 Work = Callable[["list[Taken]"], None]
 
 
@@ -32,13 +37,15 @@ class Lane:
         name: Of the lane.
         work: Given some letters, in their order; says to the outbox what became of each.
         most: Letters that are taken at a time.
+        alone: Whether one process at a time works the lane off, in the order of the letters.
     """
 
-    def __init__(self, outbox: Outbox, name: str, work: Work, most: int) -> None:
+    def __init__(self, outbox: Outbox, name: str, work: Work, most: int, *, alone: bool = False) -> None:
         self.name = name
         self._outbox = outbox
         self._work = work
         self._most = most
+        self._leader = Leader(secrets.randbits(62), LED) if alone else None
         self._changed = threading.Condition()
         self._awake = self._closing = False
         self._thread: threading.Thread | None = None
@@ -79,9 +86,11 @@ class Lane:
         """Work some letters off; return whether there were any."""
         self.busy = True
         try:
-            letters = self._outbox.take(self.name, self._most, LENT)
+            letters = self._outbox.take(self.name, self._most, LENT, self._leader)
             if letters:
                 self._work(letters)
+                if self._leader is not None and len(letters) < self._most:
+                    self._outbox.leave(self.name, self._leader)
         except TriageError as error:
             # The history is away: the letters are due again by themselves.
             log.warning("the outbox cannot be reached: %s", type(error).__name__)

@@ -173,12 +173,11 @@ class Notifier:
         log.error("a message is lost: more than %d wait for the history", self._settings.queue)
 
     def resolve(self, key: str) -> None:
-        """End the window of an incident: targets are told, and the next event is a new message."""
+        """Tell the targets that an incident is over: its window has ended, the next event is a new message."""
         if not self._lanes:
             return
 
         def end() -> None:
-            self._once.forget(key)
             with self._lock:
                 latest = self._latest.pop(key, None)
             if latest is not None and latest.body:

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
-from ..letter import Letter, Taken
+from ..letter import Leader, Letter, Taken
 from .database import Database
-from .tables import outbox
+from .tables import claims, outbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,15 @@ class Outbox:
         with self._database.writing() as connection:
             put(connection, letters, self._clock())
 
-    def take(self, lane: str, most: int, seconds: float) -> list[Taken]:
-        """Return letters that are due, the oldest first, to be worked on within some seconds. Nobody else gets them meanwhile."""
+    def take(self, lane: str, most: int, seconds: float, leader: Leader | None = None) -> list[Taken]:
+        """Return letters that are due, the oldest first, to be worked on within some seconds. Nobody else gets them meanwhile.
+
+        Args:
+            lane: Of which letters are taken.
+            most: How many at most.
+            seconds: For how long they are lent.
+            leader: Who works this lane off alone, so that letters keep their order; nothing is taken while another does.
+        """
         now = self._clock()
         due = (
             select(outbox.c.number)
@@ -58,7 +67,11 @@ class Outbox:
             # Most looks find nothing: no need to keep writers waiting.
             if connection.execute(due.limit(1)).first() is None:
                 return []
+            if leader is not None and _led(connection, lane, leader, now) is None:
+                return []
         with self._database.writing() as connection:
+            if leader is not None and not _lead(connection, lane, leader, now):
+                return []
             numbers = connection.execute(due.with_for_update(skip_locked=True)).scalars().all()
             if not numbers:
                 return []
@@ -72,6 +85,11 @@ class Outbox:
             )
             found = [Taken(*row) for row in connection.execute(moved)]
         return sorted(found, key=lambda letter: letter.number)
+
+    def leave(self, lane: str, leader: Leader) -> None:
+        """Let others work a lane off that was worked off alone."""
+        with self._database.writing() as connection:
+            connection.execute(delete(claims).where(claims.c.key == _key(lane), claims.c.count == leader.token))
 
     def done(self, numbers: Sequence[int]) -> None:
         """Remove letters that were worked off."""
@@ -129,6 +147,35 @@ class Outbox:
                 else:
                     found[lane] = LaneFigures(lane, count, since, known.failed, known.reason)
         return [found[lane] for lane in sorted(found)]
+
+
+def _led(connection: Connection, lane: str, leader: Leader, now: datetime) -> bool | None:
+    """Return whether a lane was led by another who has died; None where another leads it now."""
+    row = connection.execute(select(claims.c.count, claims.c.expires).where(claims.c.key == _key(lane))).first()
+    if row is None or row.count == leader.token:
+        return False
+    return None if row.expires > now else True
+
+
+def _lead(connection: Connection, lane: str, leader: Leader, now: datetime) -> bool:
+    led = _led(connection, lane, leader, now)
+    if led is None:
+        return False
+    values = {"count": leader.token, "expires": now + timedelta(seconds=leader.seconds)}
+    free = (claims.c.count == leader.token) | (claims.c.expires <= now)
+    if not connection.execute(update(claims).where(claims.c.key == _key(lane), free).values(values)).rowcount:
+        insert: Any = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+        new = insert(claims).values(key=_key(lane), **values).on_conflict_do_nothing().returning(claims.c.key)
+        return connection.execute(new).first() is not None
+    if led:
+        # What the one before had under way comes first.
+        theirs = outbox.c.lane == lane, outbox.c.failed.is_(None), outbox.c.attempts > 0
+        connection.execute(update(outbox).where(*theirs).values(due=now))
+    return True
+
+
+def _key(lane: str) -> str:
+    return f"history:leads:{lane}"
 
 
 def put(connection: Connection, letters: Sequence[Letter], now: datetime) -> None:

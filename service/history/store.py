@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,12 +16,12 @@ from ...classifier.report.model import Report
 from ..letter import Letter
 from ..wire import BucketCounts, Feedback, Incident, IncidentDetails, Incidents
 from . import feedback as voices
-from . import handling, totals, unsure, upgrade
+from . import firing, handling, totals, unsure, upgrade
 from . import queries as reading
 from .claims import claim_each, claim_key
 from .database import Database
 from .outbox import Outbox, put
-from .pruning import Retention, prune
+from .pruning import Retention, prune, prune_surplus, share, steady
 from .tables import claims, incidents
 from .tenants import of_tenant
 from .types import Filter, HistoryError, Step
@@ -32,6 +33,7 @@ PRUNED_EVERY = 3600.0
 GROWN = 1000
 """New incidents of one process after which it looks whether there are too many."""
 LOOKED_EVERY = 60.0
+_log = logging.getLogger("vllm_triage.history")
 PING = "history:ping"
 """The row that is written to see whether rows can be written."""
 
@@ -46,6 +48,7 @@ class History:
         power_safe: SQLite waits for the disk at every commit. Without it, a power cut or a crash of the operating system
             may lose the last seconds (never the file's integrity); the death of a process loses nothing either way.
             PostgreSQL has a setting of its own (``synchronous_commit``).
+        removed: Told how many incidents were removed because of their age or number.
         clock: The time, for tests.
 
     Raises:
@@ -59,6 +62,7 @@ class History:
         retention_days: int = 90,
         most_incidents: int = 50_000,
         power_safe: bool = False,
+        removed: Callable[[int], None] = lambda _: None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         if retention_days < 0 or most_incidents < 0:
@@ -66,6 +70,7 @@ class History:
         self._database = Database(url, power_safe)
         self._retention = Retention(timedelta(days=retention_days), most_incidents)
         self._clock = clock
+        self._removed = removed
         self._recorder = Recorder(self._database)
         self.outbox = Outbox(self._database, clock)
         """Letters that wait to be worked off."""
@@ -89,18 +94,22 @@ class History:
         """Bring the schema to the one of this release; nothing happens where it is there. Processes may do so at once."""
         with self._database.writing() as connection:
             upgrade.move(connection)
+            steady(connection, self._clock())
 
-    def record(self, report: Report, *, service: str = "", name: str = "", tenant: str = "") -> Incident:
+    def record(
+        self, report: Report, *, service: str = "", name: str | Sequence[str] = "", tenant: str = ""
+    ) -> Incident:
         """Keep a report: a new incident, or one more occurrence of one. It is durable when this returns.
 
         Args:
             report: What was answered.
             service: Label of the service that the log is of.
-            name: Name of the log.
+            name: Name of the log; of each, where several logs are answered with this report.
             tenant: Whose it is; empty for nobody's in particular.
         """
         self._refuse_closed()
-        incident = self._recorder.record(entry(report, service, name, self._clock(), tenant))
+        names = [name] if isinstance(name, str) else name
+        incident = self._recorder.record(entry(report, service, names, self._clock(), tenant))
         self._grown += incident.new
         if time.monotonic() >= self._look_at or self._grown >= GROWN:
             self._look()
@@ -256,12 +265,25 @@ class History:
                 put(connection, [letter for at, (new, _) in enumerate(found) if new for letter in first(at)], now)
         return found
 
-    def claimed(self, keys: Sequence[str]) -> set[str]:
-        """Return those keys that have a window now."""
-        named = {claim_key(key): key for key in keys}
-        query = select(claims.c.key).where(claims.c.key.in_(named), claims.c.expires > self._clock())
+    def forget(self, key: str) -> None:
+        """End the window of a key: the next claim is the first of another."""
+        with self._database.writing() as connection:
+            connection.execute(delete(claims).where(claims.c.key == claim_key(key)))
+
+    def alerts_known(self, alerts: Sequence[str], window_seconds: float) -> set[str]:
+        """Return those alerts that fire, and were counted within a window."""
         with self._database.reading() as connection:
-            return {named[key] for key in connection.execute(query).scalars()}
+            return firing.known(connection, alerts, self._clock() - timedelta(seconds=window_seconds))
+
+    def alerts_fire(self, alerts: dict[str, tuple[str, bool]]) -> None:
+        """Note alerts that fire (`firing.note`)."""
+        with self._database.writing() as connection:
+            firing.note(connection, alerts, self._clock())
+
+    def alert_ends(self, alert: str) -> str | None:
+        """Note the end of an alert, and with the last one that of its incident's window (`firing.end`)."""
+        with self._database.writing() as connection:
+            return firing.end(connection, alert)
 
     def ping(self) -> None:
         """Raise where the database does not answer, has not this release's schema, or cannot be written to.
@@ -310,8 +332,17 @@ class History:
     def _prune_quietly(self, grown: bool) -> None:
         key, window = ("prune:grown", LOOKED_EVERY) if grown else ("prune", PRUNED_EVERY)
         try:
-            if self.once(f"history:{key}", window)[0]:
-                self.prune()
+            if not self.once(f"history:{key}", window)[0]:
+                return
+            if grown:
+                removed = prune_surplus(self._database, self._retention, self._closed)
+            else:
+                with self._database.writing() as connection:
+                    now, most = steady(connection, self._clock()), share(connection)
+                removed = prune(self._database, self._retention, now, self._closed, most)
         except HistoryError:
             # Whoever records next is told the same; the next look tries again.
             return
+        if removed:
+            _log.info("incidents removed: too old, or too many", extra={"incidents": removed})
+            self._removed(removed)

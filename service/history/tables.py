@@ -154,6 +154,19 @@ outbox = Table(
     sqlite_autoincrement=True,
 )
 
+firing = Table(
+    "firing",
+    metadata,
+    Column("alert", Text, primary_key=True),
+    # What its messages are counted by: a claim's key.
+    Column("incident", Text, nullable=False),
+    Column("counted", Moment, nullable=False),
+    # The latest report of it.
+    Column("seen", Moment, nullable=False),
+    Index("ix_firing_incident", "incident"),
+    sqlite_with_rowid=False,
+)
+
 handling = Table(
     "handling",
     metadata,

@@ -7,6 +7,7 @@ import secrets
 import threading
 import zlib
 from collections import Counter, deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -41,6 +42,8 @@ class Entry:
     """One report on its way into the database, and what became of it."""
 
     values: dict[str, Any]
+    names: Sequence[str]
+    """Of the logs, one for each occurrence."""
     tenant: str = ""
     done: Incident | None = None
     failed: HistoryError | None = None
@@ -99,8 +102,11 @@ class Recorder:
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 with self._database.writing() as connection:
-                    done = {at: _add(connection, batch[at].values, batch[at].tenant) for at in order}
-                    totals.add(connection, Counter(_total(entry) for entry in batch))
+                    done = {at: _add(connection, batch[at]) for at in order}
+                    summed: Counter[totals.Key] = Counter()
+                    for entry in batch:
+                        summed[_total(entry)] += len(entry.names)
+                    totals.add(connection, summed)
                 return [done[at] for at in range(len(batch))]
             except HistoryError as error:
                 if attempt == ATTEMPTS or not retriable(error):
@@ -114,7 +120,7 @@ def _total(entry: Entry) -> totals.Key:
     return stamp - stamp % totals.DAY, entry.tenant, entry.values["bucket"], entry.values["service"]
 
 
-def entry(report: Report, service: str, name: str, at: datetime, tenant: str = "") -> Entry:
+def entry(report: Report, service: str, names: Sequence[str], at: datetime, tenant: str = "") -> Entry:
     """Return what is to be written of a report."""
     facts = report.facts
     return Entry(
@@ -122,7 +128,7 @@ def entry(report: Report, service: str, name: str, at: datetime, tenant: str = "
             "id": new_id(),
             "fingerprint": kept_fingerprint(fingerprint(report), tenant),
             "service": label(service),
-            "name": label(name),
+            "name": label(names[-1]),
             "bucket": clean(report.bucket),
             "cause": clean(report.cause),
             "title": clean(report.title),
@@ -130,11 +136,12 @@ def entry(report: Report, service: str, name: str, at: datetime, tenant: str = "
             "decided_by": report.decided_by,
             "vllm_version": clean(facts.get("vllm_version", ""))[:LABEL],
             "model": clean(facts.get("model", ""))[:LABEL],
-            "occurrences": 1,
+            "occurrences": len(names),
             "first_seen": at,
             "last_seen": at,
             "report": pack(report),
         },
+        names,
         tenant,
     )
 
@@ -169,17 +176,21 @@ _KEPT = (
 )  # fmt: skip
 
 
-def _add(connection: Connection, values: dict[str, Any], tenant: str) -> Incident:
+def _add(connection: Connection, entry: Entry) -> Incident:
     incident_, occurrence, count = _statements(connection.dialect.name)
+    values, tenant, times = entry.values, entry.tenant, len(entry.names)
     row = connection.execute(incident_, values).one()
-    at = values["last_seen"]
+    at, before = values["last_seen"], row.occurrences - times
     connection.execute(
         occurrence,
-        {"incident": row.number, "slot": row.occurrences % KEPT, "ordinal": row.occurrences, "at": at, "name": values["name"]},
-    )  # fmt: skip
+        [
+            {"incident": row.number, "slot": ordinal % KEPT, "ordinal": ordinal, "at": at, "name": label(name)}
+            for ordinal, name in list(enumerate(entry.names, before + 1))[-KEPT:]
+        ],
+    )
     stamp = microseconds(at)
-    connection.execute(count, {"incident": row.number, "hour": moment(stamp - stamp % HOUR), "count": 1})
-    if tenant and row.occurrences == 1:
+    connection.execute(count, {"incident": row.number, "hour": moment(stamp - stamp % HOUR), "count": times})
+    if tenant and not before:
         connection.execute(owners.insert(), {"incident": row.number, "tenant": tenant})
     told = {name: values[name] for name in _KEPT} | {"fingerprint": shown(values["fingerprint"])}
     return Incident(
@@ -188,7 +199,7 @@ def _add(connection: Connection, values: dict[str, Any], tenant: str) -> Inciden
         occurrences=row.occurrences,
         first_seen=row.first_seen,
         last_seen=row.last_seen,
-        new=row.occurrences == 1,
+        new=not before,
         feedback=row.feedback,
         tenant=tenant,
     )
@@ -209,7 +220,7 @@ def _statements(dialect: str) -> tuple[Any, Any, Any]:
     first = case((given.first_seen < kept.first_seen, given.first_seen), else_=kept.first_seen)
     incident = new.on_conflict_do_update(
         index_elements=["fingerprint", "service"],
-        set_={"occurrences": kept.occurrences + 1, "first_seen": first, **latest},
+        set_={"occurrences": kept.occurrences + given.occurrences, "first_seen": first, **latest},
     ).returning(kept.number, kept.id, kept.occurrences, kept.first_seen, kept.last_seen, kept.feedback)
     place = insert(occurrences)
     occurrence = place.on_conflict_do_update(

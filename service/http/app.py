@@ -77,7 +77,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         lifespan=_lifespan, root_path=settings.root_path, redirect_slashes=False,
     )  # fmt: skip
     app.state.service = state
-    app.state.history = state.history = open_history(settings)
+    app.state.history = state.history = open_history(settings, state.metrics.removed.inc)
     if state.history is not None:
         from ..unnamed.keeper import Keeper
 
@@ -180,8 +180,10 @@ def _model_stamp() -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12] if files else "none"
 
 
-def open_history(settings: Settings) -> History | None:
+def open_history(settings: Settings, removed: Callable[[int], None] = lambda _: None) -> History | None:
     """Return the history, its schema brought up to date; None in stateless mode.
+
+    ``removed`` is told how many incidents were removed because of their age or number.
 
     Raises:
         HistoryError: The database cannot be opened.
@@ -204,6 +206,7 @@ def open_history(settings: Settings) -> History | None:
         retention_days=settings.retention_days,
         most_incidents=settings.most_incidents,
         power_safe=settings.power_safe,
+        removed=removed,
     )
     history.upgrade()
     return history

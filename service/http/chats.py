@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 
 from ...classifier.errors import InputError
@@ -49,7 +49,18 @@ def open_chat(state: State) -> Chat | None:
             # The service is shutting down.
             raise BusyError from None
 
-    return Chat(chat, triage=triage, link=state.link, history=state.history, counted=state.metrics.message)
+    def record(report: Report, service: str, names: Sequence[str]) -> Incident | None:
+        if state.loop is None:
+            raise BusyError
+        keeping = state.recording.keep(state, report, label(service), [file_name(name) for name in names])
+        try:
+            return asyncio.run_coroutine_threadsafe(keeping, state.loop).result().incident
+        except concurrent.futures.CancelledError:
+            raise BusyError from None
+
+    return Chat(
+        chat, triage=triage, record=record, link=state.link, history=state.history, counted=state.metrics.message
+    )
 
 
 async def _triage(state: State, source: Source, job: Job, service: str | None) -> tuple[Report, Incident | None]:

@@ -41,6 +41,7 @@ class Metrics:
         self.lines = Counter("log_lines", "Lines of logs read", **prefix)
         self.stored = Counter("incidents_recorded", "Answers kept in the history", ["new"], **prefix)
         self.lost = Counter("incidents_not_recorded", "Answers that the history could not keep", **prefix)
+        self.removed = Counter("incidents_removed", "Incidents removed: too old, or too many", **prefix)
         self.messages = Counter(
             "messages", "Messages to chats and webhooks, and alerts taken in", ["target", "outcome"], **prefix
         )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -80,7 +80,9 @@ class Recording:
     looking: asyncio.Task[tuple[None, str]] | None = None
     """An attempt to see how the history is; one at a time, as each may hold a thread for long."""
 
-    async def keep(self, state: State, report: Report, service: str, name: str, tenant: str = "") -> Kept:
+    async def keep(
+        self, state: State, report: Report, service: str, name: str | Sequence[str], tenant: str = ""
+    ) -> Kept:
         """Keep a report; nothing is kept without history, and where there is no failure, or none that counts."""
         history = state.history
         if history is None or not report.failed:

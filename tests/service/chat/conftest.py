@@ -163,11 +163,15 @@ def serve(slack: FakeSlack, tmp_path: Path) -> Iterator[Callable[..., Service]]:
 
             def triage(source: Any, *, service: str = "", name: str = "", store: bool = True) -> Any:
                 report = shared().report(source)
-                return report, history.record(report, service=service, name=name) if history else None
+                return report, history.record(report, service=service, name=name) if history and store else None
+
+            def record(report: Any, service: str, names: Any) -> Any:
+                return history.record(report, service=service, name=names) if history else None
 
             chat = Chat(
                 ChatSettings(notify=notify, platforms=platforms),
                 triage=triage,
+                record=record,
                 link=lambda incident: f"https://triage.example/incidents/{incident}",
                 history=history,
             )

@@ -10,6 +10,7 @@ import threading
 import time
 import urllib.request
 import zlib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,41 @@ def test_the_last_resolved_alert_closes_the_thread_and_the_counter(service):
     assert any("*Resolved*" in text for text in texts(service.slack.updated[-1]["blocks"]))
     send(service, alert(1) | {"startsAt": "2026-11-02T10:00:00.000Z"})
     assert 3 == len(service.slack.posted)
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_what_fires_again_is_told_again_by_any_process_of_the_history(serve, slack_settings, restarted):
+    """Firing, resolved, firing: each by another worker, or by one that was started in between."""
+    notify = NotifySettings(update_seconds=0, digest_after=1000)
+    settings = {"slack": slack_settings(), "alertmanager": AlertmanagerSettings(token=TOKEN)}
+    one, other = (serve(notify=notify, **settings) for _ in range(2))
+    if restarted:
+        one.chat.close()
+    again = "2026-11-02T10:00:00.000Z"
+    for number in range(10):
+        service = f"service-{number}"
+        for at, body in enumerate((
+            alert(number, service=service), alert(number, status="resolved", service=service),
+            alert(number, service=service) | {"startsAt": again},
+        )):  # fmt: skip
+            sender = other if restarted or at == number % 2 else one
+            assert 202 == sender.client.post(PATH, json=notification(body), headers=BEARER).status_code
+    for service in (one, other):
+        service.settle()
+    outcomes = [result["outcome"] for service in (one, other) for result in service.outcomes()]
+    assert {"told": 20, "resolved": 10} == Counter(outcomes)
+    assert 20 == len([message for message in one.slack.posted if "thread_ts" not in message])
+
+
+def test_every_alert_counts_in_its_incident_once(serve, slack_settings):
+    """Also where one text is answered for many, and another process goes on."""
+    one, other = (serve(slack=slack_settings(), alertmanager=AlertmanagerSettings(token=TOKEN)) for _ in range(2))
+    results = send(one, *(alert(number, pod=f"pod-{number}") for number in range(120)))
+    send(one, *(alert(number, pod=f"pod-{number}") for number in range(120)))
+    send(other, *(alert(number, pod=f"pod-{number}") for number in range(100, 150)))
+    stored = one.history.incident(results[0]["incident"])
+    assert (150, "pod-149") == (stored.incident.occurrences, stored.incident.name)
+    assert [f"pod-{number}" for number in range(149, 99, -1)] == [one.name for one in stored.occurrences]
 
 
 def test_an_unknown_alert_may_be_resolved(service):
@@ -276,14 +312,13 @@ def test_alerts_that_cannot_be_worked_off_now_are_worked_off_later(service):
 
 def test_an_alert_is_not_done_with_before_its_incident_is_in_the_history(service):
     """Answers are not recorded for a moment after the history has come back; what was taken is not lost in it."""
-    triage, tries = service.chat.context.triage, []
+    record, tries = service.chat.context.record, []
 
-    def unrecorded(*words: Any, **options: Any) -> Any:
+    def unrecorded(*words: Any) -> Any:
         tries.append(words)
-        report, incident = triage(*words, **options)
-        return report, incident if len(tries) > 2 else None
+        return record(*words) if len(tries) > 2 else None
 
-    service.chat.context.triage = unrecorded
+    service.chat.context.record = unrecorded
     [result] = send(service, alert())
     assert (3, "told", True) == (len(tries), result["outcome"], bool(service.history.incident(result["incident"])))
 

@@ -41,8 +41,7 @@ def test_a_muted_incident_is_counted_and_not_told(service, told):
     assert (0, 1) == (len(service.slack.posted), service.chat.figures.deliveries["", "muted"])
 
     service.history.handle(incident.id, Change(state="open"))
-    service.chat.context.resolve(f"incident:{incident.fingerprint}:chat")
-    service.settle()
+    service.chat.context.forget(f"incident:{incident.fingerprint}:chat")
     service.chat.notify(*event, service="chat")
     service.settle()
     assert 1 == len(service.slack.posted)

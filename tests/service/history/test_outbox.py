@@ -12,7 +12,7 @@ from sqlalchemy import inspect, text
 
 from tests.service.history.reports import report
 from vllm_triage.service.history import Filter, History, HistoryError, totals, upgrade
-from vllm_triage.service.letter import Letter
+from vllm_triage.service.letter import Leader, Letter
 
 
 def letters(*ids: str, lane: str = "slack") -> list[Letter]:
@@ -28,6 +28,20 @@ def test_letters_come_in_their_order_and_once(history):
         (taken.id, taken.body, taken.attempts, taken.gathered) for taken in history.outbox.take("slack", 2, 60)
     ]
     assert [] == history.outbox.take("slack", 2, 60)
+
+
+def test_a_lane_that_one_works_off_alone_keeps_its_order(history, clock):
+    """Nobody else gets its letters, until it leaves; what one that has died had under way comes first."""
+    one, other, take = Leader(1, 15), Leader(2, 15), history.outbox.take
+    history.outbox.put(letters("a", "b", "c"))
+    assert ["a"] == [taken.id for taken in take("slack", 1, 60, one)]
+    assert [] == take("slack", 9, 60, other)
+    clock.forward(seconds=16)
+    assert ["a", "b"] == [taken.id for taken in take("slack", 2, 60, other)]
+    history.outbox.leave("slack", one)
+    assert [] == take("slack", 9, 60, one)
+    history.outbox.leave("slack", other)
+    assert ["c"] == [taken.id for taken in take("slack", 9, 60, one)]
 
 
 def test_a_letter_that_nobody_spoke_of_again_is_due_again(history, clock):
@@ -109,7 +123,7 @@ def test_a_killed_process_loses_no_letter(url, opened):
     code = f"""
 import os, signal
 from vllm_triage.service.history import History
-from vllm_triage.service.letter import Letter
+from vllm_triage.service.letter import Leader, Letter
 history = History({url!r})
 for number in range(50):
     history.outbox.put([Letter("slack", str(number), b"x")])

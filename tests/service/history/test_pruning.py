@@ -23,6 +23,11 @@ def rows(history, table) -> int:
         return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
 
 
+def keys(history) -> set[str]:
+    with history._database.reading() as connection:
+        return set(connection.execute(select(claims.c.key)).scalars())
+
+
 def test_incidents_that_were_not_seen_for_long_go(opened, clock):
     """With all that belongs to them; what was seen since stays, however old it is."""
     history = opened(retention_days=30)
@@ -68,7 +73,7 @@ def test_claims_that_are_over_go(history, clock):
     clock.forward(seconds=10)
     history.prune()
 
-    assert 1 == rows(history, claims)
+    assert {"long", "history:clock"} == keys(history)
     assert (False, 2) == history.once("long", 1000)
 
 
@@ -96,6 +101,42 @@ def test_recording_prunes_once_an_hour(opened, clock):
 
     assert {"new"} == services(one)
     assert (False, 3) == other.once("history:prune", 1)
+
+
+def test_a_clock_that_jumps_ahead_costs_little(opened, clock, caplog):
+    """Nothing goes that is younger by the clock as it was, however often somebody looks meanwhile; it is said, and counted."""
+    removed: list[int] = []
+    history = opened(retention_days=90, removed=removed.append)
+    for day in range(80):
+        history.record(report(), service=str(day))
+        clock.forward(days=1)
+    right = clock.now
+    clock.forward(days=100)
+    with caplog.at_level("INFO", "vllm_triage.history"):
+        for _ in range(3):
+            history._prune_quietly(grown=False)
+            history._prune_quietly(grown=True)
+            clock.forward(hours=1, seconds=1)
+        said = [record.message for record in caplog.records]
+        clock.now = right
+        history._prune_quietly(grown=False)
+    assert (80, []) == (len(services(history)), removed)
+    assert any("the clock is ahead" in text for text in said)
+
+
+def test_a_share_goes_at_a_time(opened, clock, monkeypatch, caplog):
+    """Of a service that was away for long, or whose clock is wrong for days; what went is said, and counted."""
+    monkeypatch.setattr("vllm_triage.service.history.pruning.STEP", 2)
+    removed: list[int] = []
+    history = opened(retention_days=1, removed=removed.append)
+    for number in range(100):
+        history.record(report(), service=str(number))
+    for _ in range(2):
+        clock.forward(days=2, seconds=1)
+        with caplog.at_level("INFO", "vllm_triage.history"):
+            history._prune_quietly(grown=False)
+    assert ([10, 10], 80) == (removed, len(services(history)))
+    assert 2 == sum("removed" in record.message for record in caplog.records)
 
 
 def test_a_pruner_that_fails_harms_nobody(opened, monkeypatch):
