@@ -152,9 +152,9 @@ class Outbox:
 def _led(connection: Connection, lane: str, leader: Leader, now: datetime) -> bool | None:
     """Return whether a lane was led by another who has died; None where another leads it now."""
     row = connection.execute(select(claims.c.count, claims.c.expires).where(claims.c.key == _key(lane))).first()
-    if row is None or row.count == leader.token:
+    if row is None or row[0] == leader.token:
         return False
-    return None if row.expires > now else True
+    return None if row[1] > now else True
 
 
 def _lead(connection: Connection, lane: str, leader: Leader, now: datetime) -> bool:

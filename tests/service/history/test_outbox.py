@@ -36,6 +36,7 @@ def test_a_lane_that_one_works_off_alone_keeps_its_order(history, clock):
     history.outbox.put(letters("a", "b", "c"))
     assert ["a"] == [taken.id for taken in take("slack", 1, 60, one)]
     assert [] == take("slack", 9, 60, other)
+    assert ["b"] == [taken.id for taken in take("slack", 1, 60, one)]
     clock.forward(seconds=16)
     assert ["a", "b"] == [taken.id for taken in take("slack", 2, 60, other)]
     history.outbox.leave("slack", one)
