@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 SAMPLE = 4096
 """Bytes of the first block that tell what kind of text this is."""
+HEAD = 1 << 15
+"""Bytes of it that are kept: prose stands above a log."""
 BINARY = 0.1
 """Share of control characters in them from which on it is none, where nothing of a server was read either."""
 _CONTROL = bytes(byte for byte in range(32) if byte not in b"\t\n\v\f\r\x1b")
@@ -46,7 +48,7 @@ class Session:
         self._others: dict[str, Session] = {}
         self._tail = Tail()
         self._broken_off = False
-        self._sample = b""
+        self._head = self._sample = b""
         self._handed_on = False
 
     @property
@@ -65,7 +67,7 @@ class Session:
     def feed(self, block: Block) -> None:
         """Read one block, with the lines of each server on their own where it shows several."""
         if not self._sample:
-            self._sample = block.data[:SAMPLE].strip()
+            self._sample, self._head = block.data[:SAMPLE].strip(), block.data[:HEAD]
         if block.mended is not None or self.numbers is not None:
             if self.numbers is None:
                 from ..input.numbers import Numbers
@@ -132,6 +134,8 @@ class Session:
             incidents[0].foreign = is_foreign(self._sample, self._tail.data, self.lines)
             incidents[0].engine = other_engine(self._sample, self._tail.data)
         incidents[-1].broken_off = self._broken_off
+        for incident in incidents[-2:]:
+            incident.ends = self._head, self._tail.data
         if is_source(self._sample):
             incidents[-1].source_text = True
         return incidents

@@ -11,6 +11,7 @@ from ..matching.types import Hit
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..serving.types import Records
+    from ..situation.types import Situation
     from ..standstill.types import Standstill
 
 
@@ -62,5 +63,9 @@ class Incident(Busy):
     """What rules have not seen of it because that would have taken too long, in sentences."""
     tail: list[Line] = field(default_factory=list)
     """The server's last lines, where it is not the first one of its log."""
+    ends: tuple[bytes, bytes] = (b"", b"")
+    """The beginning and the end of the log, as far as they were kept: what stands around the lines that rules know."""
+    situation: Situation | None = None
+    """Made when it is first asked for (``situation.situate``), before any rule decides."""
     standstill: Standstill | None = None
     """What stood still until its log ended, for one that was followed while it was written."""

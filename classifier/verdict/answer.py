@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from ...corpus.records import replace
 from ...corpus.remedies.find import SOURCE
@@ -17,19 +16,19 @@ from ..advice.remedy import as_hit, remedy_for
 from ..advice.signs import Signs
 from ..command import corrected_command
 from ..diagnosis import Diagnosis, Evidence
-from ..facts.release import gone_from, release_for
 from ..incidents.types import Incident
 from ..lines.mistakes import MISTAKES
 from ..lines.types import Line, Trace
 from ..matching.types import Hit
 from ..patterns.lazy import LazyPattern
+from ..situation.releases import gone_from, reference
+from ..situation.situate import situate
 from ..templates import sentences
 from . import policy
 from .types import Candidate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..facts.fingerprint import ReleaseRange
     from ..text_model.guess import Guess, Guesser
 
 NO_BUCKET = ("unknown", "no_failure")
@@ -53,8 +52,6 @@ _COUNTED = LazyPattern(r"\b\d+ validation errors? for ")
 _REASON = LazyPattern(r"\b(?:Value error|Assertion failed), |\bInput should |\bExtra inputs are |\bField required\b")
 _HEAD = LazyPattern(r"\s*(?:CMake Error at \S|ERROR: |error: |Error: |fatal error: )")
 """How tools begin an error whose telling words stand on the next line."""
-TRACES = 12
-"""Exceptions of a start whose frames tell of its release."""
 GENERIC = "unspecified"
 """Cause of an answer that tells the bucket alone."""
 
@@ -107,15 +104,12 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
     values = {**incident.facts, **captures}
     signs = Signs(hit, incident) if bucket != "no_failure" else None
     facts = signs.facts if signs is not None else incident.facts
-    said = [hit.rule.versions] if hit is not None else []
-    said += signs.ages if signs is not None else []
-    said += [other.rule.versions for other in incident.hits if not other.quoted]
-    bound = None if bucket == "no_failure" else partial(_bound, incident)
-    release, assumed = release_for(facts, filter(None, said), known.corpus.releases, bound)
+    bound = situate(incident).release
+    release = reference(bound, known.corpus.releases)
     if signs is not None and release and not facts.get("vllm_version"):
         # What a release's defaults are is asked of the one that the log can have been written by.
         facts = signs.facts = {**facts, "assumed_release": release}
-    gone = gone_from(hit.rule.versions, release) if hit is not None and hit.rule.source == "vllm" else ""
+    gone = gone_from(hit.rule.versions, bound) if hit is not None and hit.rule.source == "vllm" else ""
     say = signs.say if signs is not None else None
     known_fixes = advise(entry, facts, captures, release, gone, say)
     remedy = remedy_for(hit, known.corpus, str(facts.get("platform") or "")) if signs is not None else None
@@ -146,7 +140,7 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
         corrected_command=corrected_command(facts, fixes) if bucket != "no_failure" else "",
         confirm=sentences(entry.confirm, values),
         refute=sentences(entry.refute, values),
-        notes=[assumed] if assumed and any(fix.versions for fix in entry.fixes) else [],
+        notes=[bound.note()] if signs is not None and bound.note() and fixes else [],
         explanation=[f"the advice is the message's own: {remedy.words}"] if remedy is not None and led else [],
     )
 
@@ -182,15 +176,6 @@ def conclude(
     answer = answer_for(bucket, cause, confidence, decided_by, known, incident, hit)
     answer.way = finding
     return answer
-
-
-def _bound(incident: Incident) -> ReleaseRange:
-    """Return the releases that fit where the lines of a start were logged, and where its exceptions were raised."""
-    from ..facts.fingerprint import bound_release, mark_of_frame, mark_of_line
-
-    marks = [mark_of_line(line) for line in (*incident.sites, *incident.errors)]
-    frames = [mark_of_frame(frame) for trace in incident.traces[:TRACES] for frame in trace.frames]
-    return bound_release(mark for mark in (*marks, *frames) if mark is not None)
 
 
 def evidence_for(best: Candidate, incident: Incident) -> list[Evidence]:

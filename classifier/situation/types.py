@@ -1,0 +1,17 @@
+"""What is known of one server start before any rule decides."""
+
+from __future__ import annotations
+
+from ...corpus.records import Record, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .releases import ReleaseBound
+
+
+@record(frozen=True, slots=True)
+class Situation(Record):
+    """One start as a person sees it who reads the log before looking for a cause."""
+
+    release: ReleaseBound
+    """The releases that can have written it."""
