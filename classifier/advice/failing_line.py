@@ -110,7 +110,6 @@ def fate_of(mark: FrameMark | None, wrapped: bool, situation: Situation) -> Fail
     trace = situation.trace
     if mark is None or trace is None:
         return None
-    from ...corpus import options
     from ...corpus.code_lines import FILE, FUNCTION, index
 
     known = index()
@@ -119,9 +118,9 @@ def fate_of(mark: FrameMark | None, wrapped: bool, situation: Situation) -> Fail
         return None
     names = [found[1] for found in _NAMED.finditer(trace.message)]
     fate = known.fate(mark.path, mark.function, mark.code, told or situation.release, names)
-    if fate is None and situation.release == options.releases()[-1] != told:
-        # Nothing tells the release: the line tells that it is an older one.
-        fate = known.fate(mark.path, mark.function, mark.code, "", names)
+    if fate is None and not told:
+        # The newest that can have written the log no longer has it: the line tells that an older one did.
+        fate = known.fate(mark.path, mark.function, mark.code, situation.bound.first, names)
     if fate is None or fate.gone == FILE or (wrapped and not fate.release):
         # A file goes with what it was for, and that is no cure; behind a wrapper of vLLM's own the cure may be in there.
         return None

@@ -9,10 +9,13 @@ from ...corpus.types import Cause, Fix
 from ..command.quoting import as_word, in_prose
 from ..conditions import holds, shows
 from ..diagnosis import Advice
-from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
 from ..templates import SLOT, fill, lookup, sentences
 from ..values import COMPUTED, PIECES, WORKED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..situation.releases import ReleaseBound
 
 _UPGRADE = LazyPattern(r"(?:-U|--upgrade) '?vllm\b|^(?:Upgrade|Update) (?:vLLM|to)")
 
@@ -21,13 +24,13 @@ def advise(
     cause: Cause,
     facts: Mapping[str, object],
     captures: Mapping[str, object],
-    release: str = "",
+    bound: ReleaseBound | None = None,
     gone: str = "",
     say: Callable[[str], bool] | None = None,
 ) -> list[Advice]:
     """Return the fixes of ``cause`` that hold for this log, ranked.
 
-    A fix whose option the vLLM ``release`` does not have is left out; its successor stands in the same list.
+    A fix that holds for no release that can have written the log (``bound``) is left out; its successor stands in the same list.
     From the release ``gone`` on, vLLM no longer has the words that decided (upgrades say so). ``say`` tells whether the log
     says what a fix presumes; without it fixes that presume nothing are left.
     """
@@ -35,7 +38,7 @@ def advise(
     known = []
     # Fixes that the log asks for come first; else the order is the file's.
     for fix in sorted(_fitting(cause, values, say), key=lambda fix: not _leads(fix, values, say)):
-        if fix.versions and release and in_range(release, fix.versions) is False:
+        if fix.versions and bound is not None and bound.within(fix.versions) is False:
             continue
         value, complete = fill(fix.value, values) if fix.value else ("", True)
         change, exact = _change(fix, values)

@@ -13,6 +13,7 @@ import re
 from ...corpus.records import replace
 from ...corpus.remedies.find import SOURCE
 from ..diagnosis import Advice
+from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
 from .as_it_was import as_it_was
 from .attention_choice import as_possible, with_choices
@@ -137,7 +138,7 @@ def tried(
         withheld += guessed
     kept = before_searches(kept)
     # What destroys something, or ends processes, comes when nothing milder is left.
-    kept.sort(key=lambda fix: fix.safety == "destructive")
+    kept.sort(key=lambda fix: (fix.safety == "destructive", not situation.told and _of_older(fix, situation)))
     if not kept and fixes:
         kept = [look_elsewhere() if situation.stranger else look(situation)]
     for rank, fix in enumerate(kept, 1):
@@ -229,7 +230,7 @@ def _set(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
         [name for name in unset["names"].split() if name not in shown] if (unset := _UNSET.match(fix.change)) else []
     )
     if missing := _missing(names, [], situation):
-        return None, f"vLLM {situation.release} has no {missing}"
+        return None, f"vLLM {situation.bound} has no {missing}"
     change = read_change(fix.change)
     if change is None:
         return fix, ""
@@ -243,6 +244,10 @@ def _set(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
         fix = fitting
     for part in parts if fix.moves and len(parts) > 1 else ():
         fix = _moved(fix, part, situation)[0] or fix
+    if not fix.versions and not situation.told:
+        # Where the log does not tell its release, the fix says for which of those that can have written it there is such an option.
+        had = (situation.bound.having(name) for name in _of_vllm([*(part.name for part in parts), *dict(variables)]))
+        fix = replace(fix, versions=next(filter(None, had), ""))
     so = all(_is_so(part, situation) for part in parts) and _have_values(variables, situation)
     return (None, "it is set so already") if so else (fix, "")
 
@@ -268,7 +273,7 @@ def _only_part(change: str) -> Part | None:
 def _excluded(variables: list[str], parts: list[Part], situation: Situation) -> str:
     """Tell why a fix cannot be applied here at all; "" where it can."""
     if missing := _missing(variables, parts, situation):
-        return f"vLLM {situation.release} has no {missing}"
+        return f"vLLM {situation.bound} has no {missing}"
     if any(part.name in (*_OF_MEMORY[:2], "--tensor-parallel-size", "--pipeline-parallel-size") for part in parts):
         from .balance import below_weights, beyond_free
 
@@ -278,22 +283,18 @@ def _excluded(variables: list[str], parts: list[Part], situation: Situation) -> 
 
 
 def _missing(variables: list[str], parts: list[Part], situation: Situation) -> str:
-    from ...corpus import options
-
-    release = _in_table(situation.release)
-    for name in [*(part.name for part in parts), *variables]:
-        if name.startswith(("--", "VLLM_")) and options.exists(name, release) is False:
-            return name
-    return ""
+    """Return what a fix sets that no release has which can have written the log; "" where there is none."""
+    names = [*(part.name for part in parts), *variables]
+    return next((name for name in _of_vllm(names) if situation.bound.having(name) is None), "")
 
 
-def _in_table(release: str) -> str:
-    """Return the release whose options count: of one older than all that are listed, the oldest that is."""
-    from ...corpus import options
+def _of_older(fix: Advice, situation: Situation) -> bool:
+    """Tell whether the newest release that can have written the log no longer has what a fix sets."""
+    return fix.versions != "" and in_range(situation.release, fix.versions) is False
 
-    oldest = options.releases()[0]
-    key, least = options.version_key(release), options.version_key(oldest)
-    return oldest if key is not None and least is not None and key < least else release
+
+def _of_vllm(names: list[str]) -> list[str]:
+    return [name for name in names if name.startswith(("--", "VLLM_"))]
 
 
 def _refused(parts: list[Part], situation: Situation) -> str:

@@ -39,9 +39,13 @@ def as_given(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     names = only["options"].split() if only else _OPTION.findall(found["options"])
     given = situation.case.arguments
     command = str(situation.facts.get("command") or "")
-    missing = next((name for name in names if _lacks(name, situation.release)), "") if only and not given else ""
+    missing = (
+        next((name for name in names if situation.bound.having(name.partition(".")[0]) is None), "")
+        if only and not given
+        else ""
+    )
     if missing:
-        return None, f"vLLM {situation.release} has no {missing}"
+        return None, f"vLLM {situation.bound} has no {missing}"
     left = [each for name in names for each in _given(name, given, command)] if given else names
     variable = next((_VARIABLES[name] for name in names if _VARIABLES.get(name) in situation.case.variables), "")
     if variable and (not given or not left):
@@ -52,12 +56,6 @@ def as_given(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     if reason := _no_room(left, situation):
         return None, reason
     return (fix if not only or left == names else replace(fix, change=f"leave out {' '.join(left)}")), ""
-
-
-def _lacks(name: str, release: str) -> bool:
-    from ...corpus import options
-
-    return bool(release) and options.exists(name.partition(".")[0], release) is False
 
 
 def _given(name: str, arguments: Mapping[str, object], command: str) -> list[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 
 from ...corpus.records import Record, record
-from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
 from .failing_line import failing_mark, fate_of, own_mark, place_of
 
@@ -120,7 +119,7 @@ def _touched(mark: FrameMark, situation: Situation) -> bool:
     from ...corpus.code_slices import index
 
     changes = index().changes(mark.path, mark.function, mark.code)
-    return any(in_range(each.release, f">{situation.told or situation.release}") is not False for each in changes)
+    return any(situation.bound.within(f">={each.release}") is not True for each in changes)
 
 
 def _caught(situation: Situation) -> Since | None:
@@ -226,16 +225,14 @@ def _first(changes: Sequence[Change], situation: Situation, until: str = "") -> 
         situation: Of the failed start.
         until: The first release that cannot be the server's, since it does not print such words; "" where all do.
     """
-    from ...corpus import options
-
-    told = situation.told.partition("+")[0]
-    release = told or situation.release
-    if not changes or len(changes) > _HOT or not release:
+    bound = situation.bound
+    if not changes or len(changes) > _HOT or not bound.first:
         return None, False
-    later = [each for each in changes if in_range(each.release, f">{release}") is True]
-    if later or told:
-        return (later[0] if later else None), False
-    if until and in_range(release, f">={until}") is True:
+    sure = [each for each in changes if bound.within(f"<{each.release}")]
+    if sure or situation.told:
+        return (sure[0] if sure else None), False
+    if until and bound.within(f">={until}"):
         return changes[-1], False  # these words are an older release's
-    # Nothing bounds the release but what is known: it may be older than the change, or have it.
-    return (changes[-1], True) if release == options.releases()[-1] else (None, False)
+    # A server of the older ones lacks the change, one of the newer has it.
+    open_ = [each for each in changes if bound.within(f"<{each.release}") is None]
+    return (open_[-1], True) if open_ else (None, False)

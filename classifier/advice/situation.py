@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 
 from ..patterns.lazy import LazyPattern
+from ..situation.releases import ReleaseBound
+from ..situation.situate import situate
 from .corrector.case import Case
 
 TYPE_CHECKING = False
@@ -36,7 +38,8 @@ class Situation:
     Attributes:
         case: The error.
         facts: Of the start.
-        release: The one that the advice is for.
+        bound: The releases that can have written the log.
+        release: The newest of them: the one whose options and defaults are asked for first.
         told: The release as the log prints it; "" where it does not.
         platform: ``cuda``, ``rocm``, ``cpu`` …; "" where the log does not tell.
         text: What the error and other conspicuous lines say.
@@ -50,7 +53,7 @@ class Situation:
     """
 
     __slots__ = (
-        "asked", "case", "facts", "maker", "platform", "ranks", "release", "sites", "stranger", "text", "told", "trace", "words",
+        "asked", "bound", "case", "facts", "maker", "platform", "ranks", "release", "sites", "stranger", "text", "told", "trace", "words",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913 - what a log tells of a start
@@ -68,6 +71,7 @@ class Situation:
         self.case = case
         self.facts = facts
         self.release = release
+        self.bound = ReleaseBound("", (release,), (), True)
         self.told = str(facts.get("vllm_version") or "")
         self.platform = str(facts.get("platform") or "").lower()
         self.text = text or case.text
@@ -84,13 +88,15 @@ class Situation:
         """Gather it from an incident, the hit that decided, and what its words tell."""
         case = Case.of(hit, incident, release)
         if signs is None:
-            return cls(case, incident.facts, release)
+            made = cls(case, incident.facts, release)
+            made.bound = situate(incident).release
+            return made
         trace = hit.trace if hit is not None else None
         stranger = hit is not None and hit.rule.source != "vllm" and signs.strange(trace)
         asked = hit is not None and (hit.rule.scope == "request" or hit.rule.bucket == _OF_CLIENTS)
         said = f"{case.text}\n{signs.said}"
         made = cls(case, signs.facts, release, said, signs.ranks, signs.words, trace, stranger, asked)
-        made.sites = incident.sites
+        made.sites, made.bound = incident.sites, situate(incident).release
         return made
 
     @property

@@ -40,6 +40,8 @@ class ReleaseBound(Record):
     """What speaks for that, in words."""
     bounded: bool
     """Whether anything leaves out some of the releases that are known."""
+    likely: str = ""
+    """The newest of those that all marks speak for, none allowed for; "" where there is no such release."""
 
     @property
     def first(self) -> str:
@@ -55,6 +57,22 @@ class ReleaseBound(Record):
         """Tell whether a range (``>=0.8,<0.11``) holds for all of them; None where for some, or where nothing is known."""
         found = {in_range(release, wanted) for release in ((self.told,) if self.told else self.releases)}
         return found.pop() if len(found) == 1 else None
+
+    def having(self, option: str) -> str | None:
+        """Return for which of them a flag or variable exists: "" for all, a range (``>=0.9.2``) for some; None for none."""
+        from ...corpus import options
+
+        # Those older than all that are listed count as the oldest of these.
+        listed = [release for release in self.releases if release in options.releases()] or [_listed(self.first)]
+        has = [options.exists(option, release) is not False for release in listed]
+        if all(has):
+            return ""
+        if not any(has):
+            return None
+        first, last = has.index(True), len(has) - 1 - has[::-1].index(True)
+        since = f">={listed[first]}" if first else ""
+        until = f"<={listed[last]}" if last < len(has) - 1 else ""
+        return ",".join(filter(None, (since, until)))
 
     def __str__(self) -> str:
         """Return the bound for people: ``0.8.4 to 0.9.0``."""
@@ -112,7 +130,9 @@ def bound_of(
                 0,
                 f"{found.fitting} of {found.marks} places in its files" if found.marks > 1 else "a place in its files",
             )
-    return ReleaseBound("", tuple(fitting), tuple(dict.fromkeys(marks)), len(fitting) < len(known))
+    best = [release for release in fitting if found is not None and release in (found.releases or found.nearest)]
+    likely = best[-1] if best and found is not None and found.marks >= ENOUGH else ""
+    return ReleaseBound("", tuple(fitting), tuple(dict.fromkeys(marks)), len(fitting) < len(known), likely)
 
 
 def _near(found: ReleaseRange, known: Sequence[str]) -> set[str]:
@@ -127,16 +147,24 @@ def _near(found: ReleaseRange, known: Sequence[str]) -> set[str]:
 
 
 def reference(bound: ReleaseBound, listed: Sequence[str]) -> str:
-    """Return the one release whose defaults and options are asked for first: the newest that can have written the log.
+    """Return the one release whose defaults are asked for first: the likely one, else the newest that can have written the log.
 
     Args:
         bound: Of the log.
         listed: The releases whose options are known, oldest first.
     """
-    return next((release for release in reversed(bound.releases) if release in listed), bound.last)
+    return bound.likely or next((release for release in reversed(bound.releases) if release in listed), bound.last)
 
 
 def gone_from(ranges: str, bound: ReleaseBound) -> str:
     """Return the release from which words with these ``ranges`` are gone, where the log's own may still have had them; else ""."""
     end = ranges.rpartition("<")[2] if "<" in ranges and not ranges.rpartition("<")[2].startswith("=") else ""
     return end if end and bound.within(f"<{end}") is not False else ""
+
+
+def _listed(release: str) -> str:
+    """Return the release whose options count: of one older than all that are listed, the oldest that is."""
+    from ...corpus import options
+
+    oldest = options.releases()[0]
+    return oldest if in_range(release, f"<{oldest}") else release

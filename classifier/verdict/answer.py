@@ -111,7 +111,7 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
         facts = signs.facts = {**facts, "assumed_release": release}
     gone = gone_from(hit.rule.versions, bound) if hit is not None and hit.rule.source == "vllm" else ""
     say = signs.say if signs is not None else None
-    known_fixes = advise(entry, facts, captures, release, gone, say)
+    known_fixes = advise(entry, facts, captures, bound, gone, say)
     remedy = remedy_for(hit, known.corpus, str(facts.get("platform") or "")) if signs is not None else None
     if remedy is not None and (
         led_by_the_log(entry, facts, captures, say) or (remedy.plain and worked_out(entry, {**captures, **facts}, say))
@@ -119,7 +119,7 @@ def answer_for(  # noqa: PLR0913 - the parts of an answer
         remedy = None  # the log shows which of the cause's fixes to begin with, or has the numbers for the first
     leads = None
     if remedy is not None:
-        leads = advise(replace(entry, fixes=remedy.fixes), facts, {**captures, **remedy.values}, release, gone, say)
+        leads = advise(replace(entry, fixes=remedy.fixes), facts, {**captures, **remedy.values}, bound, gone, say)
     fixes, withheld = sift(known_fixes, hit, incident, release, signs, leads)
     led = any(fix.source == SOURCE for fix in fixes)
     if guessed and not led:

@@ -250,9 +250,9 @@ def test_sentences_whose_values_are_known() -> None:
     )
 
 
-def advice(fix_: Fix, release: str = "", gone: str = "", **facts: Any) -> list[Any]:
+def advice(fix_: Fix, gone: str = "", **facts: Any) -> list[Any]:
     """Return what one fix becomes."""
-    return advise(Cause("c", "t", "s", fixes=(fix_,)), facts, {}, release, gone)
+    return advise(Cause("c", "t", "s", fixes=(fix_,)), facts, {}, None, gone)
 
 
 def test_what_a_fix_becomes() -> None:

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vllm_triage.classifier import triage
-from vllm_triage.classifier.advice import signs
 from vllm_triage.classifier.advice.fixes import advise
-from vllm_triage.classifier.advice.signs import ranks_of, told_by
 from vllm_triage.classifier.api import shared
+from vllm_triage.classifier.situation import platforms
+from vllm_triage.classifier.situation.platforms import ranks_of, told_by
 from vllm_triage.corpus.types import Cause, Fix
 
 
@@ -149,7 +149,7 @@ def test_the_name_of_a_parameter_tells_what_to_do(name: str, first: str) -> None
     assert shared().report(LLAMA.format(name=name)).fixes[0].change.startswith(first)
 
 
-@pytest.mark.parametrize(("needs", "marks"), [(needs, marks) for _, needs, marks in signs._PLATFORMS])
+@pytest.mark.parametrize(("needs", "marks"), [(needs, marks) for _, needs, marks in platforms._PLATFORMS])
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_what_is_looked_for_first_is_in_every_match(needs, marks, data):
