@@ -120,7 +120,7 @@ def fate_of(mark: FrameMark | None, wrapped: bool, situation: Situation) -> Fail
     fate = known.fate(mark.path, mark.function, mark.code, told or situation.release, names)
     if fate is None and not told:
         # The newest that can have written the log no longer has it: the line tells that an older one did.
-        fate = known.fate(mark.path, mark.function, mark.code, situation.bound.first, names)
+        fate = known.fate(mark.path, mark.function, mark.code, "", names)
     if fate is None or fate.gone == FILE or (wrapped and not fate.release):
         # A file goes with what it was for, and that is no cure; behind a wrapper of vLLM's own the cure may be in there.
         return None

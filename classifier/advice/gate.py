@@ -138,7 +138,10 @@ def tried(
         withheld += guessed
     kept = before_searches(kept)
     # What destroys something, or ends processes, comes when nothing milder is left.
-    kept.sort(key=lambda fix: (fix.safety == "destructive", not situation.told and _of_older(fix, situation)))
+    if not situation.told:
+        kept, refused = _without_older(kept, situation)
+        withheld += refused
+    kept.sort(key=lambda fix: fix.safety == "destructive")
     if not kept and fixes:
         kept = [look_elsewhere() if situation.stranger else look(situation)]
     for rank, fix in enumerate(kept, 1):
@@ -232,9 +235,13 @@ def _set(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
     if missing := _missing(names, [], situation):
         return None, f"vLLM {situation.bound} has no {missing}"
     change = read_change(fix.change)
+    variables, parts = change or ([], [])
+    if not fix.versions and not situation.told:
+        # Where the log does not tell its release, the fix says for which of those that can have written it there is such an option.
+        set_here = _of_vllm([*(part.name for part in parts), *(name for name, _ in variables), *names])
+        fix = replace(fix, versions=next(filter(None, map(situation.bound.having, set_here)), ""))
     if change is None:
         return fix, ""
-    variables, parts = change
     if reason := _excluded([name for name, _ in variables], parts, situation):
         return None, reason
     if len(parts) == 1 and not variables:
@@ -244,10 +251,6 @@ def _set(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
         fix = fitting
     for part in parts if fix.moves and len(parts) > 1 else ():
         fix = _moved(fix, part, situation)[0] or fix
-    if not fix.versions and not situation.told:
-        # Where the log does not tell its release, the fix says for which of those that can have written it there is such an option.
-        had = (situation.bound.having(name) for name in _of_vllm([*(part.name for part in parts), *dict(variables)]))
-        fix = replace(fix, versions=next(filter(None, had), ""))
     so = all(_is_so(part, situation) for part in parts) and _have_values(variables, situation)
     return (None, "it is set so already") if so else (fix, "")
 
@@ -288,9 +291,15 @@ def _missing(variables: list[str], parts: list[Part], situation: Situation) -> s
     return next((name for name in _of_vllm(names) if situation.bound.having(name) is None), "")
 
 
-def _of_older(fix: Advice, situation: Situation) -> bool:
-    """Tell whether the newest release that can have written the log no longer has what a fix sets."""
-    return fix.versions != "" and in_range(situation.release, fix.versions) is False
+def _without_older(fixes: list[Advice], situation: Situation) -> tuple[list[Advice], Withheld]:
+    """Return fixes with those behind that newer releases no longer have; without them where nothing says that it is an old one."""
+    older = [fix for fix in fixes if fix.versions and in_range(situation.release, fix.versions) is False]
+    others = [fix for fix in fixes if fix not in older]
+    if situation.bound.bounded:
+        return [*others, *older], []
+    return others, [
+        (fix.title, f"only vLLM {fix.versions} has it, and nothing says that the server is so old") for fix in older
+    ]
 
 
 def _of_vllm(names: list[str]) -> list[str]:

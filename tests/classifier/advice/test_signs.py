@@ -142,7 +142,7 @@ KeyError: '{name}'
     [
         ("layers.0.attention.wk.weight", "Move consolidated.*"),
         ("base_model.model.model.layers.0.mlp.gate.weight", "model.merge_and_unload()"),
-        ("model.layers.0.mlp.other.weight", "pip install -U vllm"),
+        ("model.layers.0.mlp.other.weight", "pip install -U 'vllm>="),
     ],
 )
 def test_the_name_of_a_parameter_tells_what_to_do(name: str, first: str) -> None:

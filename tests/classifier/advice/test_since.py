@@ -58,7 +58,9 @@ def test_a_release_that_has_the_change_is_not_told_of_it(release: str) -> None:
 
 def test_where_the_release_is_not_known_the_upgrade_is_for_older_servers() -> None:
     """One line is not enough to bound it."""
-    (fix,) = dated(answer("", "AssertionError", STAGES))
+    path, number, function, code = STAGES
+    frame = FRAME.format(path, number, function, code)
+    (fix,) = dated(shared().report(f"Traceback (most recent call last):\n{frame}\nAssertionError\n"))
     assert fix.title == "Upgrade vLLM, if it is older, to 0.10.0 or later: a test guards the line that failed"
     assert "does not tell the server's release" in fix.why
 
