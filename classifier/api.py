@@ -165,7 +165,11 @@ class Triage:
             InputError: ``only`` or ``ignore`` name what there is not, or there is no model to ask.
         """
         if strange := self.strange((*question.only, *question.ignore)):
-            raise InputError(f"{strange[0]!r} is no bucket, cause or rule (vllm-triage rules lists them)")
+            from difflib import get_close_matches
+
+            near = get_close_matches(strange[0], self._ids, 1, 0.6)
+            hint = f"; did you mean {near[0]}?" if near else " (vllm-triage rules lists them)"
+            raise InputError(f"{strange[0]!r} is no bucket, cause or rule{hint}")
         if question.engine == "model":
             self._guesser(alone=True)
 

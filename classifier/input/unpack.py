@@ -100,9 +100,9 @@ def unzstd(chunks: Iterator[bytes]) -> Generator[bytes, None, bool]:
         try:
             import zstandard
         except ImportError:
-            raise InputError(
-                "the input is zstd: pip install 'vllm-triage[zstd]', or unpack it first (zstd -d)"
-            ) from None
+            from ..extras import install
+
+            raise InputError(f"the input is zstd: {install('zstd')}, or unpack it first (zstd -d)") from None
         broken: type[Exception] = zstandard.ZstdError
         pieces = _by_package(zstandard, frames.watched(chunks))
     else:

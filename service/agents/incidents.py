@@ -23,7 +23,9 @@ def in_database(url: str) -> Lookup:
     try:
         from ..history import History, HistoryError
     except ModuleNotFoundError as error:
-        raise CannotError(f"the history needs {error.name}: pip install 'vllm-triage[service]'") from None
+        from ...classifier.extras import install
+
+        raise CannotError(f"the history needs {error.name}: {install('service')}") from None
 
     def find(name: str) -> Report | None:
         try:

@@ -7,10 +7,9 @@ from datetime import datetime
 from typing import IO, Any, cast
 
 from ...classifier.errors import InputError
+from ...classifier.extras import install
 from .log import Log
 from .many import MAGIC, is_beside
-
-MISSING = "pip install 'vllm-triage[batch]'"
 
 
 def listed(source: str) -> Iterator[Log]:
@@ -59,7 +58,7 @@ def file_system(url: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError:
-        raise InputError(f"{url}: URLs need fsspec: {MISSING}") from None
+        raise InputError(f"{url}: URLs need fsspec: {install('batch')}") from None
     try:
         system, path = url_to_fs(url)
     except (ImportError, ValueError) as error:

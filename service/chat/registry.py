@@ -11,7 +11,7 @@ from . import platforms as modules
 from .settings import ChatSettings, PlatformSettings
 
 if TYPE_CHECKING:
-    from .interface import Adapter
+    from .interface import Adapter, Event
 
 
 class Platform(Protocol):
@@ -27,6 +27,10 @@ class Platform(Protocol):
 
     def adapter(self, settings: Any) -> Adapter:
         """Return the adapter for what is set."""
+        ...
+
+    def preview(self, event: Event) -> str:
+        """Return what would be sent about an event; a platform that only takes alerts in has none."""
         ...
 
 
@@ -61,4 +65,6 @@ def _adapter(name: str, platform: Platform, given: Any) -> Adapter:
         return platform.adapter(given)
     except ModuleNotFoundError as error:
         extra = getattr(platform, "EXTRA", name)
-        raise ValueError(f"{name} needs {error.name}: pip install 'vllm-triage[{extra}]'") from None
+        from ...classifier.extras import install
+
+        raise ValueError(f"{name} needs {error.name}: {install(extra)}") from None

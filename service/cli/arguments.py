@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
 
 from ...classifier.command import FORMS
 from ...classifier.question import ENGINES
 from ..render.interface import names
 from .commands import COMMANDS
+from .parser import Parser
 
 __all__ = ["COMMANDS", "parser"]
-
-# argparse looks for translations of its own words in the system's folders, at every start; ours would stay English.
-argparse._ = str  # type: ignore[attr-defined]
 
 EXAMPLES = """\
 examples:
@@ -29,12 +26,11 @@ EXIT_CODES = "exit codes: 0 no failure found, 1 a failure found, 2 usage or inpu
 
 def parser() -> argparse.ArgumentParser:
     """Return the argument parser of the main command."""
-    commands = "\n".join(f"  vllm-triage {name:<12} {text}" for name, (_, text) in COMMANDS.items())
-    made = argparse.ArgumentParser(
+    commands = "\n".join(f"  {name:<12}  {text}" for name, (_, text) in COMMANDS.items())
+    made = Parser(
         prog="vllm-triage",
-        formatter_class=_formatter,
         description="Read a vLLM log; name the root cause, the lines that prove it, and what to change.",
-        epilog=f"{EXAMPLES}\nfurther commands (-h after each):\n{commands}\n\n{EXIT_CODES}",
+        epilog=f"{EXAMPLES}\ncommands (-h after each):\n{commands}\n\n{EXIT_CODES}",
     )
     add = made.add_argument
     add("files", nargs="*", metavar="FILE", help=LOGS)
@@ -61,6 +57,10 @@ def parser() -> argparse.ArgumentParser:
     add_live(made)
     shape = "form of the corrected start command in the text (default: shell)"
     add("--as", dest="form", choices=FORMS, default="shell", help=shape)
+    only_command = (
+        "print nothing but the corrected start command, in the form of --as (exit code 2 where there is none)"
+    )
+    add("--only-command", action="store_true", help=only_command)
     jobs = "processes for folders, patterns and archives (default: one for each processor)"
     add("-j", "--jobs", type=jobs_of, default=0, metavar="N", help=jobs)
     add("--exit-zero", action="store_true", help="exit with 0 when a failure was found, too")
@@ -99,12 +99,6 @@ def add_patience(made: argparse.ArgumentParser) -> None:
     """Add ``--patience``, which every way to read a log that is still being written has."""
     text = "how long a stage may be silent (weights=900, in seconds), or a factor for all of them (x2); repeatable"
     made.add_argument("--patience", action="append", default=[], metavar="WHAT", help=text)
-
-
-def _formatter(prog: str) -> argparse.HelpFormatter:
-    # argparse makes one for every argument; left to itself it asks for the terminal's width each time: 3 ms in all.
-    columns = os.environ.get("COLUMNS", "")
-    return argparse.RawDescriptionHelpFormatter(prog, width=int(columns) if columns.isdigit() else 100)
 
 
 def jobs_of(text: str) -> int:

@@ -23,7 +23,7 @@ def wants_live(options: Namespace, files: list[str]) -> bool:
     """
     if options.follow:
         return True
-    piped = files == ["-"] and options.format == "text" and not options.join
+    piped = files == ["-"] and options.format == "text" and not options.join and not options.only_command
     return (
         piped
         and sys.platform != "win32"

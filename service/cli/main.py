@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ...classifier.api import Triage
     from ...classifier.question import Question
     from ...classifier.report.model import Report
+    from ..render.interface import Result
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,6 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader (head, less) has seen enough.
         _drop_output()
     except KeyboardInterrupt:
+        if sys.stderr is not None and sys.stderr.isatty():
+            warn("interrupted: no answer")
         return EXIT_INTERRUPTED
     except Exception as error:  # noqa: BLE001 - Python's own exit code would read as 'a failure was found'
         _drop_output()
@@ -70,6 +73,8 @@ def _have_streams(words: list[str]) -> None:
 def _command(words: list[str]) -> int:
     from .commands import COMMANDS
 
+    if words[:1] in (["help"], ["version"]) and not os.path.exists(words[0]):  # noqa: PTH110 - it loads nothing
+        words = [*words[1:2], "-h"] if words[0] == "help" else ["--version"]
     if not words or words[0] not in COMMANDS:
         return _triage(words)
     module: Any = import_module(f".commands.{COMMANDS[words[0]][0]}", __package__)
@@ -126,13 +131,13 @@ def _triage(words: list[str]) -> int:  # noqa: PLR0911 - each way out has its ow
             return EXIT_USAGE
         if "-" in files:
             hint = "pipe a log in (vllm serve … 2>&1 | vllm-triage -) or name a file"
-            return complain(f"standard input is a terminal: {hint}")
+            return complain(f"standard input is {'closed' if sys.stdin is None else 'a terminal'}: {hint}")
     from ...classifier.errors import InputError
 
     try:
         return _run(files, options)
     except InputError as error:
-        return complain(_with_hint(str(error), " + ".join(files)))
+        return complain(str(error))
 
 
 def _run(files: list[str], options: Namespace) -> int:
@@ -168,7 +173,7 @@ def _run(files: list[str], options: Namespace) -> int:
             results.append(Result(name, _report(triage, group, question)))
         except InputError as error:
             if len(groups) == 1:
-                raise
+                raise InputError(_with_hint(str(error), name)) from None
             warn(_with_hint(str(error), name))
             unread.append((name, str(error)))
     shape = Options(
@@ -180,11 +185,22 @@ def _run(files: list[str], options: Namespace) -> int:
         form=options.form,
         unread=tuple(unread),
     )
+    if options.only_command:
+        return _only_command(results, options)
     _write(render(options.format, results, shape) if results or unread else "")
     if unread:
         return EXIT_USAGE
     failed = any(result.report.failed for result in results)
     return EXIT_FAILURE if failed and not options.exit_zero else EXIT_CLEAN
+
+
+def _only_command(results: list[Result], options: Namespace) -> int:
+    commands = [result.report.command_as(options.form) for result in results]
+    for result, command in zip(results, commands, strict=True):
+        if not command:
+            warn(f"{result.name}: no corrected command ({result.report.cause}); leave --only-command out")
+    _write("".join(f"{command}\n" for command in commands if command))
+    return EXIT_CLEAN if all(commands) else EXIT_USAGE
 
 
 def _report(triage: Triage, names: list[str], question: Question) -> Report:
@@ -193,7 +209,9 @@ def _report(triage: Triage, names: list[str], question: Question) -> Report:
     if names == ["-"]:
         return _report_of_pipe(triage, question)
     if len(names) == 1:
-        return triage.report(LogFile(names[0]), question)
+        from .progress import watched
+
+        return triage.report(watched(names[0]), question)
     sources = [sys.stdin.buffer if name == "-" else LogFile(name) for name in names]
     return triage.report(join_sources(sources), question)
 

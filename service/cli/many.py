@@ -39,6 +39,10 @@ def answer_many(files: list[str], question: Question, options: Namespace) -> int
 
     if "-" in files:
         return complain("standard input (-) is one log: it cannot be read beside folders, patterns and archives")
+    if options.only_command:
+        return complain(
+            "--only-command takes single logs: a folder's failures have a command each (--format json has them)"
+        )
     asking = Asking(question, tuple(options.rules), options.model)
     triage = triage_of(asking)
     triage.check(question)

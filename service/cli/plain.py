@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 DEFAULTS: dict[str, object] = {
     "files": [], "format": "text", "verbose": False, "explain": False, "join": False, "only": [], "ignore": [],
     "min_confidence": 0.0, "rules": [], "engine": "auto", "model": "", "command": "", "vllm_version": "", "follow": False,
-    "tee": False, "quiet": False, "no_keep": False, "patience": [], "form": "shell", "jobs": 0, "exit_zero": False,
+    "tee": False, "quiet": False, "no_keep": False, "patience": [], "form": "shell", "only_command": False, "jobs": 0, "exit_zero": False,
     "color": "auto", "debug": False, "version": False,
 }  # fmt: skip
 """What the parser of the main command returns for no words at all; a test compares the two."""
 SWITCHES = {
     "-v": "verbose", "--verbose": "verbose", "--explain": "explain", "--join": "join", "--follow": "follow", "--tee": "tee",
     "--quiet": "quiet", "--no-keep": "no_keep", "--exit-zero": "exit_zero", "--debug": "debug", "-V": "version",
-    "--version": "version",
+    "--version": "version", "--only-command": "only_command",
 }  # fmt: skip
 
 

@@ -158,7 +158,9 @@ def _collecting(state: State) -> APIRouter:
 
         router = collect.routes()
     except ModuleNotFoundError as error:
-        raise ValueError(f"collect needs {error.name}: pip install 'vllm-triage[collect]'") from None
+        from ...classifier.extras import install
+
+        raise ValueError(f"collect needs {error.name}: {install('collect')}") from None
     settings = state.settings
     state.collector = Collector(
         collect.teller(state),
@@ -196,7 +198,9 @@ def open_history(settings: Settings, removed: Callable[[int], None] = lambda _: 
         from ..history import History
     except ImportError:
         if settings.database:
-            raise ValueError("database needs SQLAlchemy: pip install 'vllm-triage[service]'") from None
+            from ...classifier.extras import install
+
+            raise ValueError(f"database needs SQLAlchemy: {install('service')}") from None
         _log.warning("no history: SQLAlchemy is not installed")
         return None
     if not settings.database:
@@ -222,7 +226,9 @@ def open_sessions(settings: Settings) -> Sessions:
     try:
         from .sign_in.sessions import Sessions
     except ImportError as error:
-        raise ValueError(f"oidc needs {error.name}: pip install 'vllm-triage[oidc]'") from None
+        from ...classifier.extras import install
+
+        raise ValueError(f"oidc needs {error.name}: {install('oidc')}") from None
     return Sessions(settings.oidc, settings.public_url)
 
 

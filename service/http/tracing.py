@@ -106,4 +106,6 @@ def tracing(endpoint: str) -> Tracing:
     try:
         return OpenTelemetry(endpoint)
     except ImportError:
-        raise ValueError("otel_endpoint needs OpenTelemetry: pip install 'vllm-triage[otel]'") from None
+        from ...classifier.extras import install
+
+        raise ValueError(f"otel_endpoint needs OpenTelemetry: {install('otel')}") from None

@@ -111,7 +111,9 @@ def _together(alone: Sequence[Shape]) -> list[list[Shape]]:
         from sklearn.feature_extraction.text import TfidfTransformer
         from sklearn.metrics.pairwise import cosine_distances
     except ImportError:
-        raise InputError("this needs scikit-learn: pip install 'vllm-triage[model]'") from None
+        from ...classifier.extras import install
+
+        raise InputError(f"this needs scikit-learn: {install('model')}") from None
     counts = DictVectorizer().fit_transform([terms_of(shape) for shape in alone])
     distances = cosine_distances(TfidfTransformer(use_idf=False).fit_transform(counts)).astype("float64")
     # What shares next to nothing is no neighbour, however empty the space around it is.

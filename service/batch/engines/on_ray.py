@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, cast
 
 from ....classifier.errors import InputError
+from ....classifier.extras import install
 from ..log import Chunk
 from .interface import Result, Work, poisoned
 
@@ -19,7 +20,6 @@ ROUND_BYTES = 256 << 20
 """Bytes of one pass that travel with the listing (members of archives)."""
 TRIES = 2
 """How often a chunk is begun as a whole; from then on its logs are read one by one."""
-MISSING = "pip install 'vllm-triage[ray]'"
 
 
 class Ray:
@@ -37,7 +37,7 @@ class Ray:
         try:
             import ray
         except ImportError:
-            raise InputError(f"--engine ray needs Ray: {MISSING}") from None
+            raise InputError(f"--engine ray needs Ray: {install('ray')}") from None
         self._workers = workers
         logging.getLogger("ray.data").setLevel(logging.ERROR)
         if ray.is_initialized():

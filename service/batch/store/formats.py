@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ....classifier.errors import InputError
-from ..remote import MISSING
+from ....classifier.extras import install
 from ..row import COLUMNS
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def format_named(name: str) -> Format:
     try:
         import pyarrow.parquet  # noqa: F401 - asked for before the work rather than after it
     except ImportError:
-        raise InputError(f"Parquet needs pyarrow: {MISSING}; or ask for --format jsonl") from None
+        raise InputError(f"Parquet needs pyarrow: {install('batch')}; or ask for --format jsonl") from None
     return Parquet()
 
 

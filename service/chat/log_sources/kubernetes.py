@@ -69,7 +69,9 @@ def _api(settings: KubernetesSettings) -> CoreV1Api:
     try:
         from kubernetes import client, config
     except ImportError as error:
-        raise ValueError(f"alertmanager.kubernetes needs {error.name}: pip install 'vllm-triage[kubernetes]'") from None
+        from ....classifier.extras import install
+
+        raise ValueError(f"alertmanager.kubernetes needs {error.name}: {install('kubernetes')}") from None
     made = client.Configuration()
     try:
         if settings.kubeconfig is not None:

@@ -37,6 +37,13 @@ ABOUT = "mail, Mattermost, Matrix, Telegram and a hundred others, through Appris
 SEVERAL = True
 
 
+def preview(event: Event) -> str:
+    """Return the message as it would be sent."""
+    from .. import short
+
+    return f"{short.title(event)}\n\n{short.text(event)}"
+
+
 def adapter(settings: tuple[AppriseSettings, ...]) -> AppriseAdapter:
     """Return the adapter for all places.
 

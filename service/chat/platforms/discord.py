@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
@@ -9,7 +10,7 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from ..settings import NONE, PlatformSettings, Selection, http_url
 
 if TYPE_CHECKING:
-    from ..interface import Adapter
+    from ..interface import Adapter, Event
 
 
 class DiscordSettings(PlatformSettings):
@@ -68,6 +69,13 @@ class DiscordSettings(PlatformSettings):
 SETTINGS = DiscordSettings
 ABOUT = "Discord: a slash command that answers logs and files, and a channel that is told of incidents"
 SEVERAL = False
+
+
+def preview(event: Event) -> str:
+    """Return the message as it would be sent."""
+    from ..discord_embed import message
+
+    return json.dumps(message(event), ensure_ascii=False, indent=2)
 
 
 def adapter(settings: DiscordSettings) -> Adapter:

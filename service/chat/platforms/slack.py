@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field, SecretStr, field_validator
@@ -9,7 +10,7 @@ from pydantic import Field, SecretStr, field_validator
 from ..settings import PlatformSettings, Selection, http_url
 
 if TYPE_CHECKING:
-    from ..interface import Adapter
+    from ..interface import Adapter, Event
 
 
 class SlackSettings(PlatformSettings):
@@ -49,6 +50,13 @@ class SlackSettings(PlatformSettings):
 SETTINGS = SlackSettings
 ABOUT = "Slack: an app that answers in threads, and a channel that is told of incidents"
 SEVERAL = False
+
+
+def preview(event: Event) -> str:
+    """Return the message as it would be sent."""
+    from ..slack_blocks import message
+
+    return json.dumps(message(event), ensure_ascii=False, indent=2, default=lambda block: block.to_dict())
 
 
 def adapter(settings: SlackSettings) -> Adapter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,6 +34,13 @@ class TeamsSettings(PlatformSettings):
 SETTINGS = TeamsSettings
 ABOUT = "Microsoft Teams: a workflow's webhook, Adaptive Cards"
 SEVERAL = True
+
+
+def preview(event: Event) -> str:
+    """Return the message as it would be sent."""
+    from ..teams_card import message
+
+    return json.dumps(json.loads(message(event)), ensure_ascii=False, indent=2)
 
 
 def adapter(settings: tuple[TeamsSettings, ...]) -> TeamsAdapter:

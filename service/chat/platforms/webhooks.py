@@ -59,6 +59,11 @@ ABOUT = "signed webhooks out"
 SEVERAL = True
 
 
+def preview(event: Event) -> str:
+    """Return the message as it would be sent."""
+    return dumps(payload(event)).decode()
+
+
 def adapter(settings: tuple[WebhookSettings, ...]) -> WebhookAdapter:
     """Return the adapter for all targets."""
     return WebhookAdapter(settings)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..answered import answered
 from ..arguments import add_rules, jobs_of
 from ..messages import complain, warn
+from ..parser import Parser
 
 if TYPE_CHECKING:
     from ...batch.engines.interface import Engine
@@ -50,11 +51,10 @@ def _written(options: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="vllm-triage batch",
         description="Answer every server start of many logs; write one row for each, in Parquet or JSON lines.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ..arguments import COMMANDS
 from ..arguments import parser as main_parser
+from ..parser import Parser
 
 ABOUT = """Print a completion script.
 bash, zsh: eval "$(vllm-triage completion bash)"   fish: vllm-triage completion fish | source"""
@@ -17,8 +18,7 @@ Flags = list[tuple[list[str], str, list[str]]]
 
 def run(words: Sequence[str]) -> int:
     """Print the script for bash, zsh or fish."""
-    formatter = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(prog="vllm-triage completion", description=ABOUT, formatter_class=formatter)
+    parser = Parser(prog="vllm-triage completion", description=ABOUT)
     parser.add_argument("shell", choices=("bash", "zsh", "fish"))
     try:
         options = parser.parse_args(list(words))

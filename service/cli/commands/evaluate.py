@@ -12,6 +12,7 @@ from ....classifier.question import ENGINES
 from ..answered import answered
 from ..arguments import add_engine, add_rules, share
 from ..messages import complain, warn
+from ..parser import Parser
 
 if TYPE_CHECKING:
     from ....classifier.api import Triage
@@ -41,16 +42,17 @@ def _scored(options: argparse.Namespace) -> int:
         package = (error.name or "").partition(".")[0]
         if package not in ("sklearn", "matplotlib", "numpy", "scipy"):
             raise
-        return complain(f"this needs {package}: pip install 'vllm-triage[model]'")
+        from ....classifier.extras import install
+
+        return complain(f"this needs {package}: {install('model')}")
 
 
 def _parser() -> argparse.ArgumentParser:
     about = "Score the answers on labelled logs: what is accepted, wrong, unknown; per bucket; confusions; calibration."
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="vllm-triage evaluate",
         description=about,
         epilog=f"{CASES}\n{EXIT_CODES}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("cases", nargs="+", type=Path, metavar="CASES", help="labelled logs, see below")

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import argparse
 import json
+import re
 from collections.abc import Sequence
 
 from ....corpus.page import page_of
 from ....corpus.types import Bucket, Cause, Fix, Rule
 from ...knowledge import UnknownIdError, look_up, rule_summary
+from ...render.colors import painter
+from ...render.words import without_comment
 from ..arguments import add_rules
 from ..messages import complain
+from ..parser import Parser, columns, wrapped
 
 
 def run(words: Sequence[str]) -> int:
-    """Print the page of a bucket or a cause; exit code 2 where there is none."""
+    """Print the page of a bucket or a cause, or list the buckets; exit code 2 where there is none."""
     about = "Say what a bucket or a cause is, what proves it, and how it is fixed."
     example = "for example kv_cache_oom or kv_cache_oom/context_exceeds_cache"
-    parser = argparse.ArgumentParser(prog="vllm-triage explain", description=about)
-    parser.add_argument("id", metavar="BUCKET|CAUSE|RULE", help=example)
+    parser = Parser(prog="vllm-triage explain", description=about)
+    parser.add_argument(
+        "id", metavar="BUCKET|CAUSE|RULE", nargs="?", default="", help=f"{example}; without one all are listed"
+    )
     parser.add_argument("-f", "--format", choices=("text", "json"), default="text")
     add_rules(parser)
     try:
@@ -27,8 +32,13 @@ def run(words: Sequence[str]) -> int:
         return int(stop.code or 0)
     from ....corpus.store import load, plugin_folders
 
+    corpus = load([*options.rules, *plugin_folders()])
+    if not options.id:
+        pages = [corpus.bucket(name) for name in corpus.buckets()]
+        _list(pages, as_json=options.format == "json")
+        return 0
     try:
-        page = look_up(load([*options.rules, *plugin_folders()]), options.id)
+        page = look_up(corpus, options.id)
     except UnknownIdError as error:
         return complain(str(error))
     if options.format == "json":
@@ -39,13 +49,26 @@ def run(words: Sequence[str]) -> int:
     return 0
 
 
+def _list(buckets: Sequence[Bucket], *, as_json: bool) -> None:
+    if as_json:
+        print(
+            json.dumps([{"id": bucket.id, "title": bucket.title} for bucket in buckets], ensure_ascii=False, indent=2)
+        )
+        return
+    paint, column = painter(), max(len(bucket.id) for bucket in buckets)
+    for bucket in buckets:
+        _wrap(f"{bucket.id:<{column}}  {bucket.title}", "", paint(bucket.id, "bold"))
+    print("\nvllm-triage explain BUCKET says more, vllm-triage explain BUCKET/CAUSE of one cause")
+
+
 def _print(bucket: Bucket, causes: Sequence[Cause], rules: Sequence[Rule]) -> None:
     from ....classifier.templates import sentences
 
-    print(f"{bucket.id}: {bucket.title}\n")
+    paint = painter()
+    print(f"{paint(bucket.id, 'bold')}: {paint(bucket.title, 'bold')}\n")
     _wrap(bucket.meaning, "")
     for cause in causes:
-        print(f"\n{bucket.id}/{cause.id}")
+        print(f"\n{paint(f'{bucket.id}/{cause.id}', 'cyan')}")
         _wrap(_plain(cause.title), "  ")
         _wrap(sentences(cause.summary, {}), "  ")
         for label, text in (("Confirm", cause.confirm), ("Refute", cause.refute)):
@@ -53,17 +76,23 @@ def _print(bucket: Bucket, causes: Sequence[Cause], rules: Sequence[Rule]) -> No
                 _wrap(f"{label}: {_plain(text)}", "  ")
         for number, fix in enumerate(cause.fixes, 1):
             _print_fix(number, fix)
-    print(f"\n{len(rules)} rules: " + ", ".join(rule.name for rule in rules))
+    print()
+    _wrap(f"{len(rules)} rule{'s' * (len(rules) != 1)}: " + ", ".join(rule.name for rule in rules), "")
 
 
 def _print_fix(number: int, fix: Fix) -> None:
-    versions = f"   (vLLM {fix.versions})" if fix.versions else ""
+    versions = f" · vLLM {fix.versions}" if fix.versions else ""
     costs = "" if fix.cost.lower().rstrip(".") == "none" else f"Costs: {fix.cost}"
     check = f"Check: {fix.verify}" if fix.verify else ""
-    change = _plain(fix.change)
+    change, title = _plain(fix.change), _plain(fix.title)
     print()
-    _wrap(f"{number}. {_plain(fix.title)}{versions}", "    ")
-    for text in (change if change != fix.title else "", fix.why, costs, check, fix.source):
+    _wrap(f"{number}. {title}{versions}", "    ", painter()(title, "bold"))
+    if change != fix.title:
+        command, comment = without_comment(change)
+        # Not wrapped: it is copied.
+        print("\n".join(f"       {painter()(row, 'green')}" for row in command.split("\n")))
+        _wrap(comment, "       ")
+    for text in (fix.why, costs, check, fix.source):
         _wrap(_plain(text), "       ")
 
 
@@ -73,12 +102,10 @@ def _plain(template: str) -> str:
     return fill(template, {})[0]
 
 
-def _wrap(text: str, indent: str) -> None:
-    import shutil
-    import textwrap
-
+def _wrap(text: str, indent: str, painted: str = "") -> None:
+    """Print a text in rows below one another; ``painted`` stands for the same words without colours."""
     if not text:
         return
-    width = min(110, shutil.get_terminal_size((100, 24)).columns)
-    wrapper = textwrap.TextWrapper(width, indent, indent, break_long_words=False, break_on_hyphens=False)
-    print(wrapper.fill(text))
+    bare = re.sub(r"\x1b\[[0-9;]*m", "", painted)
+    told = wrapped(indent + text, columns())
+    print(told.replace(bare, painted, 1) if bare else told)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from ..messages import complain
+from ..parser import Parser
 
 if TYPE_CHECKING:
     from ...history import History
@@ -27,7 +28,9 @@ def run(words: Sequence[str]) -> int:
         from ...history import History, HistoryError
         from ...http.settings import Settings
     except ModuleNotFoundError as error:
-        return complain(f"the history needs {error.name}: pip install 'vllm-triage[service]'")
+        from ....classifier.extras import install
+
+        return complain(f"the history needs {error.name}: {install('service')}")
     try:
         url, days = options.database, options.retention_days
         if not url or days is None:
@@ -47,7 +50,7 @@ def run(words: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     about = "Look into the incidents that vllm-triage serve keeps; export feedback; keep the database in order."
-    parser = argparse.ArgumentParser(prog="vllm-triage history", description=about)
+    parser = Parser(prog="vllm-triage history", description=about)
     url = "sqlite:////path or postgresql://… (default: VLLM_TRIAGE_DATABASE, else the file of vllm-triage serve)"
     parser.add_argument("--database", default="", metavar="URL", help=url)
     actions = parser.add_subparsers(required=True, metavar="ACTION")

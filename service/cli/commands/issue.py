@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from ..arguments import add_rules
 from ..messages import complain, warn
+from ..parser import Parser
 
 if TYPE_CHECKING:
     from ....classifier.log_source import Source
@@ -41,7 +42,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="vllm-triage issue",
         description="Write a bug report for vLLM: release, environment, minimal command, the lines that matter. Secrets are masked.",
         epilog="Read it before you send it. Exit codes: 0 written, 2 none (no failure found, or a problem).",

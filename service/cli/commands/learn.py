@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..answered import answered
 from ..arguments import add_rules, share
 from ..messages import EXIT_INTERRUPTED, complain, warn
+from ..parser import Parser
 
 if TYPE_CHECKING:
     from ....training.harvest.clusters import Cluster
@@ -50,11 +51,10 @@ def _shown(options: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="vllm-triage learn",
         description="Put starts together that no rule names, by their words; propose a rule for each group (extra `model`).",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("reports", metavar="REPORTS", help="folder or URL that batch wrote")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..arguments import add_engine, add_rules
 from ..messages import complain
+from ..parser import Parser
 
 if TYPE_CHECKING:
     from ...agents.desk import Desk, Lookup
@@ -39,7 +40,9 @@ def run(words: Sequence[str]) -> int:
         from ...agents.server import make_server
         from ...agents.transport import serve_http, serve_stdio
     except ModuleNotFoundError as error:
-        return complain(f"{error.name} is not installed: pip install 'vllm-triage[mcp]'")
+        from ....classifier.extras import install
+
+        return complain(f"{error.name} is not installed: {install('mcp')}")
     try:
         server = make_server(_desk(options))
         keys = _keys(options.keys) if options.keys else []
@@ -50,7 +53,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="vllm-triage mcp",
         description="Answer coding agents by the Model Context Protocol: over standard input and output, or with --http.",
         epilog="Installation for the common clients: docs/agents.md.",

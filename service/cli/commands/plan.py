@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from ...render.colors import painter
 from ..messages import complain
+from ..parser import Parser, columns, wrapped
 
 if TYPE_CHECKING:
     from ....classifier.sizing.planning import Plan
@@ -46,7 +48,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="vllm-triage plan",
         description="Work out from a model's config.json whether it fits: memory, context, concurrency, options.",
         epilog="sizes: 24GiB, 24GB, 24 (GiB). Exit codes: 0 it starts as asked for, 1 it does not, 2 usage error.",
@@ -146,7 +148,16 @@ def _as_text(plan: Plan, name: str) -> str:
     if made := start_command(plan, name):
         lines += ["", made]
     notes = plan.notes + unknown_options(plan)
-    return "\n".join(lines + (["", *notes] if notes else []))
+    return "\n".join(_shown(line) for line in lines + (["", *notes] if notes else []))
+
+
+def _shown(line: str) -> str:
+    """Return a line as a terminal has room for it; what is to be copied stays on one."""
+    paint = painter()
+    if line.startswith("vllm serve"):
+        return paint(line, "bold")
+    text = wrapped(line, columns())
+    return paint(text, {"✔": "green", "✖": "red"}[line[0]]) if line[:1] in ("✔", "✖") else text
 
 
 def _verdict(plan: Plan) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..messages import complain
+from ..parser import Parser
 
 
 def run(words: Sequence[str]) -> int:
     """Write the folder; exit code 2 where that cannot be."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="vllm-triage playground",
         description="Write a folder of static files: a page that reads logs in the browser; nothing of a log leaves it.",
         epilog="Pyodide: npm pack pyodide, and unpack it. Serve the folder with any web server (docs/playground.md).",

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..answered import answered
 from ..messages import complain
+from ..parser import Parser
 
 EPILOG = """\
 examples:
@@ -30,11 +31,10 @@ def run(words: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="vllm-triage report",
         description="Show what the rows of vllm-triage batch say: what fails, since when, where; what is new; what an upgrade changed.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("reports", metavar="REPORTS", help="folder or URL that batch wrote")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 
@@ -10,12 +9,13 @@ from ....corpus.types import Rule
 from ...knowledge import rule_data
 from ..arguments import add_rules
 from ..messages import complain, warn
+from ..parser import Parser
 
 
 def run(words: Sequence[str]) -> int:
     """Print the rules, all or those of some buckets."""
     about = "List the rules: id, role, cause, and the vLLM releases that print the text."
-    parser = argparse.ArgumentParser(prog="vllm-triage rules", description=about)
+    parser = Parser(prog="vllm-triage rules", description=about)
     parser.add_argument("bucket", nargs="*", help="only these buckets")
     parser.add_argument("-f", "--format", choices=("text", "json"), default="text")
     add_rules(parser)

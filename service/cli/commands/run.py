@@ -12,6 +12,7 @@ from ....classifier.errors import InputError
 from ..arguments import add_engine, add_patience, add_rules
 from ..live import color
 from ..messages import complain
+from ..parser import Parser
 
 if TYPE_CHECKING:
     from ....classifier.question import Question
@@ -76,10 +77,11 @@ def run(words: Sequence[str]) -> int:  # noqa: PLR0911 - each refusal has its ow
 
 
 def _parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
+    from ....classifier.command import FORMS
+
+    made = Parser(
         prog="vllm-triage run",
         usage="vllm-triage run [options] -- COMMAND [ARGUMENT …]",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Start a server through this command: its output, signals and exit code stay what they are; when it "
         "dies or stands still, the diagnosis follows below.",
         epilog=EPILOG,
@@ -107,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     add_patience(made)
     add("-v", "--verbose", action="store_true", help="show all evidence, facts and fixes")
     shape = "form of the corrected start command in the text (default: shell)"
-    add("--as", dest="form", default="shell", metavar="FORM", help=shape)
+    add("--as", dest="form", choices=FORMS, default="shell", help=shape)
     add("--color", choices=("auto", "always", "never"), default="auto", help="colours of the diagnosis")
     add("--vllm-version", default="", metavar="X.Y.Z", help="the vLLM release to advise for (default: the log's)")
     add_rules(made)
@@ -129,11 +131,8 @@ def _split(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _question(options: argparse.Namespace, command: Sequence[str]) -> Question:
-    from ....classifier.command import FORMS
     from ....classifier.question import Question
 
-    if options.form not in FORMS:
-        raise InputError(f"--as {options.form}: one of {', '.join(FORMS)}")
     told = shlex.join(command) if any("vllm" in word for word in command) else ""
     return Question(command=told, vllm_version=options.vllm_version, engine=options.engine)
 

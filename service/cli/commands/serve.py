@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..messages import complain
+from ..parser import Parser
 
 if TYPE_CHECKING:
     from ...http.settings import Settings
@@ -35,7 +36,9 @@ def run(words: Sequence[str]) -> int:
         from ...http.settings import Settings
         from ...refusals import in_one_line
     except ImportError as error:
-        return complain(f"{error.name} is not installed: pip install 'vllm-triage[service]'")
+        from ....classifier.extras import install
+
+        return complain(f"{error.name} is not installed: {install('service')}")
     try:
         settings = Settings()
     except ValidationError as error:
@@ -60,7 +63,7 @@ def _serve_by_link() -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="vllm-triage serve",
         description="Answer over HTTP: POST a log to /v1/triage, or open the page in a browser.",
         epilog="All settings, also as variables VLLM_TRIAGE_… and in a TOML file: docs/http.md.",
@@ -116,7 +119,9 @@ def _serve(settings: Settings, link_key: str = "") -> int:
     try:
         from ...http.server import serve
     except ImportError as error:
-        return complain(f"{error.name} is not installed: pip install 'vllm-triage[service]'")
+        from ....classifier.extras import install
+
+        return complain(f"{error.name} is not installed: {install('service')}")
     from ....classifier.errors import TriageError
 
     try:

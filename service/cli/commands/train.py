@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..answered import answered
 from ..arguments import add_rules
 from ..messages import complain, warn
+from ..parser import Parser
 
 if TYPE_CHECKING:
     from ....training.user_model.training_set import OwnSet
@@ -44,16 +45,17 @@ def _trained(options: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("sklearn", "numpy", "scipy"):
             raise
-        return complain("training needs scikit-learn: pip install 'vllm-triage[model]'")
+        from ....classifier.extras import install
+
+        return complain(f"training needs scikit-learn: {install('model')}")
 
 
 def _parser() -> argparse.ArgumentParser:
     about = "Train a text model on logs of your own; it is asked where no rule decides, before the shipped model."
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="vllm-triage train",
         description=about,
         epilog=f"{LOGS}\nexit codes: 0 done, 2 usage or input error",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("logs", nargs="+", type=Path, metavar="LOGS", help="labelled logs, see below")

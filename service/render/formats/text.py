@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import shutil
 import sys
@@ -16,6 +15,7 @@ from rich.text import Text
 
 from ....classifier.report.model import Fix, Report
 from ....classifier.report.shown import one_line, shown
+from ..colors import use_color
 from ..interface import Options, Result
 from ..proof import proof
 from ..words import (
@@ -73,17 +73,6 @@ def console_for(options: Options, out: io.StringIO) -> Console:
         force_terminal=color, no_color=not color, color_system="standard" if color else None,
         highlight=False, markup=False, emoji=False, soft_wrap=False, legacy_windows=False,
     )  # fmt: skip
-
-
-def use_color(choice: str) -> bool:
-    """Decide on colours: the option, then NO_COLOR and FORCE_COLOR, then whether standard output is a terminal."""
-    if choice != "auto":
-        return choice == "always"
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR") or os.environ.get("CLICOLOR_FORCE"):
-        return True
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 class _Page:
@@ -265,6 +254,8 @@ class _Page:
         lines = [Text()]
         if report.fixes and report.fixes[0].verify and not self._options.verbose:
             lines += self._wrap(f"check: {report.fixes[0].verify}", 2, "dim")
+        if self._options.form != "shell" and report.corrected is None:
+            lines += self._wrap(f"no corrected command: there is nothing to show as {self._options.form}", 2, "dim")
         nearest = ", ".join(f"{other.bucket} ({percent(other.confidence)})" for other in report.alternatives[:3])
         if report.bucket == "unknown" and nearest:
             lines += self._wrap(f"nearest: {nearest}", 2, "dim")

@@ -122,7 +122,7 @@ def test_what_is_not_installed_is_told(name, module, monkeypatch):
         monkeypatch.delitem(sys.modules, f"vllm_triage.service.chat.{ours}", raising=False)
     monkeypatch.setitem(sys.modules, module, None)
 
-    with pytest.raises(ValueError, match=rf"{name} needs .*pip install 'vllm-triage\[\w+\]'"):
+    with pytest.raises(ValueError, match=rf"{name} needs .*pip install '.*\[\w+\]'"):
         adapters(ChatSettings(platforms={name: given[name]}))
 
 

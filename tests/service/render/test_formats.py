@@ -17,7 +17,7 @@ from vllm_triage.classifier.diagnosis import Diagnosis, Evidence
 from vllm_triage.classifier.report.build import build
 from vllm_triage.classifier.report.model import Memory, Way, Withheld
 from vllm_triage.corpus.records import replace
-from vllm_triage.service.render.formats.text import use_color
+from vllm_triage.service.render.colors import use_color
 from vllm_triage.service.render.interface import Options, Result, names, render
 from vllm_triage.service.render.words import continued, headline
 

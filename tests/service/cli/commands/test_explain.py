@@ -35,6 +35,24 @@ def test_a_rule_leads_to_its_cause(run):
     assert "kv_cache_oom/context_exceeds_cache" in run("explain", "kv_cache_oom/max-seq-len-v1").out
 
 
+def test_without_a_word_all_are_listed(run):
+    """Each bucket with its title, on a line of its own."""
+    lines = run("explain").out.splitlines()
+
+    assert [line.split()[0] for line in lines[: len(CORPUS.buckets())]] == list(CORPUS.buckets())
+    assert [item["id"] for item in json.loads(run("explain", "-f", "json").out)] == list(CORPUS.buckets())
+
+
+def test_nothing_is_wider_than_the_terminal(run, monkeypatch):
+    """But what is to be copied."""
+    monkeypatch.setenv("COLUMNS", "60")
+    page = CORPUS.bucket("kv_cache_oom")
+    copied = " ".join(text for cause in page.causes for fix in cause.fixes for text in (fix.change, fix.source))
+    long = [line for line in run("explain", "kv_cache_oom").out.splitlines() if len(line) > 60]
+
+    assert [line for line in long if line.strip().split()[0] not in copied] == []
+
+
 def test_json(run):
     """The same for programs."""
     page = json.loads(run("explain", "kv_cache_oom", "-f", "json").out)
@@ -48,7 +66,7 @@ def test_json(run):
         (["kv_cache_om"], "near: kv_cache_oom"),
         (["xyzzy"], "vllm-triage rules lists them"),
         (["kv_cache_oom/nothing"], "causes: "),
-        ([], "the following arguments are required"),
+        (["facts"], "vllm-triage rules facts"),
     ],
 )
 def test_what_there_is_not(run, words, complaint):

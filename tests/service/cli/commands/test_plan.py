@@ -8,7 +8,7 @@ import pytest
 
 from vllm_triage.service.cli.commands.plan import run
 
-CONFIGS = Path(__file__).parents[3] / "classifier" / "advice" / "values" / "configs"
+CONFIGS = Path(__file__).parents[3] / "classifier" / "sizing" / "configs"
 
 
 def plan(capsys, name, *words):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from vllm_triage.classifier.extras import install
 from vllm_triage.service.history.feedback import row as feedback_row
 
 pytestmark = pytest.mark.skipif(find_spec("sklearn") is None, reason="scikit-learn is not installed")
@@ -190,7 +191,7 @@ def test_wrong_usage_is_told(run, words: list[str]) -> None:
 def test_missing_scikit_learn_is_told(run, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "sklearn.linear_model", None)
     done = run("train", logs, "--out", tmp_path / "model")
-    assert (done.code, done.err) == (2, "vllm-triage: training needs scikit-learn: pip install 'vllm-triage[model]'\n")
+    assert (done.code, done.err) == (2, f"vllm-triage: training needs scikit-learn: {install('model')}\n")
 
 
 OWN_RULES = """\
