@@ -6,7 +6,9 @@ import os
 from _thread import allocate_lock
 from collections.abc import Iterable, Iterator
 
+from ..corpus.records import replace
 from ..corpus.store import Corpus, load, plugin_folders
+from .advice import advise
 from .errors import InputError
 from .incidents.session import Session
 from .input.read import read_blocks
@@ -14,8 +16,9 @@ from .log_source import checked
 from .matching.engine import Engine
 from .question import Question
 from .report.build import build
-from .verdict.adjust import decide_as_asked
-from .verdict.answer import Known
+from .verdict.adjust import adjust
+from .verdict.decide import decide
+from .verdict.known import Known
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,16 +150,12 @@ class Triage:
             question: As for ``conclude``.
         """
         asked = question or self.question
-        if asked.vllm_version:
-            for incident in incidents:
-                incident.facts["vllm_version"] = asked.vllm_version
-        found = decide_as_asked(incidents, tail, self._known(asked), asked)
-        found.lines, found.bytes = session.lines, session.bytes
-        if session.numbers is not None:
-            from .report.renumber import renumber
-
-            renumber(found, session.numbers)
-        return build(found)
+        told = _take_in(asked, incidents)
+        known = self._known(asked)
+        verdict = adjust(decide(incidents, tail, known), incidents, tail, known, asked)
+        advice = advise(verdict, known)
+        verdict = replace(verdict, notes=(*verdict.notes, *told))
+        return build(verdict, advice, session.lines, session.bytes, session.numbers)
 
     def check(self, question: Question) -> None:
         """Raise where a question cannot be answered by these rules and models.
@@ -240,6 +239,18 @@ def shared() -> Triage:
             if _shared is None:
                 _shared = Triage()
     return _shared
+
+
+def _take_in(question: Question, incidents: list[Incident]) -> list[str]:
+    """Enter what a question tells of a server into the facts of its starts; return notes on what was not understood."""
+    for incident in incidents if question.vllm_version else ():
+        incident.facts["vllm_version"] = question.vllm_version
+    if not question.command:
+        return []
+    from .command.given import know_command
+
+    note = know_command(incidents, question.command)
+    return [note] if note else []
 
 
 def _existing(rule_folders: object) -> list[str]:

@@ -12,13 +12,13 @@ from typing import Literal
 
 from tests.damaged import Log
 from vllm_triage.classifier.api import Triage
-from vllm_triage.classifier.diagnosis import Diagnosis
 from vllm_triage.classifier.incidents.types import Incident
 from vllm_triage.classifier.input.read import read_blocks
 from vllm_triage.classifier.lines.types import Line, Trace
 from vllm_triage.classifier.text_model.guess import Guesser
-from vllm_triage.classifier.verdict.answer import Known
 from vllm_triage.classifier.verdict.decide import decide
+from vllm_triage.classifier.verdict.known import Known
+from vllm_triage.classifier.verdict.types import Verdict
 
 Way = Literal["message", "words"]
 Outcome = Literal["right", "wrong", "unknown", "healthy"]
@@ -41,7 +41,7 @@ class Hidden:
 
     name: str
     accepted: frozenset[str]
-    answer: Diagnosis
+    answer: Verdict
     before: str
     """The cause that was answered with everything in sight."""
 
@@ -81,7 +81,7 @@ class Hider:
                 hide(incidents, plain)
             yield Hidden(log.name, log.accepted, self._decided(incidents, tail, plain.rule), plain.cause)
 
-    def plain(self, log: Log) -> Diagnosis:
+    def plain(self, log: Log) -> Verdict:
         """Return the answer to a log with everything in sight, by the shipped model."""
         incidents, tail = self._read(log.text)
         return self._decided(incidents, tail, "")
@@ -92,14 +92,14 @@ class Hider:
             session.feed(block)
         return session.finish(), session.tail()
 
-    def _decided(self, incidents: list[Incident], tail: list[Line], rule: str) -> Diagnosis:
+    def _decided(self, incidents: list[Incident], tail: list[Line], rule: str) -> Verdict:
         from vllm_triage.training.text_model.fit.folds import fold_of
 
         guesser = self._guessers[fold_of(rule, len(self._guessers))]
         return decide(incidents, tail, Known(self.triage.corpus, lambda: guesser))
 
 
-def hide(incidents: Iterable[Incident], plain: Diagnosis) -> None:
+def hide(incidents: Iterable[Incident], plain: Verdict) -> None:
     """Take the rules that speak for the deciding line, or its exception, out of all incidents."""
     incidents = list(incidents)
     line = plain.evidence[0].line if plain.evidence else 0

@@ -1,1 +1,107 @@
-"""Fixes with this log's values, and the start command that applies them."""
+"""What to do about a verdict: fixes that hold for this log, best first (docs/advice.md)."""
+
+from __future__ import annotations
+
+from ...corpus.records import Record, record, replace
+from ...corpus.remedies.find import SOURCE
+from ...corpus.types import Bucket, Cause
+from ..command import corrected_command
+from ..diagnosis import Advice as Fix
+from ..lines.mistakes import MISTAKES
+from ..situation.releases import gone_from, reference
+from ..situation.situate import situate
+from ..verdict.known import Known
+from ..verdict.types import Verdict
+from .fixes import advise as fill_in
+from .fixes import led_by_the_log, worked_out
+from .gate import sift
+from .remedy import remedy_for
+from .signs import Signs
+
+_FAULTS = "engine_bug"
+_KERNELS = frozenset({"experts", "attention", "all_reduce", "all2all"})
+"""Parts of vLLM of which there are several, to choose from by an option."""
+
+
+@record(slots=True, frozen=True)
+class Advice(Record):
+    """What is advised."""
+
+    fixes: tuple[Fix, ...] = ()
+    """Ranked."""
+    withheld: tuple[tuple[str, str], ...] = ()
+    """Fixes that were left out, by title, each with the reason."""
+    corrected_command: str = ""
+    """The start command with the first fix applied; "" where that cannot be pasted."""
+    notes: tuple[str, ...] = ()
+    explanation: tuple[str, ...] = ()
+
+
+def advise(verdict: Verdict, known: Known) -> Advice:
+    """Return what to do about a verdict.
+
+    Args:
+        verdict: What is wrong, with the start that it is about.
+        known: The texts of the buckets.
+    """
+    hit, incident, corpus = verdict.hit, verdict.incident, known.corpus
+    guessed = verdict.failed and verdict.decided_by == "model"
+    entry = _cause(verdict, known.bucket(verdict.bucket), guessed)
+    captures = dict(verdict.captures)
+    if guessed and verdict.bucket != _FAULTS:
+        entry = _by_the_frame(entry, str(captures.get("component") or ""), known)
+    signs = Signs(hit, incident) if verdict.failed else None
+    facts = signs.facts if signs is not None else incident.facts
+    bound = situate(incident).release
+    release = reference(bound, corpus.releases)
+    if signs is not None and release and not facts.get("vllm_version"):
+        # What a release's defaults are is asked of the one that the log can have been written by.
+        facts = signs.facts = {**facts, "assumed_release": release}
+    gone = gone_from(hit.rule.versions, bound) if hit is not None and hit.rule.source == "vllm" else ""
+    say = signs.say if signs is not None else None
+    remedy = remedy_for(hit, corpus, str(facts.get("platform") or "")) if signs is not None else None
+    if remedy is not None and (
+        led_by_the_log(entry, facts, captures, say) or (remedy.plain and worked_out(entry, {**captures, **facts}, say))
+    ):
+        remedy = None  # the log shows which of the cause's fixes to begin with, or has the numbers for the first
+    leads = None
+    if remedy is not None:
+        leads = fill_in(replace(entry, fixes=remedy.fixes), facts, {**captures, **remedy.values}, bound, gone, say)
+    fixes, withheld = sift(fill_in(entry, facts, captures, bound, gone, say), hit, incident, release, signs, leads)
+    led = any(fix.source == SOURCE for fix in fixes)
+    if guessed and not led:
+        from .cause_of_guess import as_guess
+
+        fixes = as_guess(fixes, _own_fault(verdict))
+    return Advice(
+        tuple(fixes),
+        tuple(withheld),
+        corrected_command(facts, fixes) if verdict.failed else "",
+        (note,) if verdict.failed and fixes and (note := bound.note()) else (),
+        (f"the advice is the message's own: {remedy.words}",) if remedy is not None and led else (),
+    )
+
+
+def _cause(verdict: Verdict, bucket: Bucket, guessed: bool) -> Cause:
+    """Return the cause of a verdict; where there is none, or it was guessed, with what holds for all of its bucket."""
+    entry = bucket.cause(verdict.cause.partition("/")[2])
+    if entry is not None and not guessed:
+        return entry
+    from .cause_of_guess import generic_cause, searchable
+
+    return generic_cause(bucket) if entry is None else searchable(entry)
+
+
+def _by_the_frame(entry: Cause, component: str, known: Known) -> Cause:
+    """Return what is advised for a guess with the kernel in front that the innermost frames name: they are surer than words."""
+    if component not in _KERNELS:
+        return entry
+    faults = known.bucket(_FAULTS).cause("runner_fault")
+    fixes = tuple(fix for fix in faults.fixes if f"component == {component}" in fix.when) if faults is not None else ()
+    return replace(entry, fixes=(*fixes, *entry.fixes))
+
+
+def _own_fault(verdict: Verdict) -> bool:
+    """Tell whether an exception of Python's own was raised in vLLM's code."""
+    trace = verdict.hit.trace if verdict.hit is not None else None
+    return trace is not None and trace.kind in MISTAKES and any(f.path.startswith("vllm/") for f in trace.frames[-1:])

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from ..diagnosis import Advice
-from .culprit import TRACKER, searched
+from ..verdict.culprit import searched
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .situation import Situation
+
+TRACKER = "search https://github.com/vllm-project/vllm/issues for:"
+"""How a fix begins that sends to vLLM's issues, in rule files as well."""
 
 
 def look_elsewhere() -> Advice:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...corpus.records import replace
 from ..diagnosis import Advice
 from ..patterns.lazy import LazyPattern
-from .culprit import TRACKER
+from .looks import TRACKER
 from .pins import UPGRADE, fork_of, pinned_by, tracker_of
 
 TYPE_CHECKING = False

@@ -7,8 +7,7 @@ import re
 from ...corpus.actions import Step, packed
 from ...corpus.records import Record, record, replace
 from ...corpus.store import Corpus
-from ...corpus.types import Fix, Rule
-from ..lines.types import Line, Trace
+from ...corpus.types import Fix
 from ..matching.types import Hit
 from ..patterns.lazy import LazyPattern
 
@@ -107,21 +106,3 @@ def _with(fix: Fix, values: Mapping[str, str]) -> Fix | None:
         return None
     kept = [clause for clause in _CLAUSE.made.split(fix.change) if not any(slot in clause for slot in slots)]
     return replace(fix, does=packed([Step("; ".join(kept))])) if kept else None
-
-
-def as_hit(item: Trace | Line, bucket: str, cause: str, package: str = "vllm", of_request: bool = False) -> Hit:
-    """Return an exception or a line that decides without a rule in the form in which advice is made for it.
-
-    Args:
-        item: What decides.
-        bucket: What is answered.
-        cause: Within the bucket.
-        package: Who says it; ``vllm``, or a package around it.
-        of_request: Whether it ends one request and not the server.
-    """
-    rule = Rule(id="", role="cause", cause=cause, scope="request" if of_request else "any", source=package)
-    rule.prepare({}, {})
-    rule.bucket = bucket
-    if isinstance(item, Line):
-        return Hit(rule, item, {})
-    return Hit(rule, Line(item.number, item.text, item.process, item.level, raw=item.raw or item.text), {}, item)

@@ -8,8 +8,7 @@ from ...corpus.records import replace
 from ..diagnosis import Advice
 from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
-from .culprit import TRACKER
-from .looks import search, words_of
+from .looks import TRACKER, search, words_of
 from .pins import TRY, UPGRADE, fork_of, pinned_by
 from .provenance import LATER, from_registry
 

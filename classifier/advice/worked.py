@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..diagnosis import Advice
 from ..facts.versions import in_range
-from .culprit import TRACKER
+from .looks import TRACKER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..diagnosis import Advice, Diagnosis
+    from ..diagnosis import Advice
     from .start import Start
 
 FORMS = ("shell", "docker", "compose", "kubernetes", "helm", "python", "diff")
@@ -35,19 +35,24 @@ def corrected_command(facts: Mapping[str, object], fixes: Sequence[Advice]) -> s
     return shell(found[0].safe(), facts) if found else ""
 
 
-def corrected(answer: Diagnosis) -> dict[str, str | int] | None:
+def corrected(command: str, facts: Mapping[str, object], fixes: Sequence[Advice]) -> dict[str, str | int] | None:
     """Return the corrected command in all forms; None where there is none.
 
     ``fix`` is the rank of the fix applied, ``basis`` what the command was made of: ``command``, ``arguments`` or
     ``configuration``.
+
+    Args:
+        command: What ``corrected_command`` gave.
+        facts: Facts of the log, as a report has them.
+        fixes: As there.
     """
-    if not answer.corrected_command:
+    if not command:
         return None
     from .change import best
     from .source import start_of
 
-    start, basis = start_of(answer.facts)
-    found = best(start, answer.fixes) if start is not None else None
+    start, basis = start_of(facts)
+    found = best(start, fixes) if start is not None else None
     if start is None or found is None:
         return None
     made, fix = found
@@ -55,21 +60,14 @@ def corrected(answer: Diagnosis) -> dict[str, str | int] | None:
     from ..masking.mask import secret_words
 
     # Words are masked one by one in a start; which of them is a secret may show only in what stands before it.
-    hidden = secret_words(answer.corrected_command)
+    hidden = secret_words(command)
     forms = {}
     for form in FORMS:
-        text = _form(form, before, after, answer.facts)
+        text = _form(form, before, after, facts)
         for word in hidden:
             text = text.replace(word, "<secret>")
         forms[form] = text
     return {**forms, "fix": fix.rank, "basis": basis}
-
-
-def corrected_form(answer: Diagnosis, form: str) -> str:
-    """Return the corrected command in one of ``FORMS``; "" where there is none."""
-    if form == "shell":
-        return answer.corrected_command
-    return str((corrected(answer) or {}).get(form, "")).rstrip("\n")
 
 
 def _form(form: str, before: Start, after: Start, facts: Mapping[str, object]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...corpus.records import Busy, field, record
+from ...corpus.records import Busy, Record, field, record
 
 KEY_FRAMES, KEY_MESSAGE = 6, 200
 """Innermost frames, and characters of the message, by which two exceptions are told apart."""
@@ -91,3 +91,14 @@ class Trace(Busy):
             self.message[:KEY_MESSAGE],
             tuple((frame.path, frame.function) for frame in self.frames[-KEY_FRAMES:]),
         )
+
+
+@record(slots=True, frozen=True)
+class Evidence(Record):
+    """A line that proves something."""
+
+    line: int
+    text: str
+    process: str = ""
+    role: str = "cause"
+    count: int = 1

@@ -1,4 +1,4 @@
-"""Builds the report of a diagnosis. Everything that came from the log is masked here, and nowhere else."""
+"""Builds the report of a verdict and its advice. Everything that came from the log is masked here, and nowhere else."""
 
 from __future__ import annotations
 
@@ -31,9 +31,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    from ..diagnosis import Advice, Diagnosis
-    from ..diagnosis import Evidence as Proof
+    from ..advice import Advice
+    from ..diagnosis import Advice as Advised
     from ..facts.types import Facts
+    from ..input.numbers import Numbers
+    from ..lines.types import Evidence as Proof
+    from ..verdict.types import Verdict
 
     Kind = Literal["flag", "env", "command", "step"]
     Decided = Literal["rule", "model", "stage", "none"]
@@ -42,42 +45,55 @@ if TYPE_CHECKING:
     Scope = Literal["start", "server", "requests"]
 
 
-def build(found: Diagnosis) -> Report:
-    """Return the report of a diagnosis: masked, cut, without control characters."""
-    facts = {name: mask_value(name, value) for name, value in found.facts.items()}
-    secrets = _secrets(found.facts, facts)
-    clean = facts == found.facts
+def build(verdict: Verdict, advice: Advice, lines: int, size: int, numbers: Numbers | None = None) -> Report:
+    """Return the report of a verdict and its advice: masked, cut, without control characters.
+
+    Args:
+        verdict: What is wrong.
+        advice: What to do about it.
+        lines: How many were read, of the mended text where that has others than the input.
+        size: Bytes that were read.
+        numbers: Those of the input, for the lines of a mended text.
+    """
+    if numbers is not None:
+        from .renumber import renumber
+
+        verdict, lines = renumber(verdict, numbers), numbers.lines(lines)
+    known = verdict.facts
+    facts = {name: mask_value(name, value) for name, value in known.items()}
+    secrets = _secrets(known, facts)
+    clean = facts == known
     facts.pop("command", None)
     return Report(
-        bucket=found.bucket,
-        cause=found.cause,
-        confidence=found.confidence,
-        decided_by=cast("Decided", found.decided_by),
-        title=_text(found.title),
-        summary=_text(found.summary),
-        evidence=_evidence(found.evidence),
-        symptoms=_evidence(found.symptoms),
-        chain=_evidence(found.chain),
-        context=_context(found.context),
-        alternatives=tuple(Alternative(bucket=name, confidence=share) for name, share in found.alternatives),
-        startup=Startup(reached=found.reached, stages=_stages(found)),
+        bucket=verdict.bucket,
+        cause=verdict.cause,
+        confidence=verdict.confidence,
+        decided_by=cast("Decided", verdict.decided_by),
+        title=_text(verdict.title),
+        summary=_text(verdict.summary),
+        evidence=_evidence(verdict.evidence),
+        symptoms=_evidence(verdict.symptoms),
+        chain=_evidence(verdict.chain),
+        context=_context(verdict.context),
+        alternatives=tuple(Alternative(bucket=name, confidence=share) for name, share in verdict.alternatives),
+        startup=Startup(reached=verdict.reached, stages=_stages(verdict)),
         facts=facts,
-        memory=_memory(found.facts),
-        fixes=tuple(_fix(advice, secrets) for advice in found.fixes),
-        withheld=tuple(Withheld(title=_text(title), reason=_text(reason)) for title, reason in found.withheld),
-        corrected_command=_command(found.corrected_command),
-        corrected=_corrected(found, clean),
-        incidents=len(found.incidents),
-        story=_story(found),
-        confirm=_text(found.confirm),
-        refute=_text(found.refute),
-        notes=tuple(_text(note) for note in found.notes),
-        input=Input(lines=found.lines, bytes=found.bytes),
-        filtered=_filtered(found),
-        explanation=tuple(_text(line) for line in found.explanation),
-        rule=found.rule,
-        strength=found.strength,
-        unread=_evidence(found.unread),
+        memory=_memory(known),
+        fixes=tuple(_fix(fix, secrets) for fix in advice.fixes),
+        withheld=tuple(Withheld(title=_text(title), reason=_text(reason)) for title, reason in advice.withheld),
+        corrected_command=_command(advice.corrected_command),
+        corrected=_corrected(advice, known, clean),
+        incidents=len(verdict.starts),
+        story=_story(verdict, known),
+        confirm=_text(verdict.confirm),
+        refute=_text(verdict.refute),
+        notes=tuple(_text(note) for note in (*advice.notes, *verdict.notes)),
+        input=Input(lines=lines, bytes=size),
+        filtered=_filtered(verdict),
+        explanation=tuple(_text(line) for line in (*verdict.weighed, *advice.explanation, *verdict.explanation)),
+        rule=verdict.rule,
+        strength=verdict.strength,
+        unread=_evidence(verdict.unread),
     )
 
 
@@ -128,7 +144,7 @@ def _evidence(lines: Iterable[Proof]) -> tuple[Evidence, ...]:
     )
 
 
-def _context(lines: list[Proof]) -> tuple[ContextLine, ...]:
+def _context(lines: tuple[Proof, ...]) -> tuple[ContextLine, ...]:
     # Together: what is a private key shows only over several lines.
     texts = mask_lines(one_line(item.text) for item in lines)
     return tuple(
@@ -137,8 +153,8 @@ def _context(lines: list[Proof]) -> tuple[ContextLine, ...]:
     )
 
 
-def _story(found: Diagnosis) -> Story | None:
-    draft = found.story
+def _story(verdict: Verdict, facts: Facts) -> Story | None:
+    draft = verdict.story
     if draft is None:
         return None
     died = _evidence([draft.died_first]) if draft.died_first is not None else ()
@@ -154,18 +170,17 @@ def _story(found: Diagnosis) -> Story | None:
         overcome=_evidence(draft.overcome),
         latent=tuple(_text(words) for words in draft.latent),
     )
-    symptoms = [item.line for item in found.symptoms]
-    return replace(
-        story, told=tell(story, found.bucket, found.evidence[0].line if found.evidence else 0, symptoms, found.facts)
-    )
+    symptoms = [item.line for item in verdict.symptoms]
+    proof = verdict.evidence[0].line if verdict.evidence else 0
+    return replace(story, told=tell(story, verdict.bucket, proof, symptoms, facts))
 
 
-def _stages(found: Diagnosis) -> tuple[Stage, ...]:
-    spans = sorted(found.stages, key=lambda span: (span.line, STAGE_ORDER[span.stage]))
+def _stages(verdict: Verdict) -> tuple[Stage, ...]:
+    spans = sorted(verdict.stages, key=lambda span: (span.line, STAGE_ORDER[span.stage]))
     return tuple(Stage(stage=span.stage, line=span.line, time=span.time, seconds=span.seconds) for span in spans)
 
 
-def _fix(advice: Advice, secrets: set[str]) -> Fix:
+def _fix(fix: Advised, secrets: set[str]) -> Fix:
     def ours(text: str) -> str:
         # Our own advice names variables for tokens; only what came from the log may be masked in it.
         for secret in secrets:
@@ -173,26 +188,26 @@ def _fix(advice: Advice, secrets: set[str]) -> Fix:
         return printable(text)
 
     return Fix(
-        rank=advice.rank,
-        title=ours(advice.title),
-        kind=cast("Kind", advice.kind),
-        option=ours(advice.option),
-        value=ours(advice.value),
-        change=ours(advice.change),
-        why=ours(advice.why),
-        cost=ours(advice.cost),
-        safety=advice.safety,
-        restart=advice.restart,
-        root=advice.root,
-        verify=ours(advice.verify),
-        versions=advice.versions,
-        fixed_in=advice.fixed_in,
-        source=advice.source,
+        rank=fix.rank,
+        title=ours(fix.title),
+        kind=cast("Kind", fix.kind),
+        option=ours(fix.option),
+        value=ours(fix.value),
+        change=ours(fix.change),
+        why=ours(fix.why),
+        cost=ours(fix.cost),
+        safety=fix.safety,
+        restart=fix.restart,
+        root=fix.root,
+        verify=ours(fix.verify),
+        versions=fix.versions,
+        fixed_in=fix.fixed_in,
+        source=fix.source,
     )
 
 
-def _corrected(found: Diagnosis, clean: bool) -> Corrected | None:
-    forms = corrected(found)
+def _corrected(advice: Advice, facts: Facts, clean: bool) -> Corrected | None:
+    forms = corrected(advice.corrected_command, facts, advice.fixes)
     if forms is None:
         return None
     if not clean:
@@ -202,10 +217,10 @@ def _corrected(found: Diagnosis, clean: bool) -> Corrected | None:
     return Corrected(**texts, fix=int(forms["fix"]), basis=cast("Basis", forms["basis"]))
 
 
-def _filtered(found: Diagnosis) -> Filtered | None:
-    if found.filtered is None:
+def _filtered(verdict: Verdict) -> Filtered | None:
+    if verdict.filtered is None:
         return None
-    by, ids = found.filtered
+    by, ids = verdict.filtered
     return Filtered(by=cast("By", by), ids=ids)
 
 

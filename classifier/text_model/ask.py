@@ -13,8 +13,7 @@ import os
 import struct
 from functools import cache
 
-from ..diagnosis import Evidence
-from ..lines.types import Line, Trace
+from ..lines.types import Evidence, Line, Trace
 from .features import Unit, judged, notable, units
 from .shipped import FORMAT, TextModel, read_model
 

@@ -14,10 +14,9 @@ import struct
 from collections.abc import Iterable, Mapping
 
 from ...corpus.records import Draft, field, record
-from ..diagnosis import Evidence
 from ..errors import InputError
 from ..incidents.types import Incident
-from ..lines.types import Line
+from ..lines.types import Evidence, Line
 from . import ask as text_model
 from .features import judged
 from .shipped import TextModel

@@ -1,4 +1,4 @@
-"""Adjusts the verdict to the question: which failures count, the least confidence, the start command that the user gave.
+"""Adjusts the verdict to the question: which failures count, and the least confidence.
 
 The verdict is made with all rules before; a question never makes another cause of it.
 """
@@ -7,54 +7,47 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...corpus.records import replace
 from .decide import decide
+from .types import Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..diagnosis import Diagnosis
     from ..incidents.types import Incident
     from ..lines.types import Line
     from ..question import Question
-    from .answer import Known
+    from .known import Known
 
 LOOKED_BACK = 50
 """Starts of one server that are looked at for a failure that counts; a crash loop has thousands that are alike."""
 
 
-def decide_as_asked(incidents: list[Incident], tail: list[Line], known: Known, question: Question) -> Diagnosis:
-    """Return the diagnosis of a log from its incidents, as a question wants it.
+def adjust(verdict: Verdict, incidents: list[Incident], tail: list[Line], known: Known, question: Question) -> Verdict:
+    """Return the verdict on a log as a question wants it.
 
     Args:
+        verdict: On all of the log.
         incidents: Of all servers, those of the first server first.
         tail: The last lines of the first server.
         known: What decisions draw on.
-        question: What counts, and what is known besides.
+        question: What counts.
     """
-    note = ""
-    if question.command:
-        from ..command.given import know_command
-
-        note = know_command(incidents, question.command)
-    found = decide(incidents, tail, known)
-    if found.failed and (filtered := left_out(found, question)):
+    if verdict.failed and (filtered := left_out(verdict, question)):
         other = _other_failure(incidents, tail, known, question)
         if other is None:
-            found.filtered = filtered
+            verdict = replace(verdict, filtered=filtered)
         else:
-            other.incidents = found.incidents
-            other.notes.append(f"{_told(found)} is left out by {filtered[0]}; this is another failure in the log.")
-            found = other
-    if found.failed and not found.filtered and found.confidence < question.min_confidence:
-        _withhold(found, question.min_confidence, known)
-        found.filtered = left_out(found, question)
-    if note:
-        found.notes.append(note)
-    return found
+            note = f"{_told(verdict)} is left out by {filtered[0]}; this is another failure in the log."
+            verdict = replace(other, starts=verdict.starts, notes=(*other.notes, note))
+    if verdict.failed and not verdict.filtered and verdict.confidence < question.min_confidence:
+        verdict = _withheld(verdict, question.min_confidence, known)
+        verdict = replace(verdict, filtered=left_out(verdict, question))
+    return verdict
 
 
-def left_out(found: Diagnosis, question: Question) -> tuple[str, tuple[str, ...]] | None:
+def left_out(verdict: Verdict, question: Question) -> tuple[str, tuple[str, ...]] | None:
     """Return by which filter a question leaves a failure out, and the filter's ids that say so; None where it counts."""
-    names = (found.bucket, found.cause, found.rule)
+    names = (verdict.bucket, verdict.cause, verdict.rule)
     if ignored := tuple(name for name in question.ignore if name in names):
         return "ignore", ignored
     if question.only and not any(name in question.only for name in names):
@@ -62,39 +55,47 @@ def left_out(found: Diagnosis, question: Question) -> tuple[str, tuple[str, ...]
     return None
 
 
-def _other_failure(incidents: list[Incident], tail: list[Line], known: Known, question: Question) -> Diagnosis | None:
+def _other_failure(incidents: list[Incident], tail: list[Line], known: Known, question: Question) -> Verdict | None:
     """Return the surest failure that counts, of all servers, each walked back to its last start that did not fail."""
     servers: dict[str, list[Incident]] = {}
     for incident in incidents:
         servers.setdefault(incident.server, []).append(incident)
     found = [
-        answer
+        verdict
         for own in servers.values()
-        if (answer := next(_counting(own, own[-1].tail or tail, known, question), None)) is not None
+        if (verdict := next(_counting(own, own[-1].tail or tail, known, question), None)) is not None
     ]
-    return max(found, key=lambda answer: (answer.decided_by == "rule", answer.confidence), default=None)
+    return max(found, key=lambda verdict: (verdict.decided_by == "rule", verdict.confidence), default=None)
 
 
-def _counting(own: list[Incident], tail: list[Line], known: Known, question: Question) -> Iterator[Diagnosis]:
+def _counting(own: list[Incident], tail: list[Line], known: Known, question: Question) -> Iterator[Verdict]:
     """Yield the failures of one server that count, the latest first."""
     for end in range(len(own), max(0, len(own) - LOOKED_BACK), -1):
-        answer = decide(own[:end], tail if end == len(own) else [], known)
-        if not answer.failed:
+        verdict = decide(own[:end], tail if end == len(own) else [], known)
+        if not verdict.failed:
             return
-        if not left_out(answer, question):
-            yield answer
+        if not left_out(verdict, question):
+            yield verdict
 
 
-def _told(found: Diagnosis) -> str:
-    return found.cause + (f" on line {found.evidence[0].line}" if found.evidence else "")
+def _told(verdict: Verdict) -> str:
+    return verdict.cause + (f" on line {verdict.evidence[0].line}" if verdict.evidence else "")
 
 
-def _withhold(found: Diagnosis, least: float, known: Known) -> None:
-    """Turn an answer that is less sure than asked for into 'unknown', the guess kept as the nearest candidate."""
-    found.alternatives.insert(0, (found.bucket, found.confidence))
-    found.notes.append(f"The best guess, {found.cause}, is below the confidence asked for ({least:g}).")
+def _withheld(verdict: Verdict, least: float, known: Known) -> Verdict:
+    """Return 'unknown' for a verdict that is less sure than asked for, which is kept as the nearest candidate."""
     bucket, cause = known.corpus.concluded_from("below_threshold")
-    found.bucket, found.cause, found.decided_by, found.rule = bucket, f"{bucket}/{cause}", "none", ""
-    found.title, found.fixes, found.corrected_command = "No answer with the confidence asked for", [], ""
-    found.withheld = []
-    found.summary = found.confirm = found.refute = ""
+    note = f"The best guess, {verdict.cause}, is below the confidence asked for ({least:g})."
+    return replace(
+        verdict,
+        bucket=bucket,
+        cause=f"{bucket}/{cause}",
+        decided_by="none",
+        hit=None,
+        title="No answer with the confidence asked for",
+        summary="",
+        confirm="",
+        refute="",
+        alternatives=((verdict.bucket, verdict.confidence), *verdict.alternatives),
+        notes=(*verdict.notes, note),
+    )

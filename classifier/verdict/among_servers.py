@@ -3,40 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 
-from ..diagnosis import Diagnosis
+from ...corpus.records import replace
 from ..incidents.types import Incident
 from ..lines.types import Line
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..diagnosis import Start
+from .types import Verdict
 
 
-def answer_among_servers(
-    incidents: list[Incident], tail: list[Line], decide: Callable[[list[Incident], list[Line]], Diagnosis]
-) -> Diagnosis:
-    """Return the answer for the server that failed, where a log holds several; the surer one of two that did.
+def decide_among_servers(
+    incidents: list[Incident], tail: list[Line], decide: Callable[[list[Incident], list[Line]], Verdict]
+) -> Verdict:
+    """Return the verdict on the server that failed, where a log holds several; the surer one of two that did.
 
     Args:
         incidents: Of all servers, those of the first server first.
         tail: The last lines of the first server.
-        decide: Makes the answer for one server from its incidents and last lines.
+        decide: Makes the verdict on one server from its incidents and last lines.
     """
     servers: dict[str, list[Incident]] = {}
     for incident in incidents:
         servers.setdefault(incident.server, []).append(incident)
     if len(servers) == 1:
         return decide(incidents, tail)
-    answers = {name: decide(own, own[-1].tail or tail) for name, own in servers.items()}
-    name, answer = max(
-        answers.items(), key=lambda item: (item[1].failed, item[1].decided_by == "rule", item[1].confidence)
+    verdicts = {name: decide(own, own[-1].tail or tail) for name, own in servers.items()}
+    name, verdict = max(
+        verdicts.items(), key=lambda item: (item[1].failed, item[1].decided_by == "rule", item[1].confidence)
     )
-    if answer.failed:
-        answer.notes.append(f"The log shows {len(servers)} servers ({', '.join(servers)}); this is about {name}.")
-    answer.incidents = sorted((start for other in answers.values() for start in other.incidents), key=_first)
-    return answer
-
-
-def _first(start: Start) -> int:
-    return start["first"]
+    starts = sorted((start for other in verdicts.values() for start in other.starts), key=attrgetter("first"))
+    told = f"The log shows {len(servers)} servers ({', '.join(servers)}); this is about {name}."
+    return replace(verdict, starts=tuple(starts), notes=(*verdict.notes, told) if verdict.failed else verdict.notes)

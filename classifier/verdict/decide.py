@@ -1,17 +1,19 @@
-"""From the server starts of a log to one answer: which start it is about, and what its deciders say."""
+"""From the server starts of a log to one verdict: which start it is about, and what its deciders say."""
 
 from __future__ import annotations
 
+from ...corpus.records import replace
 from ...corpus.stages import STAGE_ORDER
-from ..diagnosis import Diagnosis, Evidence
 from ..incidents.types import Incident
-from ..lines.types import Line
-from .among_servers import answer_among_servers
-from .answer import Known, evidence_of
+from ..lines.types import Evidence, Line
+from .among_servers import decide_among_servers
 from .case import READY
 from .deciders import DECIDERS
+from .evidence import evidence_of
 from .findings import Findings
+from .known import Known
 from .story import place, story_of, unread_beside
+from .types import ServerStart, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,47 +31,43 @@ AT_WORK: tuple[Finding, ...] = (
 """What is found of a server by its periodic lines."""
 
 
-def decide(incidents: list[Incident], tail: list[Line], known: Known) -> Diagnosis:
-    """Return the diagnosis of a log from its incidents: where servers share it, that of the one which failed."""
-    return answer_among_servers(incidents, tail, lambda own, end: _of_server(own, end, known))
+def decide(incidents: list[Incident], tail: list[Line], known: Known) -> Verdict:
+    """Return the verdict on a log from its incidents: where servers share it, that on the one which failed."""
+    return decide_among_servers(incidents, tail, lambda own, end: _of_server(own, end, known))
 
 
-def _of_server(incidents: list[Incident], tail: list[Line], known: Known) -> Diagnosis:
-    """Return the diagnosis of one server from its incidents; the last one counts.
+def _of_server(incidents: list[Incident], tail: list[Line], known: Known) -> Verdict:
+    """Return the verdict on one server from its incidents; the last one counts.
 
     The one before counts where the last is but a restart that has got nowhere yet.
     """
     incident, about = incidents[-1], len(incidents) - 1
-    answer = of_incident(incident, tail, known)
+    verdict = of_incident(incident, tail, known)
     if (
         len(incidents) > 1
         and (
-            not answer.failed
-            or answer.decided_by == "none"
-            or (answer.decided_by == "stage" and not _at_work(answer, known))
+            not verdict.failed
+            or verdict.decided_by == "none"
+            or (verdict.decided_by == "stage" and not _at_work(verdict, known))
         )
         and STAGE_ORDER.get(incident.reached, -1) < READY
     ):
         before = of_incident(incidents[-2], [], known)
         if before.failed:
-            before.notes.append(
-                f"A restart follows on line {incident.first}; it had reached '{incident.reached or 'launch'}' when the log ends."
-            )
-            answer, about = before, about - 1
-    answer.incidents = [
-        {"first": item.first, "last": item.last, "reached": item.reached or "launch"} for item in incidents
-    ]
-    place(answer, about)
-    return answer
+            reached = incident.reached or "launch"
+            told = f"A restart follows on line {incident.first}; it had reached '{reached}' when the log ends."
+            verdict, about = replace(before, notes=(*before.notes, told)), about - 1
+    starts = tuple(ServerStart(item.first, item.last, item.reached or "launch") for item in incidents)
+    return place(verdict, starts, about)
 
 
-def _at_work(answer: Diagnosis, known: Known) -> bool:
-    """Tell whether an answer is about a server at work: it had come up, whether or not the log shows that."""
-    return any(answer.cause == "/".join(known.corpus.concluded_from(kind)) for kind in AT_WORK)
+def _at_work(verdict: Verdict, known: Known) -> bool:
+    """Tell whether a verdict is on a server at work: it had come up, whether or not the log shows that."""
+    return any(verdict.cause == "/".join(known.corpus.concluded_from(kind)) for kind in AT_WORK)
 
 
-def of_incident(incident: Incident, tail: list[Line], known: Known) -> Diagnosis:
-    """Return the diagnosis of one server start.
+def of_incident(incident: Incident, tail: list[Line], known: Known) -> Verdict:
+    """Return the verdict on one server start.
 
     Args:
         incident: The server start.
@@ -77,29 +75,23 @@ def of_incident(incident: Incident, tail: list[Line], known: Known) -> Diagnosis
         known: The texts of the buckets, and the text model.
     """
     found = Findings(incident, tail, known)
-    answer = next(answer for decider in DECIDERS if (answer := decider(found)) is not None)
-    shown = {item.line for item in answer.evidence}
+    verdict = next(verdict for decider in DECIDERS if (verdict := decider(found)) is not None)
+    shown = {item.line for item in verdict.evidence}
     # Several rules may know one line.
     wrappers = {hit.line.number: hit for hit in found.wrappers if hit.line.number not in shown}
-    answer.symptoms = [evidence_of(hit, "symptom") for hit in list(wrappers.values())[:40]]
-    if answer.evidence:
-        answer.context = [
-            Evidence(number, text, process, "context")
-            for number, text, process in incident.contexts.lines(answer.evidence[0].line)
-        ]
-    answer.story = story_of(found, answer)
-    answer.unread = unread_beside(found, answer)
-    answer.reached = incident.reached or "launch"
-    answer.stages = incident.stages
-    answer.facts = {
-        name: value for name, value in incident.facts.items() if name not in ("v1", "unit", "world_size_seen")
-    }
-    answer.notes += incident.given_up
+    around = incident.contexts.lines(verdict.evidence[0].line) if verdict.evidence else ()
+    notes = [*verdict.notes, *incident.given_up]
     if incident.broken_off:
-        answer.notes.append(
-            "The compressed data are cut or damaged: the log went on where this answer ends. Fetch it again."
-        )
-    answer.explanation = [
-        f"{item.bucket}/{item.cause} {item.score:.2f}: " + "; ".join(item.reasons) for item in found.candidates[:12]
-    ] + answer.explanation
-    return answer
+        notes.append("The compressed data are cut or damaged: the log went on where this answer ends. Fetch it again.")
+    return replace(
+        verdict,
+        symptoms=tuple(evidence_of(hit, "symptom") for hit in list(wrappers.values())[:40]),
+        context=tuple(Evidence(number, text, process, "context") for number, text, process in around),
+        story=story_of(found, verdict),
+        unread=unread_beside(found, verdict),
+        stages=tuple(incident.stages),
+        notes=tuple(notes),
+        weighed=tuple(
+            f"{item.bucket}/{item.cause} {item.score:.2f}: " + "; ".join(item.reasons) for item in found.candidates[:12]
+        ),
+    )

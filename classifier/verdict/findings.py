@@ -11,9 +11,9 @@ from ..lines.types import Line, Trace
 from ..matching.types import Hit
 from ..patterns.lazy import LazyPattern
 from . import policy
-from .answer import Known
 from .case import LOUD, Case, depth
 from .frames import with_frames
+from .known import Known
 from .types import Candidate
 from .weigh import weigh
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...corpus.records import Record, record, replace
-from ..diagnosis import Evidence
-from ..lines.types import Frame, Trace
+from ..lines.types import Evidence, Frame, Trace
 from . import policy
 
 TYPE_CHECKING = False

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from ...corpus.records import replace
 from ...corpus.stages import STAGE_ORDER
-from ..diagnosis import Diagnosis, Evidence, Story
-from ..lines.types import Line, Trace
+from ..lines.types import Evidence, Line, Trace
 from ..matching.types import Hit
 from . import policy
-from .answer import evidence_of, line_evidence
 from .case import CHAIN, LOUD, READY
+from .evidence import evidence_of, line_evidence
 from .signals import overruled
+from .types import ServerStart, Story, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,43 +37,41 @@ LATENT = {
 """What a state that was over before the end says of what may come again, by its kind (``classifier/serving/states.py``)."""
 
 
-def story_of(found: Findings, answer: Diagnosis) -> Story:
+def story_of(found: Findings, verdict: Verdict) -> Story:
     """Return the story of one server start, as far as it is the whole log."""
-    case, incident = found.case, found.incident
-    failed = answer.failed and answer.cause != "unknown/nothing_recognised"
-    told = Story(first=incident.first, last=incident.last)
-    told.scope = "server" if case.came_up else "start"
-    told.overcome = _overcome(found, {item.line for item in answer.evidence})
-    if not failed:
-        told.latent = _latent(found)
-        return told
+    incident = found.incident
+    scope = "server" if found.case.came_up else "start"
+    overcome = _overcome(found, {item.line for item in verdict.evidence})
+    told = Story(incident.first, incident.last, scope, overcome=overcome)
+    if not verdict.failed or verdict.cause == "unknown/nothing_recognised":
+        return replace(told, latent=_latent(found))
     best = found.best
-    alone = best is not None and best.bucket == answer.bucket and best.hit.rule.scope == "request"
-    if alone and found.wrapper is None:
-        told.scope = "requests"
-    told.requests_failed = _requests(incident.hits)
-    told.died_first = _first_death(found, answer)
-    return told
+    alone = best is not None and best.bucket == verdict.bucket and best.hit.rule.scope == "request"
+    return replace(
+        told,
+        scope="requests" if alone and found.wrapper is None else scope,
+        requests_failed=_requests(incident.hits),
+        died_first=_first_death(found, verdict),
+    )
 
 
-def place(answer: Diagnosis, at: int) -> None:
-    """Note which of the starts of its server an answer is about.
+def place(verdict: Verdict, starts: tuple[ServerStart, ...], at: int) -> Verdict:
+    """Return a verdict with all starts of its server, and which of them it is about.
 
     Args:
-        answer: With all starts of the server.
-        at: The start's position among them, from 0.
+        verdict: Of one start.
+        starts: Of its server.
+        at: Its start's position among them, from 0.
     """
-    story = answer.story
-    if story is None:
-        return
-    story.start, story.starts = at + 1, len(answer.incidents)
-    begun = answer.incidents[: at + (1 if answer.failed else 0)]
-    story.starts_failed = sum(STAGE_ORDER.get(str(start["reached"]), -1) < READY for start in begun)
+    begun = starts[: at + (1 if verdict.failed else 0)]
+    failed = sum(STAGE_ORDER.get(start.reached, -1) < READY for start in begun)
+    story = verdict.story and replace(verdict.story, start=at + 1, starts=len(starts), starts_failed=failed)
+    return replace(verdict, starts=starts, story=story)
 
 
-def _first_death(found: Findings, answer: Diagnosis) -> Evidence | None:
+def _first_death(found: Findings, verdict: Verdict) -> Evidence | None:
     """Return the first line that shows something fail for good: the cause itself, or what failed before it."""
-    if not answer.evidence or answer.evidence[0].role == "mark":
+    if not verdict.evidence or verdict.evidence[0].role == "mark":
         return None
     best = found.best.hit.trace if found.best is not None else None
     linked = set(_chain(best))
@@ -83,24 +82,24 @@ def _first_death(found: Findings, answer: Diagnosis) -> Evidence | None:
         evidence_of(item.hit, "death")
         for item in found.candidates
         if item.score >= policy.ACCEPT
-        and item.bucket != answer.bucket
+        and item.bucket != verdict.bucket
         and item.hit.line.level in LOUD
         and not item.hit.quoted
         and (item.hit.trace is None or id(item.hit.trace) not in linked)
         and not any(item.hit.line.number in head for head in heads)
     ]
-    return min([answer.evidence[0], *deaths], key=lambda item: item.line)
+    return min([verdict.evidence[0], *deaths], key=lambda item: item.line)
 
 
-def unread_beside(found: Findings, answer: Diagnosis) -> list[Evidence]:
+def unread_beside(found: Findings, verdict: Verdict) -> tuple[Evidence, ...]:
     """Return the first exceptions that stand, that no rule reads, and that are neither the answer's own nor came of it."""
-    if not answer.failed:
-        return []
-    shown = {item.line for item in answer.evidence}
+    if not verdict.failed:
+        return ()
+    shown = {item.line for item in verdict.evidence}
     best = found.best
-    linked = set(_chain(best.hit.trace)) if best is not None and best.hit.rule.id == answer.rule else set()
+    linked = set(_chain(best.hit.trace)) if best is not None and best.hit.rule.id == verdict.rule else set()
     beside = (trace for trace in found.unread if trace.number not in shown and id(trace) not in linked)
-    return [_told(trace) for trace in islice(beside, UNREAD)]
+    return tuple(_told(trace) for trace in islice(beside, UNREAD))
 
 
 def _chain(trace: Trace | None) -> Iterator[int]:
@@ -133,13 +132,13 @@ def _requests(hits: list[Hit]) -> int:
     return max((sum(known.values()) for known in counts.values()), default=0)
 
 
-def _overcome(found: Findings, shown: set[int]) -> list[Evidence]:
+def _overcome(found: Findings, shown: set[int]) -> tuple[Evidence, ...]:
     """Return what went wrong and was history before the end, in the order of the log, lines of the answer left out."""
     lines: dict[int, Evidence] = {}
     for item in _survived(found):
         if item.line not in shown:
             lines.setdefault(item.line, item)
-    return [lines[number] for number in sorted(lines)][:OVERCOME]
+    return tuple(lines[number] for number in sorted(lines)[:OVERCOME])
 
 
 def _survived(found: Findings) -> Iterator[Evidence]:
@@ -163,7 +162,7 @@ def _survived(found: Findings) -> Iterator[Evidence]:
             yield _told(item) if isinstance(item, Trace) else line_evidence(item)
 
 
-def _latent(found: Findings) -> list[str]:
+def _latent(found: Findings) -> tuple[str, ...]:
     """Return what may still go wrong in a server that is well, in sentences."""
     told = []
     concurrency = found.incident.facts.get("max_concurrency")
@@ -171,4 +170,4 @@ def _latent(found: Findings) -> list[str]:
         told.append(f"one request of the full context does not fit into the KV cache ({concurrency:g} of it does)")
     states = found.health.states if found.health is not None else ()
     told += [words for kind, words in LATENT.items() if any(state.kind == kind for state in states)]
-    return told
+    return tuple(told)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from vllm_triage.classifier.advice.cause_of_guess import generic_cause, likely_cause
+from vllm_triage.classifier.advice.cause_of_guess import generic_cause
 from vllm_triage.classifier.api import Triage, shared
 from vllm_triage.classifier.decides import Decides
 from vllm_triage.classifier.errors import InputError
@@ -19,7 +19,8 @@ from vllm_triage.classifier.question import Question
 from vllm_triage.classifier.report.model import Report
 from vllm_triage.classifier.text_model import ask as text_model
 from vllm_triage.classifier.text_model.guess import mixed, spoken
-from vllm_triage.classifier.verdict.answer import GENERIC
+from vllm_triage.classifier.verdict.conclude import GENERIC
+from vllm_triage.classifier.verdict.likely_cause import likely_cause
 from vllm_triage.corpus.store import load
 
 RULED = "ValueError: No available memory for the cache blocks.\n"

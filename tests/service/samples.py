@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from vllm_triage.classifier.diagnosis import Advice, Diagnosis, Evidence, Story
-from vllm_triage.classifier.incidents.types import StageSpan
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from vllm_triage.classifier.advice import Advice
+from vllm_triage.classifier.diagnosis import Advice as Fix
+from vllm_triage.classifier.facts.types import Facts
+from vllm_triage.classifier.incidents.types import Incident, StageSpan
+from vllm_triage.classifier.lines.types import Evidence
 from vllm_triage.classifier.report.build import build
+from vllm_triage.classifier.report.model import Report
+from vllm_triage.classifier.verdict.types import ServerStart, Story, Verdict
 from vllm_triage.service.render.interface import Result
 
 LINE = (
@@ -15,71 +23,97 @@ LINE = (
 WRAPPER = "(APIServer pid=4127) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"
 
 
-def found_failure() -> Diagnosis:
+@dataclass(frozen=True)
+class Sample:
+    """A verdict with its advice."""
+
+    verdict: Verdict
+    advice: Advice = field(default_factory=Advice)
+    lines: int = 1
+    size: int = 1
+
+    @property
+    def report(self) -> Report:
+        """What is made of them."""
+        return build(self.verdict, self.advice, self.lines, self.size)
+
+    def saying(self, **values: Any) -> Sample:
+        """Return the same with other values in the verdict."""
+        return replace(self, verdict=replace(self.verdict, **values))
+
+
+def found_words(text: str, summary: str = "", line: int = 1) -> Sample:
+    """Return the answer of which these words are title, evidence and note."""
+    return Sample(Verdict(
+        Incident(1), "unknown", "unknown/x", 0.5, "none", text, summary or text, evidence=(Evidence(line, text),), notes=(text,),
+    ))  # fmt: skip
+
+
+def found_failure() -> Sample:
     """A start that failed, with all that an answer can hold."""
     fixes = [
-        Advice(
+        Fix(
             1, "Cap the context at what fits", "flag", "--max-model-len 41936", "vLLM names the longest that does.",
             "Longer requests are refused.", "The log prints a concurrency of at least 1.0x.", "--max-model-len", "41936",
         ),
-        Advice(
+        Fix(
             2, "Store the KV cache in 8 bits", "flag", "--kv-cache-dtype fp8", "Half the bytes for each token.",
             "Some accuracy.", "", "--kv-cache-dtype", "fp8", "quality", ">=0.3", "https://docs.vllm.ai/en/latest/",
         ),
-        Advice(3, "Free the GPU", "step", "Stop what else runs on it.", "More is left.", "none", ""),
-        Advice(4, "Drop the cache", "command", "rm -r ~/.cache/acme", "It is filled anew.", "Slow start.", "", safety="destructive"),
+        Fix(3, "Free the GPU", "step", "Stop what else runs on it.", "More is left.", "none", ""),
+        Fix(4, "Drop the cache", "command", "rm -r ~/.cache/acme", "It is filled anew.", "Slow start.", "", safety="destructive"),
     ]  # fmt: skip
     stages = [
         StageSpan("launch", 1, "11-02 09:14:03", 2.0), StageSpan("config", 8, "11-02 09:14:05", 9.0),
         StageSpan("weights", 16, "11-02 09:14:14", 22.0), StageSpan("profile", 27, "11-02 09:15:01"),
     ]  # fmt: skip
-    return Diagnosis(
-        bucket="kv_cache_oom", cause="kv_cache_oom/context_exceeds_cache", confidence=0.97, decided_by="rule",
+    facts: Facts = {"vllm_version": "0.19.1", "engine": "V1", "model": "acme/harbor-8b", "max_model_len": 131072, "arguments": {"api_key": "sk-live-0123456789abcdef"}}  # fmt: skip
+    verdict = Verdict(
+        Incident(1, facts=facts, reached="profile"), bucket="kv_cache_oom", cause="kv_cache_oom/context_exceeds_cache", confidence=0.97, decided_by="rule",
         title="The KV cache cannot hold one request of the full context",
         summary="One sequence of 131072 tokens needs 16.0 GiB of KV cache. 5.12 GiB are left for it.",
-        evidence=[Evidence(37, LINE, "EngineCore", "cause", 2)],
-        symptoms=[Evidence(28, "EngineCore failed to start.", "EngineCore", "symptom"), Evidence(51, WRAPPER, "APIServer", "symptom")],
-        chain=[Evidence(44, "(EngineCore pid=4190) RuntimeError: wrapped", "EngineCore", "chain")],
-        alternatives=[("gpu_memory_budget", 0.02), ("runtime_oom", 0.01)], reached="profile", stages=stages,
-        facts={"vllm_version": "0.19.1", "engine": "V1", "model": "acme/harbor-8b", "max_model_len": 131072, "arguments": {"api_key": "sk-live-0123456789abcdef"}},
-        fixes=fixes, corrected_command="vllm serve acme/harbor-8b --max-model-len 41936 --api-key sk-live-0123456789abcdef",
-        incidents=[{"first": 1, "last": 51, "reached": "profile"}], confirm="The figures above.", refute="Another process holds memory.",
-        notes=["One *note* with <signs>."], explanation=["kv_cache_oom/context_exceeds_cache 3.12: max-seq-len-v1 (certain) on line 37"],
-        story=Story(1, 51, starts_failed=1, died_first=Evidence(20, "(Worker pid=7) OSError: <gone>", "Worker", "death"), overcome=[Evidence(12, "a *port* was taken")]),
-        lines=51, bytes=9876,
+        evidence=(Evidence(37, LINE, "EngineCore", "cause", 2),),
+        symptoms=(Evidence(28, "EngineCore failed to start.", "EngineCore", "symptom"), Evidence(51, WRAPPER, "APIServer", "symptom")),
+        chain=(Evidence(44, "(EngineCore pid=4190) RuntimeError: wrapped", "EngineCore", "chain"),),
+        alternatives=(("gpu_memory_budget", 0.02), ("runtime_oom", 0.01)), stages=tuple(stages),
+        starts=(ServerStart(1, 51, "profile"),), confirm="The figures above.", refute="Another process holds memory.",
+        notes=("One *note* with <signs>.",), explanation=("kv_cache_oom/context_exceeds_cache 3.12: max-seq-len-v1 (certain) on line 37",),
+        story=Story(1, 51, starts_failed=1, died_first=Evidence(20, "(Worker pid=7) OSError: <gone>", "Worker", "death"), overcome=(Evidence(12, "a *port* was taken"),)),
     )  # fmt: skip
+    command = "vllm serve acme/harbor-8b --max-model-len 41936 --api-key sk-live-0123456789abcdef"
+    return Sample(verdict, Advice(tuple(fixes), corrected_command=command), 51, 9876)
 
 
-def found_unknown() -> Diagnosis:
+def found_unknown() -> Sample:
     """An error that no rule knows."""
-    return Diagnosis(
-        "unknown", "unknown/unrecognised_failure", 0.5, "none", "A failure that is not recognised", "The log ends with an error that no rule knows.",
-        evidence=[Evidence(7, "acme_platform.errors.FlangeError: `flange` b7 is not seated", "", "telling")],
-        alternatives=[("engine_bug", 0.25), ("install_mismatch", 0.1)], reached="launch", incidents=[{"first": 1, "last": 8, "reached": "launch"}], story=Story(1, 8, starts_failed=1), lines=8, bytes=300,
-    )  # fmt: skip
+    return Sample(Verdict(
+        Incident(1, reached="launch"), "unknown", "unknown/unrecognised_failure", 0.5, "none", "A failure that is not recognised", "The log ends with an error that no rule knows.",
+        evidence=(Evidence(7, "acme_platform.errors.FlangeError: `flange` b7 is not seated", "", "telling"),),
+        alternatives=(("engine_bug", 0.25), ("install_mismatch", 0.1)), starts=(ServerStart(1, 8, "launch"),), story=Story(1, 8, starts_failed=1),
+    ), lines=8, size=300)  # fmt: skip
 
 
-def found_healthy() -> Diagnosis:
+def found_healthy() -> Sample:
     """A server that was stopped."""
-    return Diagnosis(
-        "no_failure", "no_failure/stopped_from_outside", 0.93, "stage", "The server was stopped from outside", "",
-        evidence=[Evidence(60, "reached shutdown", "", "mark")], reached="shutdown",
-        facts={"vllm_version": "0.33.0", "kv_cache_tokens": 41936, "max_model_len": 8192, "max_concurrency": 5.12},
-        story=Story(30, 60, "server", 2, 2, 1, latent=["requests waited in a queue for a while"]),
-        incidents=[{"first": 1, "last": 29, "reached": "launch"}, {"first": 30, "last": 60, "reached": "shutdown"}], lines=12345, bytes=999999,
-    )  # fmt: skip
+    facts: Facts = {"vllm_version": "0.33.0", "kv_cache_tokens": 41936, "max_model_len": 8192, "max_concurrency": 5.12}
+    return Sample(Verdict(
+        Incident(30, facts=facts, reached="shutdown"), "no_failure", "no_failure/stopped_from_outside", 0.93, "stage", "The server was stopped from outside", "",
+        evidence=(Evidence(60, "reached shutdown", "", "mark"),),
+        story=Story(30, 60, "server", 2, 2, 1, latent=("requests waited in a queue for a while",)),
+        starts=(ServerStart(1, 29, "launch"), ServerStart(30, 60, "shutdown")),
+    ), lines=12345, size=999999)  # fmt: skip
 
 
 def failure() -> Result:
     """The report of a start that failed."""
-    return Result("server.log", build(found_failure()))
+    return Result("server.log", found_failure().report)
 
 
 def unknown() -> Result:
     """The report of an error that no rule knows."""
-    return Result("-", build(found_unknown()))
+    return Result("-", found_unknown().report)
 
 
 def healthy() -> Result:
     """The report of a server that was stopped."""
-    return Result("ok.log", build(found_healthy()))
+    return Result("ok.log", found_healthy().report)

@@ -15,7 +15,6 @@ from tests.fixtures.marked import FOLDER, read_marked
 from tests.service.samples import failure, found_failure, healthy, unknown
 from vllm_triage.classifier.api import triage
 from vllm_triage.classifier.errors import InputError
-from vllm_triage.classifier.report.build import build
 from vllm_triage.classifier.report.model import SCHEMA_VERSION, Report
 from vllm_triage.classifier.report.schema import json_schema
 from vllm_triage.classifier.report.shown import shown
@@ -120,8 +119,8 @@ def test_lines_are_shown_without_what_does_no_good(text, expected):
 def test_our_own_advice_is_not_masked():
     """A fix may name the variable for a token, with a placeholder; what the log held of one is gone."""
     found = found_failure()
-    found.fixes[0].change = "HF_TOKEN=hf_… vllm serve acme/harbor-8b --api-key sk-live-0123456789abcdef"
-    report = build(found)
+    found.advice.fixes[0].change = "HF_TOKEN=hf_… vllm serve acme/harbor-8b --api-key sk-live-0123456789abcdef"
+    report = found.report
 
     assert report.fixes[0].change == "HF_TOKEN=hf_… vllm serve acme/harbor-8b --api-key <secret>"
     assert report.facts["arguments"] == {"api_key": "<secret>"}

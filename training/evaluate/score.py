@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...classifier.errors import InputError
-from ...classifier.verdict.answer import GENERIC
+from ...classifier.verdict.conclude import GENERIC
 from ..examples.labelled import Case, bucket_id
 from .statistics import calibration_error
 

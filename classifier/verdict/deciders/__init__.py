@@ -1,14 +1,14 @@
 """Who decides: an ordered list, the first that has an answer gives it.
 
-Each decider looks at the findings of one server start and returns an answer, or None to leave it to the next.
+Each decider looks at the findings of one server start and returns a verdict, or None to leave it to the next.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...diagnosis import Diagnosis
 from ..findings import Findings
+from ..types import Verdict
 from .at_work import at_work
 from .doubt import broken_off, failing_words
 from .health import no_failure, silent_start
@@ -18,7 +18,7 @@ from .rules import best_cause, lone_wrapper
 from .standstill import watched_standstill
 from .trouble import known_message, unexplained_trouble
 
-DECIDERS: tuple[Callable[[Findings], Diagnosis | None], ...] = (
+DECIDERS: tuple[Callable[[Findings], Verdict | None], ...] = (
     other_software,
     model_alone,
     at_work,

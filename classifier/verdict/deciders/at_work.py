@@ -5,44 +5,38 @@ What a rule or the death of a process explains is left to the deciders that know
 
 from __future__ import annotations
 
-from ....corpus.types import Cause
-from ...diagnosis import Diagnosis, Evidence
+from ....corpus.records import replace
 from ...facts.types import Facts
 from ...lines.prefix import split_line
+from ...lines.types import Evidence
 from ...serving.clock import span
 from ...serving.marks import UNTOLD
-from ...templates import sentences
 from .. import policy
-from ..answer import conclude
+from ..conclude import also, conclude_finding, halved
 from ..findings import Findings
+from ..types import Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ...serving.types import State
 
 
-def at_work(found: Findings) -> Diagnosis | None:
+def at_work(found: Findings) -> Verdict | None:
     """A server at work whose own periodic lines show that it stands still or crawls."""
     health = found.health
     state = health.worst if health is not None else None
     if state is None or _explained(state, found):
         return None
     corpus = found.known.corpus
-    bucket, cause = corpus.concluded_from(state.kind)
-    answer = conclude(state.kind, confidence(state), "stage", found.known, found.incident)
-    entry = corpus.bucket(bucket).cause(cause)
-    if entry is not None:
-        _tell(answer, entry, state, found)
-    answer.evidence = [_evidence(line.line, line.text) for line in state.proof]
+    verdict = conclude_finding(found, state.kind, confidence(state), "stage", values=_values(state))
     current = [other for other in health.states if other.current and other is not state] if health else []
-    others = [*(corpus.concluded_from(other.kind)[0] for other in current), *(entry.also if entry is not None else ())]
-    answer.also = [name for name in dict.fromkeys(others) if name != bucket]
-    left = 1 - answer.confidence
-    answer.alternatives = [
-        (name, round(left / (2 + index), 3)) for index, name in enumerate([*answer.also, "no_failure"])
-    ]
-    answer.explanation += [_explain(other) for other in (state, *current)]
-    return answer
+    others = [*(corpus.concluded_from(other.kind)[0] for other in current), *also(verdict, found), "no_failure"]
+    return replace(
+        verdict,
+        evidence=tuple(_evidence(line.line, line.text) for line in state.proof),
+        alternatives=halved(verdict, others),
+        explanation=tuple(_explain(other) for other in (state, *current)),
+    )
 
 
 def confidence(state: State) -> float:
@@ -75,13 +69,6 @@ def _troubled_after(state: State, found: Findings) -> bool:
     numbers = [trace.number for trace in found.raised] + [line.number for line in found.errors]
     watched = state.stalled and state.lines > 1
     return max(numbers, default=0) > state.until.line and not watched
-
-
-def _tell(answer: Diagnosis, cause: Cause, state: State, found: Findings) -> None:
-    """Put the numbers of the state into the sentences of its cause."""
-    values: Facts = {**found.incident.facts, **_values(state)}
-    answer.title = sentences(cause.title, values) or answer.title
-    answer.summary = sentences(cause.summary, values)
 
 
 def _values(state: State) -> Facts:

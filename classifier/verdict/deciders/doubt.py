@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from ...diagnosis import Diagnosis
+from ....corpus.records import replace
 from .. import policy
-from ..answer import answer_of_guess, conclude, line_evidence, with_alternatives
+from ..conclude import conclude_finding, conclude_guess, with_alternatives
+from ..evidence import line_evidence
 from ..findings import Findings
+from ..types import Verdict
 
 
-def broken_off(found: Findings) -> Diagnosis | None:
+def broken_off(found: Findings) -> Verdict | None:
     """A compressed log that could not be read to its end shows no health, and no silence either."""
     if not found.incident.broken_off:
         return None
-    answer = conclude("broken_off", policy.NOTHING, "none", found.known, found.incident)
-    answer.tail = answer.evidence = [line_evidence(line) for line in found.tail[-3:]]
-    return answer
+    verdict = conclude_finding(found, "broken_off", policy.NOTHING, "none")
+    return replace(verdict, evidence=tuple(line_evidence(line) for line in found.tail[-3:]))
 
 
-def failing_words(found: Findings) -> Diagnosis | None:
+def failing_words(found: Findings) -> Verdict | None:
     """The last lines of a server that did not come up speak of a failure, in a form that nothing else reads."""
     if not found.failing:
         return None
     guess = found.sure_guess(policy.GUESS)
     if guess is not None:
-        return with_alternatives(answer_of_guess(guess, found.known, found.incident), found.candidates)
-    answer = conclude("unrecognised_failure", policy.UNEXPLAINED, "none", found.known, found.incident)
-    answer.way = "unexplained"
-    answer.evidence = answer.tail = [line_evidence(line) for line in found.failing[:3]]
-    return answer
+        return with_alternatives(conclude_guess(found, guess), found)
+    verdict = conclude_finding(found, "unrecognised_failure", policy.UNEXPLAINED, "none")
+    return replace(verdict, way="unexplained", evidence=tuple(line_evidence(line) for line in found.failing[:3]))

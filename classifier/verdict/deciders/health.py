@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from ...diagnosis import Diagnosis, Evidence
+from ....corpus.records import replace
 from ...incidents.types import Incident
-from ...lines.types import Line
+from ...lines.types import Evidence, Line
 from ...patterns.lazy import LazyPattern
 from .. import policy
-from ..answer import conclude, line_evidence, with_alternatives
+from ..conclude import conclude_finding, with_alternatives
+from ..evidence import line_evidence
 from ..findings import Findings
+from ..types import Verdict
 
 _NCCL = LazyPattern(r"\bNCCL (?:INFO|WARN|TRACE|ERROR)\b|^\[rank\d+\]:\[")
 """Lines of NCCL and of its process groups, as against words about them."""
 
 
-def silent_start(found: Findings) -> Diagnosis | None:
+def silent_start(found: Findings) -> Verdict | None:
     """A log that simply stops in distributed start-up."""
     incident, tail = found.incident, found.tail
     if not silent_end(incident, tail):
         return None
-    answer = conclude("silence", policy.SILENT_END, "stage", found.known, incident)
+    verdict = conclude_finding(found, "silence", policy.SILENT_END, "stage")
     # What whoever pasted the log wrote below it is no line of it.
     last = next((line for line in reversed(tail) if line.logged or _NCCL.search(line.text)), tail[-1] if tail else None)
-    answer.evidence = [line_evidence(last)] if last is not None else []
-    seen = [span for span in incident.stages if span.stage == "distributed_init"]
-    answer.explanation.append(
-        f"the log stops in distributed start-up (last mark on line {seen[-1].line if seen else '?'}), nothing follows"
-    )
-    return with_alternatives(answer, found.candidates)
+    seen = [span.line for span in incident.stages if span.stage == "distributed_init"]
+    why = f"the log stops in distributed start-up (last mark on line {seen[-1] if seen else '?'}), nothing follows"
+    verdict = replace(verdict, evidence=(line_evidence(last),) if last is not None else (), explanation=(why,))
+    return with_alternatives(verdict, found)
 
 
-def no_failure(found: Findings) -> Diagnosis:
+def no_failure(found: Findings) -> Verdict:
     """Nothing speaks for a failure."""
     return no_failure_of(found, bool(found.case.stop), found.case.came_up)
 
@@ -43,7 +43,7 @@ def silent_end(incident: Incident, tail: list[Line]) -> bool:
     return bool(tail) and tail[-1].number - last <= policy.SILENT_WITHIN
 
 
-def no_failure_of(found: Findings, stopped: bool, ready: bool, alternatives: bool = True) -> Diagnosis:
+def no_failure_of(found: Findings, stopped: bool, ready: bool, alternatives: bool = True) -> Verdict:
     """Return that nothing failed, and how far the server got."""
     incident = found.incident
     errors = found.case.unexplained_errors()
@@ -58,12 +58,15 @@ def no_failure_of(found: Findings, stopped: bool, ready: bool, alternatives: boo
     if errors:
         confidence -= policy.ERRORS_LESS
     decided_by = "stage" if incident.stages else "none"
-    answer = conclude(finding, confidence, decided_by, found.known, incident)
+    verdict = conclude_finding(found, finding, confidence, decided_by)
     marks = [span for span in incident.stages if span.stage in ("shutdown", "serving", "api_ready")]
     marks = marks or incident.stages[-1:]
-    answer.evidence = [Evidence(span.line, f"reached {span.stage}", "", "mark") for span in marks[-1:]]
-    if errors:
-        answer.notes.append(
-            f"{len(errors)} error lines are worth a look, the first on line {errors[0].number}: {errors[0].text[:120]}"
-        )
-    return with_alternatives(answer, found.candidates) if alternatives else answer
+    verdict = replace(
+        verdict,
+        evidence=tuple(Evidence(span.line, f"reached {span.stage}", "", "mark") for span in marks[-1:]),
+        notes=tuple(
+            f"{len(errors)} error lines are worth a look, the first on line {line.number}: {line.text[:120]}"
+            for line in errors[:1]
+        ),
+    )
+    return with_alternatives(verdict, found) if alternatives else verdict

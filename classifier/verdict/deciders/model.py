@@ -2,49 +2,48 @@
 
 from __future__ import annotations
 
-from ...diagnosis import Diagnosis
+from ....corpus.records import replace
 from ...matching.types import Hit
 from .. import policy
-from ..answer import answer_of_guess, conclude, with_alternatives
+from ..conclude import conclude_finding, conclude_guess, with_alternatives
 from ..findings import Findings
 from ..frames import with_frames
+from ..types import Candidate, Verdict
 from .health import no_failure_of, silent_end
 from .rules import of_candidate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ...text_model.guess import Guess
-    from ..types import Candidate
 
 _LEAST = {"weak": policy.GUESS_OVER_WEAK, "guess": policy.GUESS_OVER_BUG}
 """Probability that the model needs against a rule, by the rule's strength; against others it is not asked."""
 
 
-def model_alone(found: Findings) -> Diagnosis | None:
+def model_alone(found: Findings) -> Verdict | None:
     """Where rules are silent by request, the text model decides; where it has nothing to judge, the stage."""
-    known, case, incident = found.known, found.case, found.incident
+    known, case = found.known, found.case
     if not known.alone:
         return None
     guess = found.guess
     if guess is not None and known.answers(guess, guess.threshold):
-        return answer_of_guess(guess, known, incident)
-    if guess is None and silent_end(incident, found.tail):
-        return conclude("silence", policy.SILENT_END, "stage", known, incident)
+        return conclude_guess(found, guess)
+    if guess is None and silent_end(found.incident, found.tail):
+        return conclude_finding(found, "silence", policy.SILENT_END, "stage")
     ready, stopped = case.came_up, bool(case.stop)
-    if guess is None or (guess.bucket == "no_failure" and (ready or stopped or guess.probability >= guess.threshold)):
-        answer = no_failure_of(found, stopped, ready, alternatives=False)
+    if guess is None:
+        return no_failure_of(found, stopped, ready, alternatives=False)
+    if guess.bucket == "no_failure" and (ready or stopped or guess.probability >= guess.threshold):
+        verdict = no_failure_of(found, stopped, ready, alternatives=False)
+        verdict = replace(verdict, confidence=round(guess.probability, 3), decided_by="model")
     else:
-        answer = conclude("unrecognised_failure", 1 - guess.probability, "none", known, incident)
-        answer.evidence = answer.tail = guess.evidence
-    if guess is not None:
-        if guess.bucket == answer.bucket == "no_failure":
-            answer.confidence, answer.decided_by = round(guess.probability, 3), "model"
-        answer.alternatives = [(name, round(share, 3)) for name, share in guess.ranked[:4] if name != answer.bucket]
-        answer.explanation.append(guess.described())
-    return answer
+        verdict = conclude_finding(found, "unrecognised_failure", 1 - guess.probability, "none")
+        verdict = replace(verdict, evidence=tuple(guess.evidence))
+    others = tuple((name, round(share, 3)) for name, share in guess.ranked[:4] if name != verdict.bucket)
+    return replace(verdict, alternatives=others, explanation=(guess.described(),))
 
 
-def surer_model(found: Findings) -> Diagnosis | None:
+def surer_model(found: Findings) -> Verdict | None:
     """The text model, where it is sure and the rules have no more than a weak one, or the engine's death."""
     best = found.best
     if best is not None:
@@ -72,8 +71,7 @@ def surer_model(found: Findings) -> Diagnosis | None:
     if same is not None and same.score >= policy.ACCEPT:
         # Rule and model agree: the rule knows the cause as well.
         return of_candidate(same, found)
-    answer = answer_of_guess(guess, found.known, found.incident, found.telling)
-    return with_alternatives(answer, found.candidates)
+    return with_alternatives(conclude_guess(found, guess, found.telling), found)
 
 
 def _against_the_stack(guess: Guess, best: Candidate | None, least: float) -> bool:

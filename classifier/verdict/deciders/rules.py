@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from ...diagnosis import Diagnosis
+from ....corpus.records import replace
 from ...matching.types import Hit
 from .. import policy
-from ..answer import answer_for, chain_of, evidence_for, evidence_of, last_of_chain, with_alternatives
+from ..conclude import conclude, with_alternatives
+from ..evidence import chain_of, evidence_for, evidence_of, last_of_chain
 from ..findings import Findings
-from ..types import Candidate
+from ..types import Candidate, Verdict
 
 WRAPPERS = 3
 """Wrappers of the answer's bucket that are shown."""
 
 
-def best_cause(found: Findings) -> Diagnosis | None:
+def best_cause(found: Findings) -> Verdict | None:
     """The best candidate of the rules, unless it knows a place alone and there is better to go by."""
     return of_candidate(found.best, found) if found.best is not None and not found.only_a_place else None
 
 
-def lone_wrapper(found: Findings) -> Diagnosis | None:
+def lone_wrapper(found: Findings) -> Verdict | None:
     """A wrapper that names a cause, where no cause is in the log: a death, a failed start, a wait that never ended."""
     hit = found.wrapper
     if hit is None:
@@ -28,14 +29,16 @@ def lone_wrapper(found: Findings) -> Diagnosis | None:
     if _better_known(found, hit, engine_dead):
         return None
     way = "engine_dead" if engine_dead else "process_died" if traits.yields and not traits.waits else "wrapper"
-    answer = answer_for(hit.rule.bucket, hit.rule.cause, policy.WRAPPER[way], "rule", found.known, found.incident, hit)
-    answer.way = way
+    verdict = conclude(found, hit.rule.bucket, hit.rule.cause, policy.WRAPPER[way], "rule", way, hit)
     at = hit.line.number
     same = [other for other in found.wrappers if other.line.number != at and other.rule.bucket == hit.rule.bucket]
     others = {other.rule.id: other for other in same}  # of one rule the last: how long it went on
-    answer.evidence = [evidence_of(item, "cause") for item in (hit, *[*others.values()][: WRAPPERS - 1])]
-    answer.explanation.append(f"no cause in the log: the wrapper {hit.rule.id} is all there is")
-    return with_alternatives(answer, found.candidates)
+    verdict = replace(
+        verdict,
+        evidence=tuple(evidence_of(item, "cause") for item in (hit, *[*others.values()][: WRAPPERS - 1])),
+        explanation=(f"no cause in the log: the wrapper {hit.rule.id} is all there is",),
+    )
+    return with_alternatives(verdict, found)
 
 
 def _better_known(found: Findings, hit: Hit, engine_dead: bool) -> bool:
@@ -54,7 +57,7 @@ def _better_known(found: Findings, hit: Hit, engine_dead: bool) -> bool:
     return engine_dead or (guess is not None and guess.bucket != hit.rule.bucket)
 
 
-def of_candidate(best: Candidate, found: Findings) -> Diagnosis:
+def of_candidate(best: Candidate, found: Findings) -> Verdict:
     """Return the answer that a candidate gives, less sure the closer a rival of another bucket comes."""
     rivals = [
         other
@@ -72,25 +75,27 @@ def of_candidate(best: Candidate, found: Findings) -> Diagnosis:
     if rivals:
         gap = best.score - rivals[0].score
         confidence -= max(0.0, policy.CLOSE_LESS * (1 - gap / policy.CLOSE)) if gap < policy.CLOSE else 0.0
-    answer = answer_for(best.bucket, best.cause, confidence, "rule", found.known, found.incident, best.hit)
-    answer.way = best.hit.rule.strength
-    answer.evidence = evidence_for(best, found.incident)
-    answer.chain = chain_of(best.hit)
+    verdict = conclude(found, best.bucket, best.cause, confidence, "rule", best.hit.rule.strength, best.hit)
+    evidence, chain = evidence_for(best, found.incident), chain_of(best.hit)
     if found.known.corpus.traits(best.bucket).side == "client":
-        shown = {item.line for item in answer.evidence}
-        answer.evidence += [item for item in last_of_chain(best.hit) if item.line not in shown]
-    proofs = {item.line for item in answer.evidence}
-    answer.chain = [item for item in answer.chain if item.line not in proofs]
-    if sign := found.case.shown(best.hit.rule.confirmed_by, best.hit):
-        answer.confirm = f"Here {sign}. {answer.confirm}".rstrip()
-    if against:
-        answer.refute = f"Here {against}: look at what else the log names. {answer.refute}".rstrip()
+        shown = {item.line for item in evidence}
+        evidence += [item for item in last_of_chain(best.hit) if item.line not in shown]
+    proofs = {item.line for item in evidence}
+    sign = found.case.shown(best.hit.rule.confirmed_by, best.hit)
+    others: dict[str, float] = {}
     total = confidence
     for other in rivals[:6]:
-        if other.bucket in {name for name, _ in answer.alternatives}:
-            continue
-        share = max(0.01, min(confidence - 0.01, (1 - total) * 0.6 + 0.02))
-        answer.alternatives.append((other.bucket, round(share, 3)))
-        total = min(0.99, total + share)
-    answer.also = [name for name, _ in answer.alternatives]
-    return answer
+        if other.bucket not in others:
+            share = max(0.01, min(confidence - 0.01, (1 - total) * 0.6 + 0.02))
+            others[other.bucket] = round(share, 3)
+            total = min(0.99, total + share)
+    return replace(
+        verdict,
+        evidence=tuple(evidence),
+        chain=tuple(item for item in chain if item.line not in proofs),
+        confirm=f"Here {sign}. {verdict.confirm}".rstrip() if sign else verdict.confirm,
+        refute=f"Here {against}: look at what else the log names. {verdict.refute}".rstrip()
+        if against
+        else verdict.refute,
+        alternatives=tuple(others.items()),
+    )

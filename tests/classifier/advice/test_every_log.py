@@ -7,17 +7,18 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from tests.fixtures.marked import FOLDER
+from vllm_triage.classifier.advice import advise
 from vllm_triage.classifier.advice.balance import balanced, beyond_free
 from vllm_triage.classifier.api import shared
 from vllm_triage.classifier.command.change import read_change
 from vllm_triage.classifier.command.source import read_text
-from vllm_triage.classifier.diagnosis import Advice, Diagnosis
-from vllm_triage.classifier.facts.types import FactValue
+from vllm_triage.classifier.diagnosis import Advice as Fix
+from vllm_triage.classifier.facts.types import Facts, FactValue
 from vllm_triage.classifier.input.read import read_blocks
 from vllm_triage.classifier.verdict.decide import decide
 from vllm_triage.corpus import options
@@ -26,29 +27,42 @@ LOGS = Path(__file__).resolve().parents[3] / "corpus" / "logs"
 PATHS = sorted([*LOGS.rglob("*.log"), *FOLDER.glob("*.log")])
 
 
-def inner(path: Path) -> Diagnosis:
+class Answer(NamedTuple):
+    """A verdict's own and its advice."""
+
+    bucket: str
+    summary: str
+    facts: Facts
+    fixes: tuple[Fix, ...]
+    corrected_command: str
+
+
+def inner(path: Path) -> Answer:
     """Return the answer before it is masked: what moves which way is no matter of the report."""
     triage = shared()
     session = triage.start()
     for block in read_blocks(path):
         session.feed(block)
-    return decide(session.finish(), session.tail(), triage._known(triage.question))
+    known = triage._known(triage.question)
+    verdict = decide(session.finish(), session.tail(), known)
+    advice = advise(verdict, known)
+    return Answer(verdict.bucket, verdict.summary, verdict.facts, advice.fixes, advice.corrected_command)
 
 
 @lru_cache(1)
-def answers() -> dict[str, Diagnosis]:
+def answers() -> dict[str, Answer]:
     """Return the answer to every log that shows a failure."""
     found = {str(path): inner(path) for path in PATHS}
-    return {name: answer for name, answer in found.items() if answer.failed}
+    return {name: answer for name, answer in found.items() if answer.bucket != "no_failure"}
 
 
-def arguments_of(answer: Diagnosis) -> dict[str, FactValue]:
+def arguments_of(answer: Answer) -> dict[str, FactValue]:
     """Return the arguments that the server of an answer was given."""
     found = answer.facts.get("arguments")
     return found if isinstance(found, dict) else {}
 
 
-def changes(answer: Diagnosis) -> list[tuple[Advice, list[tuple[str, Any]]]]:
+def changes(answer: Answer) -> list[tuple[Fix, list[tuple[str, Any]]]]:
     """Return the fixes of an answer that set options, with these and their values."""
     found = []
     for fix in answer.fixes:

@@ -9,10 +9,10 @@ import pytest
 from tests.classifier.advice.test_gate import fix, shown, situation
 from vllm_triage.classifier.advice.cause_of_guess import generic_cause
 from vllm_triage.classifier.advice.fixes import advise
-from vllm_triage.classifier.templates import fill, lookup, sentences
 from vllm_triage.classifier.advice.gate import tried
 from vllm_triage.classifier.command.quoting import as_word, in_prose
 from vllm_triage.classifier.conditions import holds
+from vllm_triage.classifier.templates import fill, lookup, sentences
 from vllm_triage.corpus.action_text import read_actions
 from vllm_triage.corpus.actions import packed
 from vllm_triage.corpus.types import Bucket, Cause, Fix

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from hypothesis import strategies as st
 
 from vllm_triage.classifier.command import corrected, corrected_command
-from vllm_triage.classifier.diagnosis import Advice, Diagnosis
+from vllm_triage.classifier.diagnosis import Advice
 
 
 def fix(change: str, kind: str = "flag", *, rank: int = 1, exact: bool = True, safety: str = "safe") -> Advice:
@@ -16,13 +17,27 @@ def fix(change: str, kind: str = "flag", *, rank: int = 1, exact: bool = True, s
     return Advice(rank, "title", kind, change, "why", "cost", "verify", safety=safety, exact=exact)
 
 
-def answer(command: str | None, *fixes: Advice, **facts: Any) -> Diagnosis:
-    """Return a diagnosis of a log with this start command and these fixes."""
-    made = Diagnosis("kv_cache_oom", "kv_cache_oom/x", 0.9, "rule", "title", "summary")
-    made.facts = {"command": command, **facts} if command is not None else facts
-    made.fixes = list(fixes)
-    made.corrected_command = corrected_command(made.facts, made.fixes)
-    return made
+@dataclass(frozen=True)
+class Answer:
+    """What a start command becomes with the first of some fixes."""
+
+    facts: dict[str, Any]
+    fixes: tuple[Advice, ...]
+
+    @property
+    def corrected_command(self) -> str:
+        """The command to paste."""
+        return corrected_command(self.facts, self.fixes)
+
+    @property
+    def corrected(self) -> dict[str, Any] | None:
+        """The command in all forms."""
+        return corrected(self.corrected_command, self.facts, self.fixes)
+
+
+def answer(command: str | None, *fixes: Advice, **facts: Any) -> Answer:
+    """Return what a log with this start command is answered with, given these fixes."""
+    return Answer({"command": command, **facts} if command is not None else facts, fixes)
 
 
 def load_yaml(text: str) -> Any:
@@ -32,7 +47,7 @@ def load_yaml(text: str) -> Any:
 
 def forms(command: str | None, *fixes: Advice, **facts: Any) -> dict[str, Any]:
     """Return the corrected command in all forms; there must be one."""
-    made = corrected(answer(command, *fixes, **facts))
+    made = answer(command, *fixes, **facts).corrected
     assert made is not None
     return made
 

@@ -10,11 +10,15 @@ import shlex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.classifier.command.helpers import TEXTS, VALUES, answer, commands, fix, forms, load_yaml
-from vllm_triage.classifier.command import FORMS, corrected, corrected_form
+from tests.classifier.command.helpers import TEXTS, VALUES, Answer, answer, commands, fix, forms, load_yaml
+from vllm_triage.classifier.advice import Advice
+from vllm_triage.classifier.command import FORMS
 from vllm_triage.classifier.command.difference import hunk
 from vllm_triage.classifier.command.scalars import quoted, read_flow, read_scalar, scalar
+from vllm_triage.classifier.incidents.types import Incident
 from vllm_triage.classifier.report.build import build
+from vllm_triage.classifier.report.model import Report
+from vllm_triage.classifier.verdict.types import Verdict
 
 CHANGE = fix("--max-model-len 4096")
 
@@ -164,14 +168,20 @@ def test_a_hunk_turns_one_list_into_the_other(old, new):
     assert new == [*old[:begin], *now, *old[begin + numbers[1] :]]
 
 
+def report_of(made: Answer) -> Report:
+    """Return the report that holds a corrected command."""
+    verdict = Verdict(Incident(1, facts=made.facts), "kv_cache_oom", "kv_cache_oom/x", 0.9, "rule", "title", "summary")
+    return build(verdict, Advice(made.fixes, corrected_command=made.corrected_command), 1, 1)
+
+
 def test_secrets_stand_in_no_form():
     """Keys and tokens are masked in the command, in what was run, and in every other form."""
     command = "HF_TOKEN=hf_abcdefghijklmnopqrst vllm serve a/b --api-key topsecret1 --chat-template 'Bearer abcdefghij'"
     made = answer(command, CHANGE)
     for text in [
         made.corrected_command,
-        *map(str, (corrected(made) or {}).values()),
-        json.dumps(build(made).to_dict()),
+        *map(str, (made.corrected or {}).values()),
+        json.dumps(report_of(made).to_dict()),
     ]:
         assert "abcdefghij" not in text
         assert "topsecret1" not in text
@@ -181,7 +191,7 @@ def test_secrets_stand_in_no_form():
 def test_the_answer_carries_all_forms():
     """JSON and the typed report hold every form, the fix that was applied and what the command was made of."""
     made = answer(None, fix("--max-model-len 4096"), fix("--port 1", rank=2), arguments={"model": "a/b"})
-    report = build(made)
+    report = report_of(made)
     assert report.corrected is not None
     assert {*FORMS, "fix", "basis"} == set(report.corrected.to_dict())
     assert (report.corrected.fix, report.corrected.basis) == (1, "arguments")
@@ -191,7 +201,7 @@ def test_the_answer_carries_all_forms():
 def test_without_a_command_there_is_nothing_to_correct():
     """No command line, no arguments, no configuration: no form."""
     made = answer(None, CHANGE)
-    assert (made.corrected_command, corrected(made), corrected_form(made, "docker")) == ("", None, "")
+    assert (made.corrected_command, made.corrected) == ("", None)
 
 
 def test_a_text_of_braces_alone_stays_a_text():

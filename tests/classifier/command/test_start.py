@@ -10,7 +10,6 @@ from hypothesis import given
 
 from tests.classifier.command.helpers import answer, commands, fix, forms
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.command import corrected
 from vllm_triage.classifier.command.change import read_change
 
 FLAG = fix("--max-model-len 4096")
@@ -114,7 +113,7 @@ def test_the_configuration_is_the_last_resort():
 def test_a_first_fix_that_cannot_be_pasted_gives_no_command(first):
     """Placeholders, prose, what destroys, and what is so already: a later fix is not applied in its place."""
     made = answer("vllm serve a/b --port 1", first, fix("--max-model-len 4096", rank=2))
-    assert ("", None) == (made.corrected_command, corrected(made))
+    assert ("", None) == (made.corrected_command, made.corrected)
 
 
 def test_options_that_a_fix_leaves_out_are_gone_from_the_command():

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.service.samples import failure, found_failure, healthy, unknown
-from vllm_triage.classifier.diagnosis import Evidence
-from vllm_triage.classifier.report.build import build
+from vllm_triage.classifier.incidents.types import Incident
+from vllm_triage.classifier.lines.types import Evidence
 from vllm_triage.classifier.report.model import Alternative, Filtered
 from vllm_triage.corpus.records import replace
 
@@ -71,11 +71,11 @@ def test_an_answer_that_does_not_count_says_so():
 )
 def test_no_text_becomes_markup(text):
     """It is shown as it stands; elements are those that we write, without any address or script."""
-    found = found_failure()
-    found.title = found.summary = text or "t"
-    found.evidence = [Evidence(37, text, "EngineCore", "cause")]
-    found.facts = {"model": text, "x<y": text}
-    report = replace(build(found), alternatives=(Alternative(bucket=text, confidence=0.5),))
+    found = found_failure().saying(
+        incident=Incident(1, facts={"model": text, "x<y": text}), title=text or "t", summary=text or "t",
+        evidence=(Evidence(37, text, "EngineCore", "cause"),),
+    )  # fmt: skip
+    report = replace(found.report, alternatives=(Alternative(bucket=text, confidence=0.5),))
     page = Parsed(report._repr_html_())
 
     assert set(page.elements) <= ALLOWED

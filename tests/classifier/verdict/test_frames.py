@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.classifier.verdict.logs import START, WITH_MODEL, findings
+from vllm_triage.classifier.advice import advise
 from vllm_triage.classifier.lines.types import Frame, Trace
 from vllm_triage.classifier.text_model.guess import Guess
 from vllm_triage.classifier.verdict import policy
@@ -119,4 +120,4 @@ def test_an_answer_by_the_stack_says_so() -> None:
     assert answer is not None
     assert ("lora/lora_layer_failure", "model") == (answer.cause, answer.decided_by)
     assert "LoRA (acme/plugin.py:set_lora)" in answer.summary
-    assert answer.fixes
+    assert advise(answer, found.known).fixes

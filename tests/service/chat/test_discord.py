@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from pydantic import ValidationError
 from tests.service.chat.conftest import FAILED
 from tests.service.chat.loopback import Call, Loopback, Reply, wait_until
 from tests.service.samples import failure, found_failure, healthy, unknown
-from vllm_triage.classifier.report.build import build
+from vllm_triage.classifier.lines.types import Evidence
 from vllm_triage.service.chat import discord_embed
 from vllm_triage.service.chat.interface import Event, Told
 from vllm_triage.service.chat.platforms.discord import DiscordSettings
@@ -222,13 +223,12 @@ def test_every_answer_is_within_the_limits(sample):
 
 @pytest.mark.parametrize("sign", ["x", "*", "```", "@everyone ", "<@1>", "[a](https://evil.example)", "\U0001d54f"])
 def test_no_text_is_too_long_or_markup(sign):
-    found = found_failure()
-    found.title = found.summary = sign * 3000
-    found.corrected_command = sign * 400
-    for fix in found.fixes:
-        fix.title = fix.change = sign * 3000
-    found.evidence[0].text = sign * 3000
-    event = Event(build(found), service=sign * 500, note=sign * 2000)
+    long = sign * 3000
+    found = found_failure().saying(title=long, summary=long, evidence=(Evidence(37, long),))
+    for fix in found.advice.fixes:
+        fix.title = fix.change = long
+    found = replace(found, advice=replace(found.advice, corrected_command=sign * 400))
+    event = Event(found.report, service=sign * 500, note=sign * 2000)
     message = discord_embed.message(event)
 
     within_limits(message)

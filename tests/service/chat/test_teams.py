@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from tests.service.chat.loopback import Loopback, Reply, wait_until
 from tests.service.samples import failure, found_failure, healthy, unknown
-from vllm_triage.classifier.report.build import build
+from vllm_triage.classifier.lines.types import Evidence
 from vllm_triage.service.chat import teams_card
 from vllm_triage.service.chat.interface import Event, Told
 from vllm_triage.service.chat.platforms.teams import TeamsSettings
@@ -54,13 +54,11 @@ def test_every_answer_has_a_card(sample):
 
 @pytest.mark.parametrize("sign", ["x", "ü", "\U0001d54f", '"', "\\"])
 def test_a_message_fits_whatever_is_in_it(sign):
-    found = found_failure()
-    found.title = found.summary = sign * 9000
-    found.fixes = [fix for fix in found.fixes for _ in range(1)]
-    for fix in found.fixes:
-        fix.title = fix.change = sign * 9000
-    found.evidence[0].text = sign * 9000
-    report = build(found)
+    long = sign * 9000
+    found = found_failure().saying(title=long, summary=long, evidence=(Evidence(37, long),))
+    for fix in found.advice.fixes:
+        fix.title = fix.change = long
+    report = found.report
     event = Event(report, service=sign * 2000, name=sign * 2000, note=sign * 5000)
 
     for body in (teams_card.message(event), teams_card.digest([Told.of(event)] * 30)):

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.fixtures.marked import FOLDER, read_marked
-from tests.service.samples import failure, found_failure, found_unknown, healthy, unknown
+from tests.service.samples import failure, found_failure, found_unknown, found_words, healthy, unknown
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.diagnosis import Diagnosis, Evidence
-from vllm_triage.classifier.report.build import build
+from vllm_triage.classifier.lines.types import Evidence
 from vllm_triage.classifier.report.model import Memory, Way, Withheld
 from vllm_triage.corpus.records import replace
 from vllm_triage.service.render.colors import use_color
@@ -30,8 +29,9 @@ VERBOSE = Options(verbose=True, explain=True, color="never", width=100)
 def test_secrets_are_masked(form):
     """In facts, in the corrected command, in evidence."""
     found = found_failure()
-    found.evidence.append(Evidence(3, f"HF_TOKEN=hf_abcdefghijklmnopqrstuvwx --api-key {SECRET}", "", "cause"))
-    text = render(form, [Result("x.log", build(found))], VERBOSE)
+    more = Evidence(3, f"HF_TOKEN=hf_abcdefghijklmnopqrstuvwx --api-key {SECRET}", "", "cause")
+    found = found.saying(evidence=(*found.verdict.evidence, more))
+    text = render(form, [Result("x.log", found.report)], VERBOSE)
 
     assert SECRET not in text
     assert "hf_abcdef" not in text
@@ -41,8 +41,7 @@ def test_secrets_are_masked(form):
 @given(text=st.text(max_size=300))
 def test_any_line_of_a_log_can_be_shown(form, text):
     """Control characters, markup, half a surrogate: a format never fails, and a terminal is never told what to do."""
-    found = Diagnosis("unknown", "unknown/x", 0.5, "none", text, text, [Evidence(1, text)], notes=[text])
-    out = render(form, [Result("x.log", build(found))], VERBOSE)
+    out = render(form, [Result("x.log", found_words(text).report)], VERBOSE)
 
     assert "\x1b" not in out
     assert "\x07" not in out
@@ -185,10 +184,8 @@ def test_json_lines_is_a_line_for_each_log():
 
 def test_markdown_cannot_be_broken_out_of():
     """A log that holds a fence gets a longer one; what is not fenced is escaped."""
-    found = found_unknown()
-    found.evidence[0].text = "``````` and more"
-    found.title = "<script>*bold*"
-    text = render("markdown", [Result("x.log", build(found))], Options())
+    found = found_unknown().saying(evidence=(Evidence(7, "``````` and more"),), title="<script>*bold*")
+    text = render("markdown", [Result("x.log", found.report)], Options())
 
     assert "````````text" in text
     assert "&lt;script&gt;\\*bold\\*" in text
@@ -196,9 +193,8 @@ def test_markdown_cannot_be_broken_out_of():
 
 def test_markdown_calls_nobody_and_makes_no_link():
     """Whatever name a log has in it."""
-    found = found_unknown()
-    found.title = "@all [a](b)"
-    text = render("markdown", [Result("x.log", build(found))], Options())
+    found = found_unknown().saying(title="@all [a](b)")
+    text = render("markdown", [Result("x.log", found.report)], Options())
 
     assert text.startswith("## ? @\u200ball \\[a\\](b)\n")
 
@@ -206,8 +202,8 @@ def test_markdown_calls_nobody_and_makes_no_link():
 def test_a_change_of_several_lines_stays_in_its_block():
     """Each line within the item of the list, in a fence longer than what is in it."""
     found = found_failure()
-    found.fixes[0].change = "one \\\n```two"
-    text = render("markdown", [Result("x.log", build(found))], Options())
+    found.advice.fixes[0].change = "one \\\n```two"
+    text = render("markdown", [Result("x.log", found.report)], Options())
 
     assert "   ````shell\n   one \\\n   ```two\n   ````\n" in text
 

@@ -7,9 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.service.samples import failure, healthy, unknown
-from vllm_triage.classifier.diagnosis import Diagnosis, Evidence
-from vllm_triage.classifier.report.build import build
+from tests.service.samples import failure, found_words, healthy, unknown
 from vllm_triage.service.render.interface import Options, Result, render
 
 COMMAND = re.compile(r"::(?P<level>error|warning|notice) (?P<where>[^:\n]*)::(?P<message>[^\r\n]*)")
@@ -41,6 +39,6 @@ def test_an_annotation_stands_at_its_line():
 @given(text=st.text(max_size=200), name=st.text(min_size=1, max_size=60))
 def test_no_log_gives_the_runner_a_command(text, name):
     """Line ends, percent signs, commands of its own: all of it stays within one message."""
-    found = Diagnosis("unknown", "unknown/x", 0.5, "none", text, text + "\n::set-env name=A::b", [Evidence(1, text)])
+    found = found_words(text, text + "\n::set-env name=A::b")
 
-    assert 1 == len(commands(Result(name, build(found))))
+    assert 1 == len(commands(Result(name, found.report)))

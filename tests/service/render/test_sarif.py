@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -11,10 +12,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
 from tests.fixtures.marked import FOLDER, read_marked
-from tests.service.samples import failure, found_failure, healthy, unknown
+from tests.service.samples import failure, found_failure, found_words, healthy, unknown
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.diagnosis import Diagnosis, Evidence
-from vllm_triage.classifier.report.build import build
 from vllm_triage.service.render.interface import Options, Result, render
 
 
@@ -176,15 +175,14 @@ def test_answers_to_logs_are_sarif(path):
 @given(text=st.text(max_size=200), name=st.text(min_size=1, max_size=60), line=st.integers(0, 10**6))
 def test_any_line_and_any_name_of_a_file(text, name, line):
     """Texts that are empty, half a surrogate, names with signs that no URI has."""
-    found = Diagnosis("unknown", "unknown/x", 0.5, "none", text or "x", text, [Evidence(line, text)])
-    run_of(Result(name, build(found)))
+    run_of(Result(name, found_words(text or "x", text, line).report))
 
 
 def test_a_result_is_the_same_finding_tomorrow():
     """Other lines and figures, the same cause, model and release."""
     one, found = failure(), found_failure()
-    found.evidence[0].line, found.title = 4711, "with other figures"
-    other = Result("server.log", build(found))
+    elsewhere = (replace(found.verdict.evidence[0], line=4711),)
+    other = Result("server.log", found.saying(evidence=elsewhere, title="with other figures").report)
 
     assert len({run_of(item).results[0].partialFingerprints["cause/v1"] for item in (one, other)}) == 1
     assert json.loads(render("sarif", [one], Options()))["$schema"].startswith("https://")

@@ -68,8 +68,6 @@ _MARKS = LazyPattern(r"[`\"\\<>{}|]")
 _SPACE = LazyPattern(r"\s+")
 _NAME = LazyPattern(r"[\w.<>]{1,60}")
 _LONGEST = 110
-TRACKER = "search https://github.com/vllm-project/vllm/issues for:"
-"""How a fix begins that sends to vLLM's issues, in rule files as well."""
 _HEAD = "<module>"
 _OWN_FILE = LazyPattern(r"(?!\S*/lib(?:64)?/python3)(?:/|[A-Za-z]:[/\\])")
 """Files of installed packages are told from their package on; those of Python itself are no program's."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from vllm_triage import triage
-from vllm_triage.classifier.advice.culprit import culprit, searched
 from vllm_triage.classifier.incidents.types import Incident
 from vllm_triage.classifier.lines.types import Frame, Trace
+from vllm_triage.classifier.verdict.culprit import culprit, searched
 
 
 def started(*places: tuple[str, str], kind: str = "IndexError", message: str = "list index out of range") -> Incident:
