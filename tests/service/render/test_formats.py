@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.fixtures.marked import FOLDER, read_marked
-from tests.service.samples import failure, found_failure, found_unknown, found_words, healthy, unknown
+from tests.service.samples import Sample, failure, found_failure, found_unknown, found_words, healthy, unknown
+from vllm_triage.classifier.advice import Advice
 from vllm_triage.classifier.api import shared
 from vllm_triage.classifier.lines.types import Evidence
 from vllm_triage.classifier.report.model import Memory, Way, Withheld
@@ -63,9 +64,9 @@ def test_an_answer_fits_on_a_screen(path, width):
 
 def evidence_of(text: str, width: int) -> list[str]:
     """Return the rows that show one line of evidence, in colours, without the gutter."""
-    found = found_unknown()
-    found.evidence = [Evidence(7, "Traceback (most recent call last):"), Evidence(9, text)]
-    rows = render("text", [Result("x.log", build(found))], Options(color="always", width=width)).split("\n")
+    proof = (Evidence(7, "Traceback (most recent call last):"), Evidence(9, text))
+    found = found_unknown().saying(evidence=proof)
+    rows = render("text", [Result("x.log", found.report)], Options(color="always", width=width)).split("\n")
     return [row.partition("│")[2] for row in rows if "│" in row]
 
 
@@ -126,9 +127,10 @@ def test_a_long_command_is_continued_at_its_options(command, rows):
 def test_a_comment_behind_a_command_goes_to_the_reason():
     """What is copied is the command."""
     found = found_failure()
-    found.fixes[3].change = "export A='x # y'   # in the server's shell"
-    found.fixes = [found.fixes[3]]
-    text = render("text", [Result("x.log", build(found))], PLAIN)
+    fix = found.advice.fixes[3]
+    fix.change = "export A='x # y'   # in the server's shell"
+    found = Sample(found.verdict, Advice((fix,)))
+    text = render("text", [Result("x.log", found.report)], PLAIN)
 
     assert "export A='x # y'\n" in text
     assert "In the server's shell." in text
