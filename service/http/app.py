@@ -46,6 +46,7 @@ from .routes import (
 from .settings import Settings
 from .state import State
 from .tracing import tracing
+from .turns import Turns
 from .work.dispatcher import Desk
 from .work.jobs import Job, Limits
 from .work.shared_pool import SharedChildren
@@ -126,12 +127,13 @@ def _state(settings: Settings) -> State:
         {"version": version(), "rules": str(len(corpus.rules)), "model": _model_stamp(), "regex": regex_build()}
     )
     pools = Pools(
+        small=Turns(1, settings.queue),
         people=Places(settings.queue + 1),
-        large=Places(settings.concurrency + settings.large_queue),
+        large=Turns(settings.concurrency, settings.large_queue, metrics.waiting.inc),
         watchers=Places(settings.watchers),
         history=Places(HISTORY_CALLS),
     )
-    large = Children(settings.concurrency, settings.rules, settings.model, metrics.waiting.inc)
+    large = Children(settings.concurrency, settings.rules, settings.model)
     watching = SharedChildren(settings.watchers, settings.rules, settings.model)
     limits = Limits(settings.max_decompressed, settings.max_lines)
     return State(

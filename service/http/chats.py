@@ -64,7 +64,7 @@ def open_chat(state: State) -> Chat | None:
 
 
 async def _triage(state: State, source: Source, job: Job, service: str | None) -> tuple[Report, Incident | None]:
-    answer = await state.desk.triage(_pieces(source), lambda: job)
+    answer = await state.desk.triage(_pieces(source), lambda: job, "chats")
     state.metrics.answered(answer.report)
     if service is None:
         return answer.report, None

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from .problems import Problem, busy
+from .turns import Turns
 
 REMEMBERED = 10_000
 """Keys and addresses whose rate is known; who was not heard of for longest is forgotten first."""
@@ -43,9 +44,11 @@ class Places:
 class Pools:
     """Places for each kind of work: none takes those of another."""
 
+    small: Turns
+    """Small logs, one after the other."""
     people: Places
-    """Small logs, renderings, plans: what is answered within moments."""
-    large: Places
+    """Renderings, plans: what is answered within moments."""
+    large: Turns
     """Logs that need a process of their own."""
     watchers: Places
     """Streams, which last for as long as somebody looks."""

@@ -92,10 +92,12 @@ class Batch(BaseModel):
 class Asked:
     """Everything asked about one log: by the query, and by what comes along with the log while it arrives."""
 
-    def __init__(self, query: Query, form: str = "json", tenant: str = "") -> None:
+    def __init__(self, query: Query, form: str = "json", tenant: str = "", caller: str = "") -> None:
         self.store = query.store
         self.tenant = tenant
         """Whose log it is."""
+        self.caller = caller
+        """Who takes turns with others."""
         self._query = query
         self._form = form
         self._told: _Common = query
@@ -130,7 +132,7 @@ class Asked:
 
     def fresh(self, fields: LogFields) -> Asked:
         """Return the same for another log of the request."""
-        other = Asked(self._query, self._form, self.tenant)
+        other = Asked(self._query, self._form, self.tenant, self.caller)
         other.add(fields)
         return other
 

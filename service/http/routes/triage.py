@@ -52,8 +52,8 @@ async def triage(request: Request, query: Asking, caller: May) -> Response:
     """
     state = state_of(request)
     media = choose(request.headers.get("accept"), list(forms()))
-    asked = Asked(query, forms()[media], caller.tenant)
-    answer = await while_there(request, state.desk.triage(log_of(request, state, asked), asked.job))
+    asked = Asked(query, forms()[media], caller.tenant, caller.id)
+    answer = await while_there(request, state.desk.triage(log_of(request, state, asked), asked.job, asked.caller))
     report = await finish(state, answer.report, asked)
     return respond(request, media, answer.text, report)
 
@@ -115,7 +115,7 @@ async def batch(request: Request, query: Asking, caller: May) -> Response:
     if kind not in (JSON, MULTIPART):
         await _drop(request, state)
     answers = _of_json if kind == JSON else _of_form
-    results = await while_there(request, answers(request, state, Asked(query, tenant=caller.tenant)))
+    results = await while_there(request, answers(request, state, Asked(query, tenant=caller.tenant, caller=caller.id)))
     return Response(dumps(BatchAnswer(results=tuple(results))), media_type=JSON)
 
 
@@ -152,7 +152,7 @@ def _not_too_many(count: int, state: State) -> None:
 
 async def _one(request: Request, state: State, asked: Asked, log: AsyncIterator[bytes]) -> BatchItem:
     try:
-        answer = await state.desk.triage(log, asked.job)
+        answer = await state.desk.triage(log, asked.job, asked.caller)
         report = await finish(state, answer.report, asked)
     except Problem as problem:
         if problem.name not in ("not-a-log", "log-too-large", "invalid"):

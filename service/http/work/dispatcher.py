@@ -1,7 +1,8 @@
 """Where logs are handed in: decides which are small enough for a thread, and which get a process of their own.
 
 An analysis is plain Python and holds the interpreter's lock: two at a time in one process only slow each other down. So
-small logs go through one thread, first come, first served, and whatever may take long goes to another process.
+small logs go through one thread, whose callers take turns, and whatever may take long goes to another process: what is large, and
+what is small and takes long all the same.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
@@ -19,7 +21,8 @@ from ....classifier.input.unpack import gunzip, unzstd
 from ....classifier.report.schema import report_of
 from ..limits import Places, Pools
 from ..problems import Problem
-from .jobs import Answer, Job, Limits, RefusedError, answer
+from ..turns import Turns
+from .jobs import Answer, Job, Limits, RefusedError, SlowError, answer
 from .shared_pool import SharedChildren, Stream
 from .worker_pool import Child, Children, Event, LostError
 from .worker_protocol import ANSWER, PROGRESS, REFUSED, VERDICT
@@ -28,6 +31,11 @@ FLUSH = 0.5
 """Seconds after which a live log is looked at, however little has come."""
 UPLOAD_YIELD_SECONDS = 0.02
 """How long each piece of an upload waits at most while small logs are analysed: both compete for the interpreter lock."""
+SLOW = 0.1
+"""Seconds of a processor that reading a small log may take before it is read in a process instead, from its start."""
+SLOW_FOR = 10.0
+"""Seconds for which a caller's next logs of about that size go to a process at once."""
+REMEMBERED = 10_000
 ZSTD = b"\x28\xb5\x2f\xfd"
 PACKED = (b"\x1f\x8b", ZSTD, b"\xfd7zXZ\0", b"BZh")
 """How gzip, zstd, xz and bzip2 begin; what they unpack to may be large."""
@@ -56,7 +64,8 @@ class Desk:
         self.engine = engine
         self.children = children
         self.watching = watching if watching is not None else children
-        self._pools = pools or Pools(Places(sys.maxsize), Places(sys.maxsize), Places(sys.maxsize), Places(sys.maxsize))
+        free = Places(sys.maxsize)
+        self._pools = pools or Pools(Turns(1, sys.maxsize), free, Turns(sys.maxsize, 0), free, free)
         self._limits = limits
         self._small = small
         self._seconds = seconds
@@ -64,13 +73,16 @@ class Desk:
         self._small_ones = 0
         self._none_small = asyncio.Event()
         self._none_small.set()
+        # Callers whose logs of about some size were slow to read, and until when that counts.
+        self._slow: OrderedDict[tuple[str, int], float] = OrderedDict()
 
-    async def triage(self, pieces: Pieces, asked: Callable[[], Job]) -> Answer:
+    async def triage(self, pieces: Pieces, asked: Callable[[], Job], caller: str = "") -> Answer:
         """Return the answer for a log.
 
         Args:
             pieces: The log as it arrives.
             asked: Returns what was asked about it, in full when the pieces have ended.
+            caller: Whose it is: callers take turns.
 
         Raises:
             Problem: There is none.
@@ -84,8 +96,8 @@ class Desk:
                     break
             else:
                 if not head.startswith(PACKED) or _small_unpacked(bytes(head), self._small):
-                    return await self._in_thread(bytes(head), asked())
-            return await self._in_process(self._throttled(_chain(bytes(head), pieces)), asked)
+                    return await self._small_one(bytes(head), asked, caller)
+            return await self._in_process(self._throttled(_chain(bytes(head), pieces)), asked, caller)
 
     async def stream(self, pieces: Pieces, asked: Callable[[], Job], tell: Tell, enough: asyncio.Event) -> Answer:
         """Return the answer for a log, after telling on the way how far it is and what it looks like.
@@ -112,11 +124,7 @@ class Desk:
 
     async def quick(self, data: bytes, job: Job) -> Answer:
         """Return the answer for a log that is there as a whole."""
-
-        async def one() -> Pieces:
-            yield data
-
-        return await self.triage(one(), lambda: job)
+        return await self.triage(_only(data), lambda: job)
 
     async def close(self) -> None:
         """Stop working."""
@@ -125,20 +133,41 @@ class Desk:
         if self.watching is not self.children:
             await self.watching.close()
 
-    async def _in_thread(self, data: bytes, job: Job) -> Answer:
-        loop = asyncio.get_running_loop()
-        with self._pools.people:
-            self._small_ones += 1
-            self._none_small.clear()
-            try:
-                # A request cancelled while it waits leaves the queue.
-                return await loop.run_in_executor(self._thread, answer, self.engine, job, data, self._limits)
-            except RefusedError as refused:
-                raise Problem(refused.name, refused.detail) from None
-            finally:
-                self._small_ones -= 1
-                if not self._small_ones:
-                    self._none_small.set()
+    async def _small_one(self, data: bytes, asked: Callable[[], Job], caller: str) -> Answer:
+        loop, kind = asyncio.get_running_loop(), (caller, len(data).bit_length())
+        if not self._is_slow(kind):
+            with self._busy_with_small():
+                try:
+                    # A request cancelled while it waits leaves the queue.
+                    async with self._pools.small.turn(caller):
+                        # Asked again: of many that wait, one finds out.
+                        if not self._is_slow(kind):
+                            job = asked()
+                            return await loop.run_in_executor(
+                                self._thread, answer, self.engine, job, data, self._limits, SLOW
+                            )
+                except RefusedError as refused:
+                    raise Problem(refused.name, refused.detail) from None
+                except SlowError:
+                    self._slow[kind] = loop.time() + SLOW_FOR
+                    self._slow.move_to_end(kind)
+                    if len(self._slow) > REMEMBERED:
+                        self._slow.popitem(last=False)
+        return await self._in_process(_only(data), asked, caller)
+
+    def _is_slow(self, kind: tuple[str, int]) -> bool:
+        return self._slow.get(kind, 0.0) > asyncio.get_running_loop().time()
+
+    @contextlib.contextmanager
+    def _busy_with_small(self) -> Iterator[None]:
+        self._small_ones += 1
+        self._none_small.clear()
+        try:
+            yield
+        finally:
+            self._small_ones -= 1
+            if not self._small_ones:
+                self._none_small.set()
 
     async def _throttled(self, pieces: Pieces) -> Pieces:
         """Yield the pieces of an upload; each waits until no small log is being analysed, at most ``UPLOAD_YIELD_SECONDS``."""
@@ -149,13 +178,13 @@ class Desk:
                         await self._none_small.wait()
             yield piece
 
-    async def _in_process(self, pieces: Pieces, asked: Callable[[], Job]) -> Answer:
-        with self._pools.large:
-            async with (
-                self._worker(self.children, asked(), live=False) as child,
-                _Feed(child, pieces, asked, live=False) as feed,
-            ):
-                return _answer(child, *await feed.event())
+    async def _in_process(self, pieces: Pieces, asked: Callable[[], Job], caller: str) -> Answer:
+        async with (
+            self._pools.large.turn(caller),
+            self._worker(self.children, asked(), live=False) as child,
+            _Feed(child, pieces, asked, live=False) as feed,
+        ):
+            return _answer(child, *await feed.event())
 
     @contextlib.asynccontextmanager
     async def _worker(self, children: Children | SharedChildren, job: Job, live: bool) -> AsyncIterator[Child | Stream]:
@@ -240,6 +269,10 @@ def _small_unpacked(data: bytes, most: int) -> bool:
     except InputError:
         return False
     return True
+
+
+async def _only(data: bytes) -> Pieces:
+    yield data
 
 
 async def _chain(first: bytes, rest: Pieces) -> Pieces:

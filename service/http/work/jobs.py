@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from ...render.interface import Options, Result, load
 if TYPE_CHECKING:
     from ....classifier.incidents.session import Session
 
+PIECE = 16 << 10
+"""Bytes of a small log after which the time is looked at."""
 TEXT_WIDTH = 100
 """Columns of the text format."""
 
@@ -53,6 +56,10 @@ class RefusedError(Exception):
         super().__init__(name, detail)
         self.name = name
         self.detail = detail
+
+
+class SlowError(Exception):
+    """A log takes longer to read than it was given."""
 
 
 def check(triage: Triage, question: Question) -> None:
@@ -126,13 +133,24 @@ def peek(triage: Triage, session: Session, question: Question) -> Report | None:
         return None
 
 
-def answer(triage: Triage, job: Job, log: bytes, limits: Limits) -> Answer:
+def answer(triage: Triage, job: Job, log: bytes, limits: Limits, seconds: float) -> Answer:
     """Return the answer for a log that is there as a whole.
 
     Raises:
         RefusedError: It is too large, or no log; or the question cannot be answered.
+        SlowError: Reading it takes more than ``seconds`` of a processor.
     """
-    return conclude(triage, examine(triage, job.question, log, limits), job)
+    source = Chunks(_in_time(log, time.thread_time() + seconds)) if len(log) > PIECE else log
+    return conclude(triage, examine(triage, job.question, source, limits), job)
+
+
+def _in_time(log: bytes, end: float) -> Iterator[bytes]:
+    """Yield a log in pieces, each of which is to be read at once."""
+    for start in range(0, len(log), PIECE):
+        if time.thread_time() > end:
+            raise SlowError
+        yield log[start : start + PIECE]
+        yield b""
 
 
 def _sentence(error: InputError) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -110,19 +110,11 @@ class Children:
         most: How many there may be.
         rules: Folders with rules of one's own.
         model: Folder of a text model of one's own; empty for none.
-        waiting: Told +1 and -1 as somebody starts and ends to wait for a worker.
     """
 
-    def __init__(
-        self,
-        most: int,
-        rules: tuple[str, ...] = (),
-        model: str = "",
-        waiting: Callable[[int], None] = lambda _: None,
-    ) -> None:
+    def __init__(self, most: int, rules: tuple[str, ...] = (), model: str = "") -> None:
         self._slots = asyncio.Semaphore(most)
         self._arguments = (model, *rules)
-        self._waiting = waiting
         self._resting: list[_Resting] = []
         self._busy: set[Child] = set()
         self._keeper: asyncio.Task[None] | None = None
@@ -135,12 +127,7 @@ class Children:
     @contextlib.asynccontextmanager
     async def worker(self) -> AsyncIterator[Child]:
         """Lend a worker. It is killed afterwards unless it has answered (``Child.done``)."""
-        self._waiting(1)
-        try:
-            await self._slots.acquire()
-        finally:
-            self._waiting(-1)
-        try:
+        async with self._slots:
             child = self._resting.pop().child if self._resting else await self._start()
             self._busy.add(child)
             try:
@@ -152,8 +139,6 @@ class Children:
                     self._keep()
                 else:
                     await asyncio.shield(child.stop())
-        finally:
-            self._slots.release()
 
     async def close(self) -> None:
         """Kill all workers."""
