@@ -14,6 +14,7 @@ from .incidents.session import Session
 from .input.read import read_blocks
 from .log_source import checked
 from .matching.engine import Engine
+from .pack.material import gather
 from .question import Question
 from .report.build import build
 from .verdict.adjust import adjust
@@ -139,7 +140,12 @@ class Triage:
         return self.answer(session, incidents, session.tail(), question)
 
     def answer(
-        self, session: Session, incidents: list[Incident], tail: list[Line], question: Question | None = None
+        self,
+        session: Session,
+        incidents: list[Incident],
+        tail: list[Line],
+        question: Question | None = None,
+        part: bool = False,
     ) -> Report:
         """Return the answer for some of the starts that an analysis found.
 
@@ -148,6 +154,7 @@ class Triage:
             incidents: The starts, those of the first server first.
             tail: The last lines of the first server; empty where another start follows.
             question: As for ``conclude``.
+            part: Whether these starts are not all of the log.
         """
         asked = question or self.question
         told = _take_in(asked, incidents)
@@ -155,7 +162,8 @@ class Triage:
         verdict = adjust(decide(incidents, tail, known), incidents, tail, known, asked)
         advice = advise(verdict, known)
         verdict = replace(verdict, notes=(*verdict.notes, *told))
-        return build(verdict, advice, session.lines, session.bytes, session.numbers)
+        kept = gather(session, incidents, verdict, part)
+        return replace(build(verdict, advice, session.lines, session.bytes, session.numbers), kept=kept)
 
     def check(self, question: Question) -> None:
         """Raise where a question cannot be answered by these rules and models.

@@ -79,7 +79,7 @@ def _start(
 ) -> Start:
     begun, ended = _times(incident, tail)
     first, last = incident.first, incident.last
-    report = triage.answer(session, [incident], tail, question)
+    report = triage.answer(session, [incident], tail, question, part=True)
     if session.numbers is not None:
         first, last = session.numbers.original(first), session.numbers.original(last)
     lines = [line for line in tail if incident.first <= line.number <= incident.last][-ENDING:]

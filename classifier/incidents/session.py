@@ -7,6 +7,7 @@ from ..input.read import Block
 from ..lines.tail import Tail
 from ..lines.types import Line
 from ..matching.engine import Engine
+from ..pack.keeper import Keeper
 from .not_vllm import is_foreign, is_source, other_engine
 from .reader import IncidentReader
 from .servers import Servers
@@ -42,6 +43,9 @@ class Session:
         """Bytes of the input that they stand for."""
         self.numbers: Numbers | None = None
         """Where the input was mended: from numbers as read to those in the input."""
+        self.keeper = Keeper()
+        """What is kept of the text, of all servers; nothing where other servers' lines were taken out."""
+        self._shared = shared
         self._engine = engine
         self._reader = IncidentReader(engine, shared)
         self._servers = Servers()
@@ -80,6 +84,15 @@ class Session:
         for name, part in others.items():
             self._reader.shared = True
             self._others.setdefault(name, Session(self._engine, shared=True)).feed(part)
+        if not self._shared:
+            self.keeper.extend(block, self._stopped_at)
+
+    def _stopped_at(self) -> list[int]:
+        """Return the lines at which rules stopped, as far as their surroundings are kept."""
+        own = [
+            number for incident in [*self._reader.incidents[-2:], self.incident] for number in incident.contexts.numbers
+        ]
+        return own + [number for other in self._others.values() for number in other._stopped_at()]  # noqa: SLF001
 
     def _read(self, block: Block) -> None:
         data, number = block.data, block.number

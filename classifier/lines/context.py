@@ -41,6 +41,11 @@ class Contexts:
         """Whether no more lines are kept."""
         return len(self._kept) >= KEPT
 
+    @property
+    def numbers(self) -> list[int]:
+        """Which lines these are."""
+        return list(self._kept)
+
     def extend(self, data: bytes) -> None:
         """Add the begin of the next block to what was cut off by the end of the last."""
         for number in self._short:

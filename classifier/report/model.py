@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
 
+    from ..pack.model import Pack
+
 SCHEMA_VERSION = "1.2"
 """Raised in its second number when fields are added, in its first when one changes or goes."""
 
@@ -310,6 +312,9 @@ class Report(Node):
     unread: tuple[Evidence, ...] = field(default=(), compare=False, metadata=INNER)
     """Exceptions besides the deciding one that stand, and whose words no rule reads."""
 
+    kept: object = field(default=None, compare=False, metadata=INNER)
+    """What packs are made of: text of the log (``Material``), or a large pack; nothing in a report that was read from JSON."""
+
     @property
     def failed(self) -> bool:
         """Whether a failure was found that counts: none that the question leaves out."""
@@ -324,6 +329,20 @@ class Report(Node):
     def with_note(self, note: str) -> Self:
         """Return the report with one more note."""
         return replace(self, notes=(*self.notes, note))
+
+    def pack(self, budget: int = 14_000, *, candidates: bool = True) -> Pack:
+        """Return the evidence that a reader needs who concludes for himself: a person, an agent, a language model.
+
+        Args:
+            budget: Characters that its text may have, from 500 to 60,000; 2,000, 14,000 and 60,000 are sensible.
+            candidates: Whether what rules propose, unchecked, is in it.
+
+        Raises:
+            InputError: The budget is out of bounds.
+        """
+        from ..pack.choose import make_pack
+
+        return make_pack(self, budget, candidates)
 
     def to_json(self) -> str:
         """Return the report as JSON, on one line; ``from_json`` is the way back."""

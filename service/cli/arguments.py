@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ...classifier.command import FORMS
+from ...classifier.pack.model import LARGEST, LEAST
 from ...classifier.question import ENGINES
 from ..render.interface import names
 from .commands import COMMANDS
@@ -61,6 +62,9 @@ def parser() -> argparse.ArgumentParser:
         "print nothing but the corrected start command, in the form of --as (exit code 2 where there is none)"
     )
     add("--only-command", action="store_true", help=only_command)
+    size = "characters of --format prompt and pack, 500 to 60000 (default: 14000)"
+    add("--budget", type=budget, default=14_000, metavar="N", help=size)
+    add("--no-candidates", action="store_true", help="leave out of a prompt or pack what rules propose, unchecked")
     jobs = "processes for folders, patterns and archives (default: one for each processor)"
     add("-j", "--jobs", type=jobs_of, default=0, metavar="N", help=jobs)
     add("--exit-zero", action="store_true", help="exit with 0 when a failure was found, too")
@@ -109,6 +113,17 @@ def jobs_of(text: str) -> int:
     """
     if not text.isdigit() or not 1 <= int(text) <= 1024:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of processes")
+    return int(text)
+
+
+def budget(text: str) -> int:
+    """Return the characters of a pack.
+
+    Raises:
+        argparse.ArgumentTypeError: It is no number, or out of bounds.
+    """
+    if not text.isdigit() or not LEAST <= int(text) <= LARGEST:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of characters from {LEAST} to {LARGEST}")
     return int(text)
 
 

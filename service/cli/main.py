@@ -183,6 +183,8 @@ def _run(files: list[str], options: Namespace) -> int:
         # What goes into a file or a CI log need not fit on a screen.
         **({"links": os.environ.get("TERM") not in ("dumb", "linux")} if sys.stdout.isatty() else {"height": 0}),
         form=options.form,
+        budget=options.budget,
+        candidates=not options.no_candidates,
         unread=tuple(unread),
     )
     if options.only_command:

@@ -15,13 +15,13 @@ DEFAULTS: dict[str, object] = {
     "files": [], "format": "text", "verbose": False, "explain": False, "join": False, "only": [], "ignore": [],
     "min_confidence": 0.0, "rules": [], "engine": "auto", "model": "", "command": "", "vllm_version": "", "follow": False,
     "tee": False, "quiet": False, "no_keep": False, "patience": [], "form": "shell", "only_command": False, "jobs": 0, "exit_zero": False,
-    "color": "auto", "debug": False, "version": False,
+    "color": "auto", "budget": 14_000, "no_candidates": False, "debug": False, "version": False,
 }  # fmt: skip
 """What the parser of the main command returns for no words at all; a test compares the two."""
 SWITCHES = {
     "-v": "verbose", "--verbose": "verbose", "--explain": "explain", "--join": "join", "--follow": "follow", "--tee": "tee",
     "--quiet": "quiet", "--no-keep": "no_keep", "--exit-zero": "exit_zero", "--debug": "debug", "-V": "version",
-    "--version": "version", "--only-command": "only_command",
+    "--version": "version", "--only-command": "only_command", "--no-candidates": "no_candidates",
 }  # fmt: skip
 
 

@@ -50,6 +50,10 @@ class Options(Record):
     """Whether a terminal is there that follows links (OSC 8)."""
     form: str = "shell"
     """Form of the corrected start command, where a format shows one of them (``Report.command_as``)."""
+    budget: int = 14_000
+    """Characters of an evidence pack."""
+    candidates: bool = True
+    """Whether a pack says what rules propose."""
     unread: tuple[tuple[str, str], ...] = ()
     """Inputs that have no answer: name and problem, for formats that programs count."""
 
