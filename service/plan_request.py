@@ -10,6 +10,7 @@ from ..classifier.sizing.architecture import ConfigError
 from ..classifier.sizing.kv_cache import UnknownDtypeError
 from ..classifier.sizing.planning import make_plan
 from ..classifier.values.worked import parse_bytes
+from ..corpus.gpus import UnknownGpuError, find_gpu
 from .plan import plan_data, setup_of
 from .release import Release
 
@@ -23,7 +24,8 @@ class PlanRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     model_settings: dict[str, Any] = Field(alias="model_config", description="the model's config.json")
-    gpu_memory: Size = Field(description="memory of one GPU, as nvidia-smi shows it")
+    gpu: Annotated[str, Field(max_length=80, description="its name (H100, A100-40GB), in the place of gpu_memory")] = ""
+    gpu_memory: Size | None = Field(None, description="memory of one GPU, as nvidia-smi shows it; goes before gpu")
     gpus: Annotated[int, Field(ge=1, le=100_000)] = 1
     model: Annotated[str, Field(max_length=300, description="name to print in the command")] = ""
     vllm_version: Release = None
@@ -63,11 +65,14 @@ def work_out(asked: PlanRequest) -> dict[str, object]:
     try:
         weights = _size("weights", asked.weights) if asked.weights else 0
         overhead = _size("overhead", asked.overhead) if asked.overhead else 0
-        setup = setup_of(asked, _size("gpu_memory", asked.gpu_memory), weights, overhead)
+        memory = _size("gpu_memory", asked.gpu_memory) if asked.gpu_memory else find_gpu(asked.gpu).bytes
+        setup = setup_of(asked, memory, weights, overhead)
         made = make_plan(asked.model_settings, setup)
     except UnknownDtypeError:
         text = "How this kv_cache_dtype lays out the KV cache is not known; auto, bfloat16, fp8 and nvfp4 are."
         raise ImpossibleError(text) from None
+    except UnknownGpuError as error:
+        raise ImpossibleError(str(error) if asked.gpu else "gpu_memory or gpu is needed.") from None
     except ConfigError as error:
         raise ImpossibleError(f"model_config: {error}") from None
     except (ArithmeticError, TypeError, ValueError, AttributeError, KeyError, RecursionError):

@@ -161,8 +161,10 @@ def _for_weights(model: Architecture, setup: Setup) -> list[tuple[str, str]]:
     wanted = setup.max_model_len or min(LEAST_CONTEXT, model.longest(setup.version))
     need = setup.changed(max_model_len=wanted)
     changes: list[tuple[str, str]] = []
-    if setup.utilization < RAISED and _first(model, need.changed(utilization=RAISED)):
-        changes.append((f"--gpu-memory-utilization {RAISED}", f"leaves room for {wanted} tokens"))
+    if setup.utilization < RAISED and (fit := _first(model, need.changed(utilization=RAISED))):
+        changes.append(
+            (f"--gpu-memory-utilization {RAISED}", _room(model, setup.changed(utilization=RAISED), fit.tensor))
+        )
     bits = None if setup.weights else weight_bits(model, setup.quantization)
     for method, width, words in (
         ("fp8", 8, "an FP8 checkpoint of the model"),
@@ -189,7 +191,13 @@ def _more_gpus(model: Architecture, setup: Setup, wanted: int) -> list[tuple[str
     ranks = fit.tensor * setup.pipeline
     if ranks > setup.gpus:
         change = f"{ranks} GPUs of {gib(setup.gpu_memory)}: {change}"
-    return [(change, f"weights {gib(fit.weights)} on a GPU, room for {wanted} tokens")]
+    return [(change, f"weights {gib(fit.weights)} on a GPU, {_room(model, setup.changed(tensor=0), fit.tensor)}")]
+
+
+def _room(model: Architecture, setup: Setup, tensor: int) -> str:
+    """Return the context that the model's own would be cut to, not the one that was asked for at least."""
+    fit = Fit(model, setup.changed(max_model_len=0), tensor)
+    return f"room for a context of {min(fit.longest, fit.wanted)} tokens"
 
 
 def _gives(longest: int, wanted: int) -> str:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from ...render.colors import painter
 from ..messages import complain
@@ -30,18 +28,33 @@ def run(words: Sequence[str]) -> int:
     from ....classifier.sizing.architecture import ConfigError
     from ....classifier.sizing.kv_cache import UnknownDtypeError
     from ....classifier.sizing.planning import make_plan
+    from ....corpus.gpus import KEPT, UnknownGpuError, find_gpu, gpus
     from ...plan import plan_data, setup_of
+    from ...plan_source import read_config
 
+    if options.gpu == "list":
+        print("\n".join(f"{gpu.name:<22} {gpu.gb:>4} GB  {gpu.kernels}".rstrip() for gpu in gpus().values()))
+        return 0
+    if not options.gpu and not options.gpu_memory:
+        return complain("which GPU? --gpu H100 (--gpu list shows them), or --gpu-memory 80GiB")
     try:
-        config = _read(options.model_config)
+        gpu = find_gpu(options.gpu) if options.gpu else None
+        memory = options.gpu_memory or (gpu.bytes if gpu else 0)
+        config, name = read_config(options.model_config or options.source)
         wanted = cast("Wanted", options)
-        setup = setup_of(wanted, options.gpu_memory, options.weights or 0, options.overhead or 0)
-        plan = make_plan(config, setup)
+        plan = make_plan(config, setup_of(wanted, memory, options.weights or 0, options.overhead or 0))
     except UnknownDtypeError as error:
         return complain(f"how {error} lays out the KV cache is not known here; auto, bfloat16, fp8 and nvfp4 are")
-    except ConfigError as error:
+    except (ConfigError, UnknownGpuError) as error:
         return complain(str(error))
-    name = options.model or str(config.get("_name_or_path") or "") or "MODEL"
+    name = options.model or name
+    if gpu is not None:
+        if gpu.kernels:
+            plan.notes.insert(0, f"{gpu.name} has {gpu.kernels} (compute capability {gpu.capability}).")
+        if options.gpu_memory is None:
+            plan.notes.append(
+                f"Memory of {gpu.name} by its maker's data sheet, less {1 - KEPT:.0%}: --gpu-memory takes what nvidia-smi shows."
+            )
     told = json.dumps(plan_data(plan, name), ensure_ascii=False, indent=2)
     print(told if options.format == "json" else _as_text(plan, name))
     return _EXITS[plan.verdict]
@@ -54,8 +67,11 @@ def _parser() -> argparse.ArgumentParser:
         epilog="sizes: 24GiB, 24GB, 24 (GiB). Exit codes: 0 it starts as asked for, 1 it does not, 2 usage error.",
     )
     add = made.add_argument
-    add("--gpu-memory", required=True, type=_size, metavar="SIZE", help="memory of one GPU, as nvidia-smi shows it")
-    add("--model-config", required=True, metavar="FILE", help="the model's config.json; - reads standard input")
+    where = "config.json, its folder, or ORG/NAME in the hub's cache on this machine; - reads standard input"
+    add("source", nargs="?", default="", metavar="MODEL", help=where)
+    add("--gpu", default="", metavar="NAME", help="H100, A100-40GB, 'RTX 4090' …; list shows those that are known")
+    add("--gpu-memory", type=_size, metavar="SIZE", help="memory of one GPU, as nvidia-smi shows it")
+    add("--model-config", default="", metavar="FILE", help="the same as MODEL")
     add("--gpus", type=_count, default=1, metavar="N", help="GPUs there are (default: 1)")
     add("--model", default="", metavar="NAME", help="name to print in the command")
     add("--vllm-version", default="", metavar="V", help="release to plan for (default: the newest)")
@@ -101,21 +117,6 @@ def _share(text: str) -> float:
     if not 0 < found <= 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no number above 0 and up to 1")
     return found
-
-
-def _read(name: str) -> dict[str, Any]:
-    from ....classifier.sizing.architecture import ConfigError
-
-    try:
-        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-        config = json.loads(text)
-    except OSError as error:
-        raise ConfigError(f"{name}: {error.strerror or error}") from None
-    except ValueError as error:
-        raise ConfigError(f"{name} is no JSON: {error}") from None
-    if not isinstance(config, dict):
-        raise ConfigError(f"{name} holds no model config")
-    return config
 
 
 def _as_text(plan: Plan, name: str) -> str:

@@ -155,3 +155,38 @@ def test_a_file_that_is_not_there_is_exit_code_2(capsys, tmp_path):
     """Its name is in the message."""
     assert run(["--model-config", str(tmp_path / "none.json"), "--gpu-memory", "24GiB"]) == 2
     assert "none.json" in capsys.readouterr().err
+
+
+def test_a_change_tells_the_room_that_it_gives(capsys):
+    """What a plan with that change says itself, not the least that was asked for."""
+    _, printed = plan(capsys, "qwen2.5-7b", "--gpu-memory", "16GiB", "-f", "json")
+    told = json.loads(printed.out)["changes"][-1]
+    _, printed = plan(capsys, "qwen2.5-7b", "--gpu-memory", "16GiB", "--gpus", "2", "-f", "json")
+    assert "--tensor-parallel-size 2" in told["change"]
+    assert f"a context of {json.loads(printed.out)['max_model_len']} tokens" in told["gives"]
+
+
+def test_a_gpu_by_its_name(capsys):
+    """Its memory and its kernels; what was measured goes before the data sheet."""
+    code, printed = plan(capsys, "qwen2.5-7b", "--gpu", "L4")
+    assert (code, "L4 has bfloat16, FP8, FlashAttention 2 (compute capability 8.9)." in printed.out) == (0, True)
+    assert "1 × 21.9 GiB" in printed.out
+    assert "1 × 22.0 GiB" in plan(capsys, "qwen2.5-7b", "--gpu", "L4", "--gpu-memory", "22GiB")[1].out
+    assert "which one: A100-40GB, A100-80GB?" in plan(capsys, "qwen2.5-7b", "--gpu", "A100")[1].err
+    assert run(["--gpu", "list"]) == 0
+    assert "H200" in capsys.readouterr().out
+
+
+def test_a_model_by_its_name_in_the_cache_of_the_hub(capsys, tmp_path, monkeypatch):
+    """Or by its folder; nothing is fetched."""
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
+    assert run(["acme/harbor", "--gpu", "L4"]) == 2
+    assert "is not in the hub's cache" in capsys.readouterr().err
+    folder = tmp_path / "hub" / "models--acme--harbor" / "snapshots" / "0f1e"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text((CONFIGS / "qwen2.5-7b.json").read_text())
+    assert run(["acme/harbor", "--gpu", "L4"]) == 0
+    assert "\nvllm serve acme/harbor\n" in capsys.readouterr().out
+    assert run([str(folder), "--gpu", "L4"]) == 0
+    assert f"\nvllm serve {folder}\n" in capsys.readouterr().out
