@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .worked import Worked, needs, number, release_at_least, whole
+from .worked import Worked, needs, number, release_at_least, value, whole
 
 _USUAL = 256
 """vLLM's default of max_num_seqs, but on large GPUs."""
@@ -52,6 +52,7 @@ def default_max_num_batched_tokens(facts: Mapping[str, object]) -> int:
     return 8192 if default_max_num_seqs(facts) == _LARGE else 2048
 
 
+@value
 def halve_max_num_seqs(facts: Mapping[str, object]) -> Worked:
     """Return half of max_num_seqs (of vLLM's default where the log does not say)."""
     given = whole(facts, "max_num_seqs")
@@ -62,6 +63,7 @@ def halve_max_num_seqs(facts: Mapping[str, object]) -> Worked:
     return Worked(str(now // 2), f"half of {said}", {"max_num_seqs": now})
 
 
+@value
 def usual_max_num_seqs(facts: Mapping[str, object]) -> Worked:
     """Return vLLM's default of max_num_seqs, where more sequences may run; by the rows that a warm-up made, where only these are told."""
     now = whole(facts, "max_num_seqs") or whole(facts, "dummy_requests")
@@ -72,6 +74,7 @@ def usual_max_num_seqs(facts: Mapping[str, object]) -> Worked:
     return Worked(str(_USUAL), f"{now} → {_USUAL}, the default of most GPUs", {"max_num_seqs": now})
 
 
+@value
 def raise_max_num_seqs(facts: Mapping[str, object]) -> Worked:
     """Return twice max_num_seqs, where as many requests run as it allows: below that something else is the limit."""
     running = number(facts, "running")
@@ -85,6 +88,7 @@ def raise_max_num_seqs(facts: Mapping[str, object]) -> Worked:
     return Worked(str(2 * now), f"twice {said}", {"max_num_seqs": now, "running": running})
 
 
+@value
 def below_running(facts: Mapping[str, object]) -> Worked:
     """Return nine tenths of the requests that run while the KV cache is full: the others wait instead of being computed twice."""
     running, usage = whole(facts, "running"), number(facts, "kv_cache_usage_percent")
@@ -100,6 +104,7 @@ def below_running(facts: Mapping[str, object]) -> Worked:
     )
 
 
+@value
 def more_wait_than_run(facts: Mapping[str, object]) -> Worked:
     """Return how many times more requests wait than run while the KV cache is full; nothing where they are few, or room is left."""
     waiting, running, usage = (number(facts, name) for name in ("waiting", "running", "kv_cache_usage_percent"))
@@ -109,6 +114,7 @@ def more_wait_than_run(facts: Mapping[str, object]) -> Worked:
     return Worked(f"{waiting / running:.0f}", f"{waiting:g} wait while {running:g} run", inputs)
 
 
+@value
 def raise_max_num_batched_tokens(facts: Mapping[str, object]) -> Worked:
     """Return more tokens a step, where prompts are what the engine is busy with; below 8192 that is the next step anyway."""
     given = whole(facts, "max_num_batched_tokens")
@@ -130,6 +136,7 @@ def raise_max_num_batched_tokens(facts: Mapping[str, object]) -> Worked:
     return Worked(str(2 * now), how, inputs)
 
 
+@value
 def fit_max_num_seqs(facts: Mapping[str, object]) -> Worked:
     """Return how many requests of the full context the KV cache holds at a time.
 
@@ -154,6 +161,7 @@ def fit_max_num_seqs(facts: Mapping[str, object]) -> Worked:
     return Worked(str(count), f"{text} → {count}", inputs)
 
 
+@value
 def halve_max_num_batched_tokens(facts: Mapping[str, object]) -> Worked:
     """Return half of max_num_batched_tokens, not below what vLLM accepts.
 

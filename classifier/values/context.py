@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .worked import GIB, Worked, needs, number, whole
+from .worked import GIB, Worked, needs, number, value, whole
 
 BLOCK = 16
 """Tokens of a KV-cache block: lengths are rounded down to whole blocks."""
@@ -12,6 +12,7 @@ ROUNDING = 0.005
 """vLLM prints GiB with two decimals: each printed figure may be off by this much."""
 
 
+@value
 def fit_max_model_len(facts: Mapping[str, object]) -> Worked:
     """Return the longest context (tokens) that fits: vLLM's own estimate first, else worked out from the KV cache.
 
@@ -29,6 +30,7 @@ def fit_max_model_len(facts: Mapping[str, object]) -> Worked:
     return _by_bytes(facts)
 
 
+@value
 def fit_output_tokens(facts: Mapping[str, object]) -> Worked:
     """Return how many tokens of an answer fit behind a request's prompt: both share max_model_len."""
     length, prompt = whole(facts, "max_model_len"), whole(facts, "prompt_tokens")
@@ -42,6 +44,7 @@ def fit_output_tokens(facts: Mapping[str, object]) -> Worked:
     return Worked(str(length - prompt), f"{length} - {prompt} tokens of the prompt → {length - prompt}", inputs)
 
 
+@value
 def prompt_tokens_at_least(facts: Mapping[str, object]) -> Worked:
     """Return a prompt's tokens where the number in the message is only where vLLM stopped counting; no value elsewhere.
 
@@ -58,6 +61,7 @@ def prompt_tokens_at_least(facts: Mapping[str, object]) -> Worked:
     return Worked(str(prompt), f"{length} - {output} tokens of the answer + 1", inputs)
 
 
+@value
 def prompt_tokens_counted(facts: Mapping[str, object]) -> Worked:
     """Return a prompt's tokens where vLLM counted all of them."""
     prompt = whole(facts, "prompt_tokens")
@@ -68,6 +72,7 @@ def prompt_tokens_counted(facts: Mapping[str, object]) -> Worked:
     return Worked(str(prompt), f"all {prompt} were counted", {"prompt_tokens": prompt})
 
 
+@value
 def output_share_percent(facts: Mapping[str, object]) -> Worked:
     """Return how much of the context a request reserves for the answer, in percent."""
     length, output = whole(facts, "max_model_len"), whole(facts, "output_tokens")

@@ -1,11 +1,12 @@
-"""gpu_memory_utilization: down to what is free, up to what helps, and away from an allocation that failed."""
+"""gpu_memory_utilization: down to what is free, up to what helps, away from an allocation that failed; and memory of a fixed size."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 
-from .worked import GIB, Worked, needs, number, parse_bytes, release_at_least, whole
+from .worked import GIB, Worked, needs, number, parse_bytes, release_at_least, value, whole
 
 MARGIN = 0.02
 """Share of the GPU's memory left free beside what the log shows as free: other programs' use moves."""
@@ -34,6 +35,7 @@ def default_utilization(facts: Mapping[str, object]) -> float:
     return 0.9 if first or release_at_least(release, 0, 20) is False else 0.92
 
 
+@value
 def fit_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
     """Return the share that fits into the free memory, less ``MARGIN``.
 
@@ -64,6 +66,7 @@ def fit_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
     return Worked(f"{share:.2f}", f"{text} → {share:.2f}", inputs)
 
 
+@value
 def room_beside_gib(facts: Mapping[str, object]) -> Worked:
     """Return the GiB of the GPU that another process leaves: its memory less what the driver says that the other holds."""
     total, other = number(facts, "gpu_memory_total_gib"), parse_bytes(str(facts.get("other_process") or ""))
@@ -78,6 +81,7 @@ def room_beside_gib(facts: Mapping[str, object]) -> Worked:
     return Worked(f"{left:.1f}", f"{text} = {left:.1f} GiB", inputs)
 
 
+@value
 def raise_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
     """Return a higher share: what the missing KV cache needs where the log tells it, else one step.
 
@@ -117,6 +121,7 @@ def raise_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
     return Worked(f"{share:.2f}", how if how.endswith(f"{share:.2f}") else f"{how} → {share:.2f}", inputs)
 
 
+@value
 def lower_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
     """Return a lower share: by what a failed allocation lacked where the log tells it, else by 0.05.
 
@@ -142,6 +147,7 @@ def lower_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
     return Worked(f"{share:.2f}", f"{how} → {share:.2f}", inputs)
 
 
+@value
 def filled_before_profiling(facts: Mapping[str, object]) -> Worked:
     """Return, in words, that PyTorch holds all that vLLM may take before a step was run; nothing where it holds less.
 
@@ -157,6 +163,7 @@ def filled_before_profiling(facts: Mapping[str, object]) -> Worked:
     return Worked(f"The weights fill {held:.2f} of {total:.2f} GiB, of which vLLM may take {share:g}", "", inputs)
 
 
+@value
 def held_by_others(facts: Mapping[str, object]) -> Worked:
     """Return how many GiB others hold where less than half of what this server wants is free; nothing where more is."""
     free, total = number(facts, "gpu_memory_free_gib"), number(facts, "gpu_memory_total_gib")
@@ -167,6 +174,7 @@ def held_by_others(facts: Mapping[str, object]) -> Worked:
     return Worked(f"{total - free:.1f}", "", {"gpu_memory_free_gib": free, "gpu_memory_total_gib": total})
 
 
+@value
 def too_much_lacks(facts: Mapping[str, object]) -> Worked:
     """Return the GiB that lack before there is any KV cache, where the log does not tell the GPU and a step may give less."""
     left = number(facts, "kv_cache_available_gib")
@@ -182,6 +190,7 @@ def too_much_lacks(facts: Mapping[str, object]) -> Worked:
     return Worked(f"{-left:g}", "", {"kv_cache_available_gib": left})
 
 
+@value
 def enough_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
     """Return the share with which max_num_seqs requests of the full context fit; less exactly worked out, one step down.
 
@@ -203,3 +212,73 @@ def enough_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
     about = f"{total:.4g} GiB" if total else f"about {whole_gpu:.0f} GiB"
     how = f"{seqs} requests of {length} tokens need {needed:.1f} of the {cache:g} GiB of KV cache; {now:g} - {cache - needed:.1f} ÷ {about} + {MARGIN} margin"
     return Worked(f"{share:.2f}", f"{how} → {share:.2f}", inputs)
+
+
+MIB = 1 << 20
+ROUNDING = 0.01
+"""GiB by which a figure that vLLM prints with two digits may be too low."""
+
+
+@value
+def fit_kv_cache_memory_bytes(facts: Mapping[str, object]) -> Worked:
+    """Return the bytes that one request of the full context needs, for --kv-cache-memory-bytes, up to whole MiB."""
+    needed = _needed(facts)
+    if needed is None:
+        return needs("kv_cache_needed_gib")
+    size = math.ceil((needed + ROUNDING) * GIB / MIB) * MIB
+    return Worked(
+        str(size), f"{needed:g} GiB needed, {ROUNDING} for rounding → {size} bytes", {"kv_cache_needed_gib": needed}
+    )
+
+
+@value
+def fit_cpu_kvcache_space(facts: Mapping[str, object]) -> Worked:
+    """Return the same in whole GiB, for VLLM_CPU_KVCACHE_SPACE (vllm/envs.py takes an integer)."""
+    needed = _needed(facts)
+    if needed is None:
+        return needs("kv_cache_needed_gib")
+    size = math.ceil(needed + ROUNDING)
+    return Worked(str(size), f"{needed:g} GiB needed, up to whole GiB → {size}", {"kv_cache_needed_gib": needed})
+
+
+def _needed(facts: Mapping[str, object]) -> float | None:
+    found = number(facts, "kv_cache_needed_gib")
+    return found if found and 0 < found < 1e6 else None
+
+
+_UNIFIED = re.compile(r"GB10|DGX Spark|GH200|Jetson|Orin|Xavier|AGX|Strix|Radeon 80[56]0S", re.IGNORECASE)
+"""GPUs that share their memory with the CPU: vLLM's own examples (vllm/utils/mem_utils.py) and AMD's APUs."""
+
+
+_SPARK = (118.0, 123.0)
+"""GiB that DGX Spark and Jetson Thor report of their 128 GB; no card with memory of its own has that size."""
+
+
+@value
+def unified_memory(facts: Mapping[str, object]) -> Worked:
+    """Return which machine shares its memory between CPU and GPU; no value for any other."""
+    name, total = str(facts.get("gpu_name") or ""), number(facts, "gpu_memory_total_gib")
+    if not name and total is None:
+        return needs("gpu_name")
+    if name:
+        shares = bool(_UNIFIED.search(name))
+        said = f"{name} {'shares' if shares else 'does not share'} the CPU's memory"
+        return Worked(name if shares else "", said, {"gpu_name": name})
+    size = total or 0.0
+    inside = _SPARK[0] < size < _SPARK[1]
+    machine = f"a machine of {size:.4g} GiB (DGX Spark, Jetson Thor)" if inside else ""
+    said = f"{size:g} GiB {'are what such machines report' if inside else 'tell no such machine'}"
+    return Worked(machine, said, {"gpu_memory_total_gib": size})
+
+
+@value
+def offloaded_gib(facts: Mapping[str, object]) -> Worked:
+    """Return the GiB of host memory that --cpu-offload-gb asks for on all ranks: it is given for each GPU (vllm/config/cache.py)."""
+    arguments = facts.get("arguments")
+    given = arguments.get("cpu_offload_gb") if isinstance(arguments, Mapping) else None
+    each = number({"cpu_offload_gb": facts.get("cpu_offload_gb") if given is None else given}, "cpu_offload_gb")
+    if not each or each < 0:
+        return Worked("", "no weights are kept in host memory")
+    ranks = (whole(facts, "tensor_parallel_size") or 1) * (whole(facts, "pipeline_parallel_size") or 1)
+    inputs = {"cpu_offload_gb": each, "tensor_parallel_size": ranks}
+    return Worked(f"{each * ranks:g}", f"{each:g} GiB × {ranks} GPUs", inputs)

@@ -16,7 +16,7 @@ from ...corpus.records import Record, record
 from ..command.known import flag
 from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
-from .worked import Worked
+from .worked import Worked, piece, value
 
 _KEY = LazyPattern(r"Give it as the key (\w+) of (--[\w-]+)")
 _PART = LazyPattern(r"Give it as a key of (--[\w-]+)")
@@ -46,6 +46,7 @@ class Refused(Record):
     """A sentence for people."""
 
 
+@piece
 def meant_options(facts: Mapping[str, object]) -> Worked:
     """Return what to write instead of the options that were refused, with the option that each took the place of."""
     found = [item for item in _refused(facts) if item.fate == "meant"]
@@ -56,12 +57,14 @@ def meant_options(facts: Mapping[str, object]) -> Worked:
     return Worked(f"{text}   # instead of {_given(found)}", _told(found), {"option": instead})
 
 
+@value
 def meant_option(facts: Mapping[str, object]) -> Worked:
     """Return the name of the first option of ``meant_options`` alone."""
     first = next((item for item in _refused(facts) if item.fate == "meant"), None)
     return Worked(re.split("[ =]", first.other, maxsplit=1)[0], "") if first else _nothing(facts)
 
 
+@piece
 def gone_options(facts: Mapping[str, object]) -> Worked:
     """Return the refused options that no release from this one on has and nothing stands for."""
     found = [item for item in _refused(facts) if item.fate == "gone"]
@@ -74,6 +77,7 @@ def _given(found: Iterable[Refused]) -> str:
     return " ".join(word for item in found for word in (item.name, *map(shlex.quote, item.value.split())))
 
 
+@value
 def later_options(facts: Mapping[str, object]) -> Worked:
     """Return the first release that has all of the refused options which came later than the one that refused them."""
     found = [item for item in _refused(facts) if item.fate == "later"]
@@ -82,18 +86,21 @@ def later_options(facts: Mapping[str, object]) -> Worked:
     return Worked(max((item.other for item in found), key=lambda text: options.version_key(text) or ()), _told(found))
 
 
+@piece
 def early_options(facts: Mapping[str, object]) -> Worked:
     """Return the refused options that came later than the release that refused them."""
     found = [item for item in _refused(facts) if item.fate == "later"]
     return Worked(" ".join(item.name for item in found), _told(found)) if found else _nothing(facts)
 
 
+@piece
 def misplaced_options(facts: Mapping[str, object]) -> Worked:
     """Return the refused options that the release has: something before them on the command line was read wrongly."""
     found = [item for item in _refused(facts) if item.fate == "there"]
     return Worked(" ".join(item.name for item in found), _told(found)) if found else _nothing(facts)
 
 
+@value
 def stray_words(facts: Mapping[str, object]) -> Worked:
     """Return the refused words that stand in front of all options; ``none`` where there are only options."""
     text = str(facts.get("option") or "")
@@ -251,6 +258,7 @@ def joined(parts: Iterable[str]) -> str:
     return " ".join(f"{part} {shlex.quote(json.dumps(objects[part]))}" if part in objects else part for part in plain)
 
 
+@value
 def option_name(facts: Mapping[str, object]) -> Worked:
     """Return the option that a message is about as it is written on the command line: ``Load format`` → ``--load-format``."""
     text = str(facts.get("option") or "").strip().partition("/")[0].partition(",")[0]
@@ -262,12 +270,14 @@ def option_name(facts: Mapping[str, object]) -> Worked:
     return Worked(name, "") if known else Worked("", f"{text!r} names no option")
 
 
+@value
 def option_kind(facts: Mapping[str, object]) -> Worked:
     """Return what the option takes: ``json``, ``int``, ``switch`` and so on."""
     option = _described(facts)
     return Worked(option.kind, "") if option else Worked("", "the log names no option")
 
 
+@piece
 def accepted_value(facts: Mapping[str, object]) -> Worked:
     """Return the option with the accepted value that is most like the one given, else with all that are accepted.
 

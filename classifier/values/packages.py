@@ -1,4 +1,4 @@
-"""What pip calls the package that a module belongs to."""
+"""What pip, or the distribution, calls the package of a module or library that is missing; and which releases have a module of vLLM."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from ...corpus import modules
 from ...corpus.store import HERE
-from .worked import Worked
+from .worked import Worked, value
 
 DISTRIBUTIONS = {
     "PIL": "pillow", "attr": "attrs", "bs4": "beautifulsoup4", "cv2": "opencv-python-headless", "cupy": "cupy-cuda12x",
@@ -36,6 +37,7 @@ _CHECKOUT = re.compile(
 _SPECIFIER = re.compile(r"(?:(?:[<>=!~]=?|===)[\w.*+!]{1,40},?){1,4}")
 
 
+@value
 def distribution(facts: Mapping[str, object]) -> Worked:
     """Return the package to install for the module that is missing; ``none`` where none is known to have it.
 
@@ -60,6 +62,7 @@ def distribution(facts: Mapping[str, object]) -> Worked:
     return Worked(name, said, {"package": module})
 
 
+@value
 def submodule(facts: Mapping[str, object]) -> Worked:
     """Return the missing module where it is a part of a package: that is installed, in a release without it."""
     module = _module(facts)
@@ -69,6 +72,7 @@ def submodule(facts: Mapping[str, object]) -> Worked:
     return Worked(module, "", {"package": module})
 
 
+@value
 def asking_package(facts: Mapping[str, object]) -> Worked:
     """Return the package in whose code an import failed, where it is a known neighbour of vLLM and not the one asked."""
     owner = str(facts.get("owner") or "")
@@ -80,12 +84,14 @@ def asking_package(facts: Mapping[str, object]) -> Worked:
     return Worked(name, "", {"owner": owner})
 
 
+@value
 def asking_module(facts: Mapping[str, object]) -> Worked:
     """Return the module of ``asking_package``."""
     found = asking_package(facts)
     return Worked(str(facts["owner"]), "") if found.value else found
 
 
+@value
 def asking_checkout(facts: Mapping[str, object]) -> Worked:
     """Return the folder of the checkout in whose code an import failed: one named after the package within it, not vLLM's."""
     found = _CHECKOUT.match(str(facts.get("frame") or ""))
@@ -94,6 +100,7 @@ def asking_checkout(facts: Mapping[str, object]) -> Worked:
     return Worked(found["folder"], "", {"frame": facts["frame"]})
 
 
+@value
 def requirement(facts: Mapping[str, object]) -> Worked:
     """Return what to give to pip for the missing module: its package, with the versions that the message asks for.
 
@@ -109,23 +116,27 @@ def requirement(facts: Mapping[str, object]) -> Worked:
     return Worked(found.value + versions, found.formula, {**found.inputs, "asked_versions": versions})
 
 
+@value
 def part_of_vllm(facts: Mapping[str, object]) -> Worked:
     """Return the missing module where it lies within vLLM: the package is there, and not whole."""
     module = _module(facts)
     return Worked(module, "") if module.startswith("vllm.") else Worked("", "the module is not one of vLLM's own")
 
 
+@value
 def vllm_itself(facts: Mapping[str, object]) -> Worked:
     """Return ``vllm`` where that is what is missing."""
     return Worked("vllm", "") if _module(facts) == "vllm" else Worked("", "something else is missing")
 
 
+@value
 def sdk_module(facts: Mapping[str, object]) -> Worked:
     """Return the missing module where it comes with a driver or an SDK, and not from a package index."""
     top = _module(facts).partition(".")[0]
     return Worked(top, "") if top in NOT_ON_PYPI else Worked("", "the module is not known to come with an SDK")
 
 
+@value
 def own_module(facts: Mapping[str, object]) -> Worked:
     """Return the missing module where no known package has it and it is not vLLM's: it may be the user's own."""
     top = _module(facts).partition(".")[0]
@@ -149,3 +160,104 @@ def packages() -> frozenset[str]:
 def normal(name: str) -> str:
     """Return a package's name as indexes compare it."""
     return re.sub(r"[-_.]+", "-", name.lower())
+
+
+_DEBIAN = {
+    "libGL.so.1": "libgl1", "libgthread-2.0.so.0": "libglib2.0-0", "libglib-2.0.so.0": "libglib2.0-0", "libnuma.so.1": "libnuma1",
+    "libgomp.so.1": "libgomp1", "libibverbs.so.1": "libibverbs1", "librdmacm.so.1": "librdmacm1", "libsndfile.so.1": "libsndfile1",
+    "libtcmalloc_minimal.so.4": "libtcmalloc-minimal4", "libSM.so.6": "libsm6", "libXext.so.6": "libxext6",
+    "libXrender.so.1": "libxrender1", "libnl-3.so.200": "libnl-3-200", "libatomic.so.1": "libatomic1", "libstdc++.so.6": "libstdc++6",
+    "libffi.so.8": "libffi8", "libsqlite3.so.0": "libsqlite3-0", "libmpi.so.40": "libopenmpi3", "libtbb.so.12": "libtbb12",
+}  # fmt: skip
+"""Debian's and Ubuntu's packages by library."""
+_INSTALLED = re.compile(r"/(?:site|dist)-packages/(?P<module>[A-Za-z_]\w*)[/.][^\n]*\.so")
+_KNOWN_MODULES = ("vllm", "torch", "flash_attn", "xformers", "flashinfer", "functorch")
+"""Those whose libraries are torch's, or go with it, and whose fixes are written."""
+_CUDA = re.compile(
+    r"lib(?:cudart|cublas(?:Lt)?|cudnn\w*|cufft|curand|cusolver|cusparse(?:Lt)?|nccl|nvrtc|nvJitLink|cupti|nvshmem\w*)\.so\.?(?P<major>\d+)?"
+)
+
+
+@value
+def stray_module(facts: Mapping[str, object]) -> Worked:
+    """Return the module whose compiled library does not load, where it is neither vLLM's nor torch's, nor has fixes of its own."""
+    path = str(facts.get("library") or facts.get("library2") or "")
+    found = _INSTALLED.search(path)
+    if found is None or found["module"].startswith(_KNOWN_MODULES):
+        return Worked("", "the library is vLLM's, torch's, or no package's")
+    return Worked(found["module"], "", {"library": path})
+
+
+@value
+def system_package(facts: Mapping[str, object]) -> Worked:
+    """Return the distribution's package that has the missing library; nothing where it is not the distribution's."""
+    name = _library(facts)
+    package = _DEBIAN.get(name, "")
+    return Worked(
+        package,
+        f"{name} comes with {package} on Debian and Ubuntu"
+        if package
+        else f"{name or 'it'} is no system library that is known",
+    )
+
+
+@value
+def cuda_library(facts: Mapping[str, object]) -> Worked:
+    """Return the missing library where it is one of CUDA's, with the CUDA release in its name."""
+    name = _library(facts)
+    found = _CUDA.match(name)
+    if found is None:
+        return Worked("", f"{name or 'it'} is none of CUDA's")
+    release = (
+        f": a build for CUDA {found['major']} looks for it" if found["major"] and name.startswith("libcudart") else ""
+    )
+    return Worked(name, f"{name} belongs to CUDA{release}")
+
+
+def _library(facts: Mapping[str, object]) -> str:
+    return str(facts.get("library") or facts.get("library2") or "").rpartition("/")[2]
+
+
+_BUILT = re.compile(
+    r"vllm\.(?:.*\.)?(?:_\w*|\w+_C|cumem_allocator|spinloop)(?:\..*)?|vllm\.(?:vllm_flash_attn|third_party|grpc|_version)\b.*"
+)
+"""What is compiled, generated or copied when vLLM is built: no release's sources tell of it."""
+
+
+@value
+def module_last(facts: Mapping[str, object]) -> Worked:
+    """Return the last release with the missing module of vLLM, where later ones do without it."""
+    return _named(facts, last=True)
+
+
+@value
+def module_first(facts: Mapping[str, object]) -> Worked:
+    """Return the first release with the missing module of vLLM, where the installed one may be older."""
+    return _named(facts, last=False)
+
+
+@value
+def module_unknown(facts: Mapping[str, object]) -> Worked:
+    """Return the missing module where no release has it, and none of vLLM's builds makes it."""
+    module = _asked(facts)
+    if not module or modules.span(module) is not None:
+        return Worked("", "releases of vLLM have the module, or none is missing")
+    return Worked(module, f"no release of vLLM from {modules.oldest()} on has it")
+
+
+def _named(facts: Mapping[str, object], last: bool) -> Worked:
+    module = _asked(facts)
+    span = modules.span(module) if module and facts.get("owner") != "vllm" else None
+    if span is None:
+        return Worked("", "the module is none of vLLM's, or vLLM's own code asks for it")
+    until = span[1] if span[1] != modules.newest() else ""
+    if until or last:
+        return Worked(
+            until if last else "", f"vLLM has {module} up to {until}" if until else "the newest release has it"
+        )
+    return Worked(span[0] if span[0] != modules.oldest() else "", f"vLLM has {module} from {span[0]} on")
+
+
+def _asked(facts: Mapping[str, object]) -> str:
+    module = str(facts.get("package") or "").strip("'\"`., ")
+    return module if module.startswith("vllm.") and not _BUILT.fullmatch(module) else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .worked import Worked, needs, whole
+from .worked import Worked, needs, value, whole
 
 VOCAB_PADDING = 64
 """vLLM pads the vocabulary to a multiple of this before it is split (layers/vocab_parallel_embedding.py)."""
@@ -41,6 +41,7 @@ def sizes_that_divide(most: int, facts: Mapping[str, object]) -> list[int]:
     return found if heads and kv_heads else [size for size in found if size & (size - 1) == 0]
 
 
+@value
 def fit_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
     """Return the size to change to: down where the one asked for cannot work, else the next one up on the GPUs seen."""
     asked, gpus = _asked(facts), _gpus(facts)
@@ -52,6 +53,7 @@ def fit_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
     return raise_tensor_parallel_size(facts)
 
 
+@value
 def raise_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
     """Return the next larger size that divides the model and fits the GPUs seen."""
     asked, gpus = _asked(facts), _gpus(facts)
@@ -66,6 +68,7 @@ def raise_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
     )
 
 
+@value
 def lower_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
     """Return the largest size that divides the model, is smaller than what was asked for, and fits the GPUs seen."""
     asked, gpus = _asked(facts), _gpus(facts)
@@ -82,6 +85,7 @@ def lower_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
     return Worked(str(size), f"the largest size below {asked}{where}{_reason(facts)} → {size}", inputs)
 
 
+@value
 def alignment_factor(facts: Mapping[str, object]) -> Worked:
     """Return by what to divide the ranks so that a slice of ``size`` becomes a multiple of ``multiple``; 2 where a number is missing.
 
@@ -97,6 +101,7 @@ def alignment_factor(facts: Mapping[str, object]) -> Worked:
     return Worked(str(factor), f"{size} × {factor} = {size * factor} is a multiple of {multiple}", inputs)
 
 
+@value
 def aligned_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
     """Return the largest number of ranks whose slices are a multiple of what a quantised format needs; "" where none is."""
     asked, factor = _asked(facts), alignment_factor(facts)

@@ -8,7 +8,7 @@ from math import sqrt
 from ..patterns.lazy import LazyPattern
 from .memory import default_utilization
 from .parallel import sizes_that_divide
-from .worked import GIB, Worked, needs, number, short, whole
+from .worked import GIB, Worked, needs, number, short, value, whole
 
 FULLER = 0.95
 """Share of a GPU's memory that may be asked for where the one in force is too small for the weights."""
@@ -99,6 +99,7 @@ def bits_per_weight(facts: Mapping[str, object]) -> tuple[float, str] | None:
     return (_DTYPE_BITS[dtype], dtype) if dtype in _DTYPE_BITS else (16, "16-bit weights")
 
 
+@value
 def total_weights_gib(facts: Mapping[str, object]) -> Worked:
     """Return the memory that all weights take together: measured by the log, else by the model's name.
 
@@ -140,6 +141,7 @@ def _size(billions: float, bits: float) -> float:
     return ((billions - wide) * bits + wide * _FULL) * 1e9 / 8 / GIB
 
 
+@value
 def no_flag_fixes(facts: Mapping[str, object]) -> Worked:
     """Return the sentence that says that the weights are larger than all GPUs seen; "" where they are not."""
     sizes = _sizes(facts)
@@ -156,6 +158,7 @@ def no_flag_fixes(facts: Mapping[str, object]) -> Worked:
     )
 
 
+@value
 def smallest_change_that_fits(facts: Mapping[str, object]) -> Worked:
     """Return the smallest change with which the weights fit: more of the GPUs seen, fewer bits, or more GPUs."""
     sizes = _sizes(facts)

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    Work = TypeVar("Work", bound=Callable[[Mapping[str, object]], "Worked"])
+
 GIB = 1 << 30
 
 
@@ -40,6 +47,16 @@ class Worked:
             "missing": list(self.missing),
         }
         return {name: part for name, part in parts.items() if part}
+
+
+def value(work: Work) -> Work:
+    """Mark a function whose result rule files may name, as one word of a command: ``values`` finds it by this mark."""
+    return work
+
+
+def piece(work: Work) -> Work:
+    """Mark one whose result is several words of a command, with what comes from the log quoted already."""
+    return work
 
 
 def needs(*names: str) -> Worked:

@@ -1,12 +1,14 @@
 """Values worked out from a log's facts: the number, its arithmetic, and what is asked for where a number is missing."""
 
 import math
+from importlib import import_module
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vllm_triage.classifier.values import COMPUTED, WORKED
+from vllm_triage.classifier.values import _REGISTRY as REGISTRY
+from vllm_triage.classifier.values import COMPUTED, PIECES, WORKED
 from vllm_triage.classifier.values.worked import Worked, parse_bytes, short
 
 
@@ -14,79 +16,22 @@ def worked(function, /, **facts):
     return WORKED[function](facts)
 
 
-def test_names_that_fixes_may_use():
-    """A name is not taken away without notice: rule files use them."""
-    assert sorted(COMPUTED) == [
-        "accepted_value",
-        "aligned_tensor_parallel_size",
-        "alignment_factor",
-        "asking_checkout",
-        "asking_module",
-        "asking_package",
-        "below_running",
-        "counted_apart",
-        "cuda_library",
-        "distribution",
-        "early_options",
-        "enough_gpu_memory_utilization",
-        "filled_before_profiling",
-        "fit_cpu_kvcache_space",
-        "fit_gpu_memory_utilization",
-        "fit_kv_cache_memory_bytes",
-        "fit_max_lora_rank",
-        "fit_max_model_len",
-        "fit_max_num_seqs",
-        "fit_output_tokens",
-        "fit_tensor_parallel_size",
-        "free_port",
-        "gone_options",
-        "halve_max_num_batched_tokens",
-        "halve_max_num_seqs",
-        "held_by_others",
-        "hub_repository",
-        "instruct_variant",
-        "into_model_folder",
-        "later_options",
-        "lower_gpu_memory_utilization",
-        "lower_tensor_parallel_size",
-        "meant_option",
-        "meant_options",
-        "misplaced_options",
-        "model_folder",
-        "module_first",
-        "module_last",
-        "module_unknown",
-        "more_wait_than_run",
-        "no_flag_fixes",
-        "offloaded_gib",
-        "option_kind",
-        "option_name",
-        "output_share_percent",
-        "own_module",
-        "own_processor_since",
-        "part_of_vllm",
-        "prompt_tokens_at_least",
-        "prompt_tokens_counted",
-        "raise_gpu_memory_utilization",
-        "raise_max_num_batched_tokens",
-        "raise_max_num_seqs",
-        "raise_tensor_parallel_size",
-        "raised_media_limit",
-        "remote_processor",
-        "requirement",
-        "room_beside_gib",
-        "sdk_module",
-        "smallest_change_that_fits",
-        "stray_module",
-        "stray_words",
-        "submodule",
-        "system_package",
-        "too_much_lacks",
-        "total_weights_gib",
-        "unified_memory",
-        "usual_max_num_seqs",
-        "vllm_itself",
-    ]
+def test_every_value_says_what_it_is_and_answers_without_facts():
+    """Each is found by its mark, has a docstring, and names what is missing, or gives a reason."""
+    assert len(WORKED) > 60
+    for name, work in WORKED.items():
+        module = import_module(f"vllm_triage.classifier.values.{REGISTRY[name][0]}")
+        assert getattr(module, name).__doc__, name
+        found = work({})
+        assert isinstance(found, Worked), name
+        assert COMPUTED[name]({}) == found.value
+
+
+def test_pieces_are_those_that_are_marked_as_such():
+    """What the log says is quoted in them; elsewhere it is quoted when it is put in."""
+    assert sorted(PIECES) == [
+        "accepted_value", "early_options", "gone_options", "into_model_folder", "meant_options", "misplaced_options",
+    ]  # fmt: skip
 
 
 class TestUtilization:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vllm_triage.classifier.values.processors import own_processor_since, remote_processor
+from vllm_triage.classifier.values.models import own_processor_since, remote_processor
 from vllm_triage.corpus import model_types
 
 
