@@ -334,7 +334,7 @@ def _is_so(part: Part, situation: Situation) -> bool:
     if isinstance(given, dict):
         try:
             return bool(given == json.loads(part.values[0].value))
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
     texts = [value.value for value in part.values]
     if isinstance(given, (list, tuple)):

@@ -76,7 +76,7 @@ def _table(value: object) -> dict[str, object] | None:
     if isinstance(value, str):
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
     return value if isinstance(value, dict) and value else None
 

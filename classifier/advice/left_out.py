@@ -74,7 +74,7 @@ def _has(name: str, arguments: Mapping[str, object]) -> bool:
         if isinstance(value, str):
             try:
                 value = json.loads(value)
-            except ValueError:
+            except (ValueError, RecursionError):
                 return True
         if not isinstance(value, dict):
             return True

@@ -73,6 +73,6 @@ def _value(part: Part, release: str) -> FactValue:
             return value
         if kind in ("int", "float") or not kind:
             return float(text) if "." in text else int(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         pass  # that is what the error is about
     return text

@@ -40,9 +40,12 @@ def mask(text: str) -> str:
     """Return ``text`` with its secrets replaced by placeholders."""
     lowered = text.lower()
     automaton, owners = _words()
-    found = {
-        owner for word, _, _ in automaton.find_matches_as_indexes(lowered, overlapping=True) for owner in owners[word]
-    }
+    try:
+        words = automaton.find_matches_as_indexes(lowered, overlapping=True)
+    except UnicodeEncodeError:
+        # Half a surrogate: of a name that is not UTF-8, or of JSON.
+        words = automaton.find_matches_as_indexes(lowered.encode("utf-8", "replace").decode(), overlapping=True)
+    found = {owner for word, _, _ in words for owner in owners[word]}
     for number in sorted(found - {NAMED}):
         _, pattern, replacement = RULES[number]
         text = pattern.sub(replacement, text)

@@ -38,7 +38,7 @@ def read(data: str | bytes) -> Report:
     """
     try:
         return report_of(json.loads(data))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"no report: {error}") from None
 
 

@@ -39,7 +39,7 @@ def raised_media_limit(facts: Mapping[str, object]) -> Worked:
     if isinstance(given, str):
         try:
             given = json.loads(given)
-        except ValueError:
+        except (ValueError, RecursionError):
             given = None
     if not isinstance(given, Mapping) or not kind or not limit or given.get(kind) != limit:
         return Worked("", "the limit that refused the prompt was not given by hand")

@@ -238,7 +238,7 @@ def _literal(value: str) -> object:
         return True
     try:
         read: object = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return value
     return read
 

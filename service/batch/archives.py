@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import lzma
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import IO
+from typing import IO, Self
 
 from ...classifier.errors import InputError
 from ...classifier.input.read import BLOCK, unpacked
@@ -18,6 +21,15 @@ from .many import INSIDE, ZIPS, is_beside, is_url
 
 INLINE = 4 << 20
 """Bytes of a member that travel with its name; a larger one is looked for again by who reads it."""
+BROKEN = (
+    OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, ValueError, LookupError,
+    ArithmeticError,
+)  # fmt: skip
+"""What the libraries raise for archives that are damaged, or made to do harm; ValueError and below for odd headers."""
+ENDED = 64
+"""Times that an archive is read on behind its end before it is given up: a header may promise any size, and is skipped in pieces."""
+EXTENDED = 1 << 20
+"""Bytes of a header that extends another one (long names): it is held in memory."""
 
 
 def members(archive: Log) -> Iterator[Log]:
@@ -27,7 +39,7 @@ def members(archive: Log) -> Iterator[Log]:
             walk = _of_zip if archive.name.lower().endswith(ZIPS) else _of_tar
             for log, content in walk(archive, file):
                 yield log if log.problem or log.size > INLINE else _with_data(log, content)
-    except (InputError, OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, NotImplementedError) as error:
+    except (InputError, *BROKEN) as error:
         yield Log(archive.name, archive.size, archive.version, archive.changed, problem=f"the archive: {error}")
 
 
@@ -43,12 +55,15 @@ def open_member(log: Log) -> Iterator[IO[bytes]]:
     with open_plain(archive.name) as file, closing(walk(archive, file)) as walked:
         try:
             content = next((content for found, content in walked if found.name == log.name), None)
-        except (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile) as error:
+        except BROKEN as error:
             raise InputError(f"{archive.name}: the archive cannot be read ({error})") from None
         if content is None:
             raise InputError(f"{log.name}: the archive has no such file any more")
-        with content:
-            yield content
+        try:
+            with content:
+                yield content
+        except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError) as error:
+            raise InputError(f"{log.name}: cannot be unpacked ({error})") from None
 
 
 def open_plain(name: str) -> IO[bytes]:
@@ -71,7 +86,7 @@ def _with_data(log: Log, content: IO[bytes] | None) -> Log:
     with closing(content):
         try:
             data = content.read()
-        except (OSError, EOFError, RuntimeError, zipfile.BadZipFile, tarfile.TarError) as error:
+        except BROKEN as error:
             return Log(log.name, log.size, log.version, log.changed, problem=f"cannot be unpacked ({error})")
     return Log(log.name, log.size, log.version, log.changed, data)
 
@@ -94,15 +109,32 @@ def _of_zip(archive: Log, file: IO[bytes]) -> Generator[tuple[Log, IO[bytes] | N
 def _of_tar(archive: Log, file: IO[bytes]) -> Generator[tuple[Log, IO[bytes] | None]]:
     plain = io.BufferedReader(_Pieces(unpacked(iter(lambda: file.read(BLOCK), b""))), BLOCK)
     seen: dict[str, int] = {}
-    with tarfile.open(fileobj=plain, mode="r|") as opened:
+    with tarfile.open(fileobj=plain, mode="r|", tarinfo=_Header) as opened:
         for info in opened:
+            # It would remember them all.
+            opened.members.clear()  # type: ignore[attr-defined]
             if not info.isfile() or is_beside(info.name):
                 continue
             # The same name may come again: tar appends.
             again = seen[info.name] = seen.get(info.name, 0) + 1
             name = f"{archive.name}{INSIDE}{info.name}" + (f"#{again}" if again > 1 else "")
             log = Log(name, info.size, repr(info.mtime), float(info.mtime))
+            if info.issparse():
+                # Its holes have any size, and hold nothing.
+                yield replace(log, problem="is sparse: unpack it first"), None
+                continue
             yield log, opened.extractfile(info)
+
+
+class _Header(tarfile.TarInfo):
+    """A header of a tar whose extension has a bounded size."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        made = super().frombuf(buf, encoding, errors)
+        if made.size > EXTENDED and made.type in b"LKxgX":
+            raise tarfile.ReadError(f"a header of {made.size} bytes")
+        return made
 
 
 class _Pieces(io.RawIOBase):
@@ -111,6 +143,7 @@ class _Pieces(io.RawIOBase):
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
         self._rest = b""
+        self._ended = 0
 
     def readable(self) -> bool:
         return True
@@ -119,6 +152,9 @@ class _Pieces(io.RawIOBase):
         while not self._rest:
             piece = next(self._pieces, None)
             if piece is None:
+                self._ended += 1
+                if self._ended > ENDED:
+                    raise tarfile.ReadError("it is cut off: a file in it is larger than what is left")
                 return 0
             self._rest = piece
         count = min(len(buffer), len(self._rest))

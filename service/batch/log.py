@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from ...classifier.masking.mask import mask
 from .many import INSIDE
 
 
@@ -33,6 +34,11 @@ class Log:
         """32 hex digits, the same as long as name, size and version are."""
         told = "\0".join((self.name, str(self.size), self.version))
         return hashlib.blake2b(told.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+
+    @property
+    def source(self) -> str:
+        """Its name as it is shown and kept: masked, and as text where the file system's is none."""
+        return mask(self.name.encode("utf-8", "backslashreplace").decode())
 
     @property
     def archive(self) -> str:

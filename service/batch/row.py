@@ -138,7 +138,7 @@ def row_of(log: Log, start: Start, places: Mapping[str, str]) -> Row:
     return Row(
         id=f"{log.id}-{start.number}",
         log=log.id,
-        source=mask(log.name),
+        source=log.source,
         start=start.number,
         followed=start.followed,
         day=places.get("day", "") or _day(begun, ended, log.changed),
@@ -185,7 +185,7 @@ def row_of_problem(log: Log, problem: str, places: Mapping[str, str]) -> Row:
         "",
     )
     return Row(
-        id=f"{log.id}-0", log=log.id, source=mask(log.name), start=0, followed=False,
+        id=f"{log.id}-0", log=log.id, source=log.source, start=0, followed=False,
         day=places.get("day", "") or _day("", "", log.changed), release=places.get("release", ""),
         model=places.get("model", ""), gpu=places.get("gpu", ""), gpu_count=0, node=places.get("node", ""),
         bucket=NOT_READ, confidence=0.0, decided_by="none", failed=False, came_up=False, evidence=(), context=(), ending=(), unread=(), fixes=(),

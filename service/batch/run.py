@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ...classifier.masking.mask import mask
 from .chunks import GROWN, chunked
 from .engines.interface import Engine
 from .log import Log
@@ -28,6 +27,8 @@ class Tally:
     bytes: int = 0
     skipped: int = 0
     """Logs that an earlier run had done."""
+    skipped_unread: int = 0
+    """Those of them that it could not read."""
     buckets: Counter[str] = field(default_factory=Counter)
     """Starts by bucket."""
     problems: list[tuple[str, str]] = field(default_factory=list)
@@ -111,7 +112,8 @@ def _left(logs: Iterable[Log], done: Done, over: set[str], outdated: set[str], t
         taken.add(own)
         if own in over:
             tally.skipped += 1
+            tally.skipped_unread += own in done.failed
             continue
-        if (before := done.versions.get(mask(log.name))) is not None:
+        if (before := done.versions.get(log.source)) is not None:
             outdated.add(before)
         yield log

@@ -51,7 +51,7 @@ def page(summary: Summary, title: str = "What fails in our fleet") -> str:
 def _head(summary: Summary, title: str) -> str:
     own = summary.all
     days = f", {escape(summary.first)} to {escape(summary.last)}" if summary.first else ""
-    unread = f" · {summary.not_read:,} logs could not be read" if summary.not_read else ""
+    unread = f" · {summary.not_read:,} log{'s' * (summary.not_read != 1)} could not be read" if summary.not_read else ""
     return (
         f"<h1>{escape(title)}</h1><p>{own.starts:,} starts in {own.logs:,} logs{days}: {own.failed:,} starts failed, in"
         f" {own.failed_logs:,} logs ({_percent(own)}, {own.low:.1%} to {own.high:.1%}){unread}</p>"

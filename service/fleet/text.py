@@ -67,7 +67,7 @@ def _print_head(summary: Summary, console: Console) -> None:
     console.print(Text(f"{own.starts:,} starts in {own.logs:,} logs{days}", "bold"))
     console.print(f"{own.failed:,} starts failed, in {own.failed_logs:,} logs: {_interval(own)}")
     if summary.not_read:
-        console.print(f"{summary.not_read:,} logs could not be read")
+        console.print(f"{summary.not_read:,} log{'s' * (summary.not_read != 1)} could not be read")
 
 
 def _cause(cause: Cause) -> Sequence[str | Text]:

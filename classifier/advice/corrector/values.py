@@ -155,7 +155,7 @@ def _closed(text: str) -> str:
 def _scalar(text: str) -> object:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"True": True, "False": False, "None": None}.get(text, text)
 
 

@@ -42,7 +42,7 @@ def _of_json(lines: Lines) -> Lines | None:
         if message := _MESSAGE.match(line):
             try:
                 text = json.loads(message.group(1), strict=False)
-            except ValueError:
+            except (ValueError, RecursionError):
                 strange += 1
                 continue
             found.append((stamp, number, text))
@@ -82,7 +82,7 @@ def _unquoted(text: str) -> str:
     if len(text) > 1 and text[0] == text[-1] == '"':
         try:
             return str(json.loads(text, strict=False))
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
     return text
 

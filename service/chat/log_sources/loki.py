@@ -57,7 +57,7 @@ class Loki:
             raise SourceError(f"status {answer.status}")
         try:
             return json.loads(answer.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             # Cut where it was too large, or no Loki at all.
             raise SourceError("no JSON, or more than max_bytes") from None
 

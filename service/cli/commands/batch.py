@@ -160,6 +160,8 @@ def _told(tally: Tally) -> str:
 
 def _end(tally: Tally, out: str) -> int:
     skipped = f"; {tally.skipped:,} were done before" if tally.skipped else ""
+    if tally.skipped_unread:
+        skipped += f" ({tally.skipped_unread:,} of them not read: --again failed)"
     print(f"{tally.logs:,} logs read, {_told(tally)}{skipped}")
     for bucket, number in tally.buckets.most_common(BUCKETS):
         print(f"  {number:8,}  {bucket}")
@@ -168,4 +170,4 @@ def _end(tally: Tally, out: str) -> int:
     if tally.unread > NAMED:
         warn(f"not read: {tally.unread - NAMED:,} more (bucket not_read of the reports)")
     print(f"vllm-triage report {out} shows what fails")
-    return EXIT_UNREAD if tally.unread else EXIT_DONE
+    return EXIT_UNREAD if tally.unread or tally.skipped_unread else EXIT_DONE
