@@ -168,9 +168,10 @@ def version_key(text: str) -> Key | None:
     found = _VERSION.match(text.strip())
     if not found or (found[4] and found[1].count(".") < 2):
         return None
-    numbers = [int(number) for number in found[1].split(".")][:4]
+    # No release has a number of ten digits; a log may hold one of thousands, which takes long to read.
+    numbers = [int(number[:9]) for number in found[1].split(".")][:4]
     numbers += [0] * (4 - len(numbers))
-    return (*numbers, int(found[3] or 0), -1 if found[4] and not _CANDIDATE.match(text.strip()) else 0)
+    return (*numbers, int((found[3] or "0")[:9]), -1 if found[4] and not _CANDIDATE.match(text.strip()) else 0)
 
 
 def flag_of(name: str) -> tuple[str, Entry] | None:

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from math import isfinite
 
 from ..patterns.lazy import LazyPattern
-from .secret_patterns import KEY_LINE, KEY_WIDTH, NAMED_HINT, NAMED_VALUE, NAMES, RULES, WORDS, named_value
+from .issuers import SHAPES
+from .named import LONG, SECRET, WORDS, is_secret_name, mask_named, mask_random
+from .places import KEY_LINE, KEY_WIDTH, PLACES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ahocorasick_rs import AhoCorasick
 
+HUGE = 1 << 256
 NAMED = -1
-"""Stands for the rule on values that have a name before them."""
-_SECRET_NAME = LazyPattern(rf"(?:{NAMES})s?$|api_?key|password|secret|^token$")
+"""Stands for what is told by a name beside it."""
+RULES = (*((words.split(), pattern, f"<{placeholder}>") for words, placeholder, pattern in SHAPES), *PLACES)
 _KEY_BEGIN, _KEY_END = (
     LazyPattern(r"-----BEGIN [A-Z ]*PRIVATE KEY"),
     LazyPattern(r"-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----"),
@@ -36,6 +40,11 @@ def _words() -> tuple[AhoCorasick, list[list[int]]]:
     return AhoCorasick(list(owners)), list(owners.values())
 
 
+_TWO_LINES = LazyPattern(
+    r"(?i)--[a-z][\w-]{1,80}['\"]?,?[ \t]*\n|\b(?:name|value)\b['\"]?[ \t]*[:=].{1,400}\n[ \t-]*['\"]?(?:name|value)\b"
+)
+
+
 def mask(text: str) -> str:
     """Return ``text`` with its secrets replaced by placeholders."""
     lowered = text.lower()
@@ -49,18 +58,25 @@ def mask(text: str) -> str:
     for number in sorted(found - {NAMED}):
         _, pattern, replacement = RULES[number]
         text = pattern.sub(replacement, text)
-    if NAMED in found and NAMED_HINT.search(lowered):
-        text = NAMED_VALUE.sub(named_value, text)
-    if len(text) >= KEY_WIDTH and any(len(word) >= KEY_WIDTH for word in text.split()):
+    if NAMED in found:
+        text = mask_named(text)
+    widest = max(map(len, text.split()), default=0) if len(text) >= LONG else 0
+    if widest >= KEY_WIDTH:
         text = KEY_LINE.sub("<private-key>", text)
-    return text
+    return mask_random(text) if widest >= LONG else text
 
 
 def mask_lines(lines: Iterable[str]) -> list[str]:
     """Return lines that follow each other masked: also those in the middle of a private key."""
     masked: list[str] = []
     inside = False
-    for line in lines:
+    before = ""
+    for given in lines:
+        line = given
+        if masked and _TWO_LINES.search(f"{before}\n{line}"):
+            # A list or a table in YAML, with the name on one line and its value on the other.
+            masked[-1], _, line = mask(f"{before}\n{line}").rpartition("\n")
+        before = line
         end = _KEY_END.search(line)
         begin = _KEY_BEGIN.search(line)
         if end and not inside and not begin:
@@ -89,12 +105,26 @@ def mask_value(name: str, value: object) -> object:
     """Return a fact's value without secrets: by its name, then by its text; tables are walked."""
     lowered = name.lower()
     # -u and -p, which vLLM does not have, take other programs' users and passwords.
-    if value and not isinstance(value, bool) and (lowered in ("u", "p") or _SECRET_NAME.search(lowered)):
-        return "<secret>"
+    if value and not isinstance(value, bool) and (lowered in ("u", "p") or is_secret_name(lowered)):
+        return SECRET
     if isinstance(value, str):
         return mask(value)
     if isinstance(value, dict):
-        return {key: mask_value(str(key), item) for key, item in value.items()}
+        return {_plain(key): mask_value(str(key), item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [mask_value("", item) for item in value]
-    return value
+        # A list of words has the names of its values before them.
+        return [mask_value(_option_of(before), item) for before, item in zip(("", *value), value, strict=False)]
+    return _plain(value)
+
+
+def _option_of(word: object) -> str:
+    return word if isinstance(word, str) and word.startswith("--") and "=" not in word else ""
+
+
+def _plain(value: object) -> object:
+    """Return a value as JSON has it: as text what a literal of Python may be besides, and numbers that have no end or none to read."""
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) < HUGE else hex(value)
+    return value if isinstance(value, float) and isfinite(value) else str(value)

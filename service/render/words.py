@@ -76,7 +76,11 @@ def start_line(report: Report) -> str:
 
 def seconds_between(report: Report) -> dict[str, float]:
     """Return the seconds spent in each stage that has them, by shown name."""
-    return {STAGE_NAMES[span.stage]: span.seconds for span in report.startup.stages if span.seconds is not None}
+    return {
+        STAGE_NAMES.get(span.stage, span.stage): span.seconds
+        for span in report.startup.stages
+        if span.seconds is not None
+    }
 
 
 def percent(confidence: float) -> str:

@@ -1,6 +1,6 @@
 """Fuzzes all readers in turn, in one process; writes what crashes or hangs into a folder.
 
-    python -m tests.fuzz --seconds 3600 --out found
+python -m tests.fuzz --seconds 3600 --out found
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ class Campaign:
             return self._keep(data, "hang", traceback.format_exc())
         except Exception as error:  # noqa: BLE001 - that is what is looked for
             where = traceback.extract_tb(error.__traceback__)[-1]
-            return self._keep(data, f"{type(error).__name__}-{Path(where.filename).stem}-{where.lineno}", traceback.format_exc())
+            return self._keep(
+                data, f"{type(error).__name__}-{Path(where.filename).stem}-{where.lineno}", traceback.format_exc()
+            )
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
             faulthandler.cancel_dump_traceback_later()
@@ -93,7 +95,6 @@ class Campaign:
             name = f"{self.name}-{what}-{self.found[what]}"
             (self._out / name).write_bytes(data)
             (self._out / f"{name}.txt").write_text(told)
-            print(f"  {name}: {told.strip().splitlines()[-1][:200]}", flush=True)
         return what
 
 
@@ -110,7 +111,7 @@ def main() -> int:
     logging.disable()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGPROF, _hang)
-    rng = random.Random(options.seed)  # noqa: S311 - nothing secret
+    rng = random.Random(options.seed)
     names = options.only or sorted(READERS)
     if options.again:
         name = max((name for name in READERS if options.again.name.startswith(name)), key=len)
@@ -121,12 +122,13 @@ def main() -> int:
     while time.monotonic() < until:
         for campaign in campaigns:
             campaign.turn(min(TURN, max(0.1, until - time.monotonic())))
-        print(_told(campaigns, until - time.monotonic()), flush=True)
     return int(any(campaign.found for campaign in campaigns))
 
 
 def _told(campaigns: list[Campaign], left: float) -> str:
-    rows = [f"{one.name} {one.count} (slowest {one.slowest:.1f} s; {dict(one.found) or 'nothing'})" for one in campaigns]
+    rows = [
+        f"{one.name} {one.count} (slowest {one.slowest:.1f} s; {dict(one.found) or 'nothing'})" for one in campaigns
+    ]
     return f"{sum(one.count for one in campaigns)} inputs, {left:.0f} s left\n  " + "\n  ".join(rows)
 
 

@@ -15,13 +15,13 @@ import zstandard
 MOST = 1 << 18
 """Bytes of an input."""
 TOKENS = (
-    b"\0", b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"\r", b"\n", b"\r\n", b"\x1b[31m", b"\x1b]0;", b"\xed\xa0\x80", b"\\ud800", b"\\n", b"\\\"", b"\\u0000",
-    b"{", b"}", b"[", b"]", b'"', b"'", b"{\"log\":\"", b'"}', b'[{"a":', b"((", b"))", b"|", b" | ", b"Traceback (most recent call last):\n",
+    b"\0", b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"\r", b"\n", b"\r\n", b"\x1b[31m", b"\x1b]0;", b"\xed\xa0\x80", b"\\ud800", b"\\n", b'\\"', b"\\u0000",
+    b"{", b"}", b"[", b"]", b'"', b"'", b'{"log":"', b'"}', b'[{"a":', b"((", b"))", b"|", b" | ", b"Traceback (most recent call last):\n",
     b'  File "/a.py", line 1, in f\n', b"ValueError: ", b"During handling of the above exception, another exception occurred:\n", b"(EngineCore pid=1) ERROR 01-02 03:04:05 [a.py:1] ",
     b"INFO 01-02 03:04:05 [api_server.py:1] vLLM API server version 0.19.1\n", b"args: Namespace(", b"non-default args: {", b"vllm serve ", b"--api-key ", b"--compilation-config '{",
     b"-----BEGIN PRIVATE KEY-----", b"password=", b"Authorization: Bearer ", b"://a:b@", b"max seq len (", b"GiB", b"1e999", b"-1", b"99999999999999999999999999", b"9" * 5000, b"NaN",
     b"0.0", b"\xe2\x80\xae", b"PK\x03\x04", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"BZh9", b"ustar\x0000", b"\x80" + b"\xff" * 11, b"% ", b"it/s]", b"\t", b" " * 300,
-    b"\n--x\r\nContent-Disposition: form-data; name=\"a\"; filename=\"b\"\r\n\r\n", b"2026-01-02T03:04:05.678901234Z stdout F ", b"ERROR", b"Killed", b"CUDA out of memory. Tried to allocate ",
+    b'\n--x\r\nContent-Disposition: form-data; name="a"; filename="b"\r\n\r\n', b"2026-01-02T03:04:05.678901234Z stdout F ", b"ERROR", b"Killed", b"CUDA out of memory. Tried to allocate ",
     b"kind: Deployment\nspec:\n", b"FROM vllm/vllm-openai\n", b"```", b"> ", b"<details>", b"| a | b |\n", b"http://[::1", b"\\\n", b"'\\''", b"$(", b"\x7f", b"\xc2\x85", b"\xe2\x80\xa8",
 )  # fmt: skip
 """What means something to one of the readers."""
@@ -51,7 +51,9 @@ def _flip(data: bytes, _others: Sequence[bytes], rng: random.Random) -> bytes:
     for _ in range(rng.choice((1, 1, 4, 32))):
         if changed:
             place = rng.randrange(len(changed))
-            changed[place] = rng.choice((changed[place] ^ 1 << rng.randrange(8), rng.randrange(256), rng.choice(_PRINTABLE)))
+            changed[place] = rng.choice(
+                (changed[place] ^ 1 << rng.randrange(8), rng.randrange(256), rng.choice(_PRINTABLE))
+            )
     return bytes(changed)
 
 
@@ -93,7 +95,9 @@ def _number(data: bytes, _others: Sequence[bytes], rng: random.Random) -> bytes:
     end = begin = rng.choice(places)
     while end < len(data) and 48 <= data[end] < 58:
         end += 1
-    told = rng.choice((b"0", b"-1", b"1", b"4294967296", b"9223372036854775808", b"1" + b"0" * 30, b"0.1", b"1e308", b"", b"9" * 4400))
+    told = rng.choice(
+        (b"0", b"-1", b"1", b"4294967296", b"9223372036854775808", b"1" + b"0" * 30, b"0.1", b"1e308", b"", b"9" * 4400)
+    )
     return data[:begin] + told + data[end:]
 
 
@@ -110,7 +114,9 @@ def _wrap(data: bytes, _others: Sequence[bytes], rng: random.Random) -> bytes:
 
 def _docker(data: bytes) -> bytes:
     lines = data.decode("utf-8", "replace").split("\n")
-    return "\n".join(json.dumps({"log": line + "\n", "stream": "stderr", "time": "2026-01-02T03:04:05Z"}) for line in lines).encode()
+    return "\n".join(
+        json.dumps({"log": line + "\n", "stream": "stderr", "time": "2026-01-02T03:04:05Z"}) for line in lines
+    ).encode()
 
 
 def _escaped(data: bytes) -> bytes:
@@ -124,4 +130,19 @@ WRAPS: tuple[Callable[[bytes], bytes], ...] = (
     lambda data: b"".join(b"> " + line + b"\n" for line in data.split(b"\n")), lambda data: b"```\n" + data + b"\n```", lambda data: b"{" * 3000 + data,
     lambda data: b'{"a":' * 3000 + data + b"}" * 3000, lambda data: b"[" * 3000 + data,
 )  # fmt: skip
-CHANGES = (_flip, _flip, _remove, _cut, _insert, _insert, _splice, _splice, _repeat, _bait, _number, _number, _lines, _wrap)
+CHANGES = (
+    _flip,
+    _flip,
+    _remove,
+    _cut,
+    _insert,
+    _insert,
+    _splice,
+    _splice,
+    _repeat,
+    _bait,
+    _number,
+    _number,
+    _lines,
+    _wrap,
+)

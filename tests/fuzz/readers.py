@@ -37,7 +37,7 @@ from vllm_triage.service.batch.store.pending import plain
 from vllm_triage.service.batch.work import rows_of
 from vllm_triage.service.collect.entries import StreamName
 from vllm_triage.service.collect.registry import FormError, load
-from vllm_triage.service.collect.streams import Streams
+from vllm_triage.service.collect.streams import Streams, Verdict
 from vllm_triage.service.http.bodies import _unpacked
 from vllm_triage.service.http.multipart import Form
 from vllm_triage.service.http.problems import Problem
@@ -79,10 +79,20 @@ def logs() -> list[bytes]:
 def _log(data: bytes) -> Hashable:
     report = _engine().report(data)
     for name in interface.names():
-        interface.render(name, [interface.Result("-", report)], interface.Options(verbose=True, explain=True, color="never"))
+        interface.render(
+            name, [interface.Result("-", report)], interface.Options(verbose=True, explain=True, color="never")
+        )
     brief(report)
     again = Report.from_json(report.to_json())
-    return report.cause, report.decided_by, len(report.fixes), len(report.notes), report.startup.reached, len(report.facts), again.cause
+    return (
+        report.cause,
+        report.decided_by,
+        len(report.fixes),
+        len(report.notes),
+        report.startup.reached,
+        len(report.facts),
+        again.cause,
+    )
 
 
 def _pieces(data: bytes) -> Hashable:
@@ -96,8 +106,9 @@ def _pieces(data: bytes) -> Hashable:
 
 
 def _streams(data: bytes) -> Hashable:
-    streams, told = Streams(_engine(), 3), []
-    for number, line in enumerate(data.split(b"\n")[:3000]):
+    streams = Streams(_engine(), 3)
+    told: list[Verdict] = []
+    for number, line in enumerate(data.split(b"\n")[:800]):
         told += streams.take(StreamName(service=str(line[:1])), line + b"\n", float(number))
         if number % 50 == 0:
             told += streams.tick(float(number))
@@ -126,7 +137,7 @@ def _archive(suffix: str) -> Callable[[bytes], Hashable]:
 
 @cache
 def _room() -> str | None:
-    return "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108, PTH112 - memory, not a disk
+    return "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: PTH112 - memory, not a disk
 
 
 def _blocks(data: bytes) -> Hashable:
@@ -170,7 +181,10 @@ def _form(data: bytes) -> Hashable:
 
 
 def _packed_body(data: bytes) -> Hashable:
-    return [len(_unpacked(data, name, 1 << 22)) for name in ("gzip", "zstd", "deflate")[: 1 + data[:1].isascii()]][0] // 1000
+    return (
+        next(len(_unpacked(data, name, 1 << 22)) for name in ("gzip", "zstd", "deflate")[: 1 + data[:1].isascii()])
+        // 1000
+    )
 
 
 def _report(data: bytes) -> Hashable:
@@ -192,14 +206,34 @@ def _app() -> Any:
     return client
 
 
-PATHS = ("/v1/triage", "/v1/triage/batch", "/v1/plan", "/v1/render", "/v1/feedback", "/v1/logs", "/loki/api/v1/push", "/v1/collect", "/v1/stream")
-MEDIA = ("application/json", "text/plain", "multipart/form-data; boundary=x", "application/x-protobuf", "application/octet-stream", "application/x-ndjson")
+PATHS = (
+    "/v1/triage",
+    "/v1/triage/batch",
+    "/v1/plan",
+    "/v1/render",
+    "/v1/feedback",
+    "/v1/logs",
+    "/loki/api/v1/push",
+    "/v1/collect",
+    "/v1/stream",
+)
+MEDIA = (
+    "application/json",
+    "text/plain",
+    "multipart/form-data; boundary=x",
+    "application/x-protobuf",
+    "application/octet-stream",
+    "application/x-ndjson",
+)
 
 
 def _http(data: bytes) -> Hashable:
     """Post the rest of an input to the path, in the form and the encoding that its first bytes say."""
     head, body = data[:3].ljust(3, b"\0"), data[3:]
-    headers = {"Content-Type": MEDIA[head[1] % len(MEDIA)], "Accept": ("application/json", "text/plain", "*/*")[head[2] % 3]}
+    headers = {
+        "Content-Type": MEDIA[head[1] % len(MEDIA)],
+        "Accept": ("application/json", "text/plain", "*/*")[head[2] % 3],
+    }
     if head[2] >= 128:
         headers["Content-Encoding"] = ("gzip", "zstd", "deflate")[head[2] % 3]
     answer = _app().post(PATHS[head[0] % len(PATHS)], content=body, headers=headers)
@@ -213,7 +247,7 @@ def _tars() -> list[bytes]:
     for packing in ("", "gz", "xz", "bz2"):
         for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
             file = io.BytesIO()
-            with tarfile.open(fileobj=file, mode=f"w:{packing}", format=form) as made:
+            with tarfile.open(fileobj=file, mode=f"w:{packing}", format=form) as made:  # type: ignore[call-overload]
                 for number, data in enumerate(logs()[:3]):
                     info = tarfile.TarInfo(f"{'a/' * 60 * (number % 2)}ü{number}.log")
                     info.size = len(data)
@@ -282,15 +316,34 @@ def _reports() -> list[bytes]:
 
 
 def _posts() -> list[bytes]:
-    plans = [b'{"config": {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32}, "gpu_memory_gib": 80, "arguments": {"max_model_len": 8192}}']
-    bodies = [*logs()[:5], *_reports()[:4], *plans, *_forms()[:2], *_pushes("loki")(), *_pushes("otlp")(), *_pushes("records")(), *_compressed()[:3]]
-    return [bytes((path, media, coding)) + body for body in bodies for path in range(len(PATHS)) for media, coding in ((0, 0), (1, 1), (2, 128 + path))]
+    plans = [
+        b'{"config": {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32}, "gpu_memory_gib": 80, "arguments": {"max_model_len": 8192}}'
+    ]
+    bodies = [
+        *logs()[:5],
+        *_reports()[:4],
+        *plans,
+        *_forms()[:2],
+        *_pushes("loki")(),
+        *_pushes("otlp")(),
+        *_pushes("records")(),
+        *_compressed()[:3],
+    ]
+    return [
+        bytes((path, media, coding)) + body
+        for body in bodies
+        for path in range(len(PATHS))
+        for media, coding in ((0, 0), (1, 1), (2, 128 + path))
+    ]
 
 
 def _planted() -> list[bytes]:
     from tests.classifier.masking.planted import SECRETS, VENDORS
 
-    return [*(token.encode() for token in VENDORS.values()), *(text.encode() for pairs in SECRETS.values() for text, _ in pairs)]
+    return [
+        *(token.encode() for token in VENDORS.values()),
+        *(text.encode() for pairs in SECRETS.values() for text, _ in pairs),
+    ]
 
 
 READERS: dict[str, Reader] = {

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.classifier.masking.planted import SECRETS, VENDORS, A
+from vllm_triage.classifier.masking import issuers, named, places
 from vllm_triage.classifier.masking import mask as masking
-from vllm_triage.classifier.masking import secret_patterns as secret_rules
 from vllm_triage.classifier.masking.mask import mask, mask_lines, mask_value
 from vllm_triage.classifier.patterns.lazy import LazyPattern
 from vllm_triage.corpus.lint import lint_pattern
@@ -239,7 +239,8 @@ def _patterns(value: object) -> list[LazyPattern[str]]:
 
 PATTERNS = {
     pattern.made.pattern: pattern.made
-    for value in [*vars(masking).values(), *vars(secret_rules).values()]
+    for module in (masking, issuers, named, places)
+    for value in vars(module).values()
     for pattern in _patterns(value)
 }
 

@@ -6,8 +6,8 @@ import pytest
 
 from vllm_triage.classifier.masking.mask import mask, mask_lines, mask_value, secret_words
 
-L = "Ab1" * 30
-"""Letters and digits as keys have them."""
+L = "Abcdefghi1" * 9
+"""Letters and digits as keys have them, in an order that does not look drawn by lot."""
 HEX = "0123456789abcdef" * 2
 
 
@@ -17,7 +17,7 @@ HEX = "0123456789abcdef" * 2
         ("hf_", 16, "<hf-token>"), ("api_org_", 16, "<hf-token>"),
         *[(begin, 20, "<github-token>") for begin in ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_")],
         *[(f"gl{kind}-", 18, "<gitlab-token>") for kind in ("pat", "dt", "rt", "cbt", "ptt", "ft", "soat", "agent", "imt")], ("GR1348941", 18, "<gitlab-token>"),
-        ("xoxb-", 10, "<slack-token>"), ("xoxe.xoxp-", 10, "<slack-token>"), ("xapp-", 10, "<slack-token>"),
+        ("xoxb-", 8, "<slack-token>"), ("xoxe.xoxp-", 8, "<slack-token>"), ("xapp-", 8, "<slack-token>"),
         ("sk-", 16, "<api-key>"), ("csk-", 16, "<api-key>"),
         *[(begin, 16, "<api-key>") for begin in ("nvapi-", "wandb-", "dckr_pat-", "pypi-", "xai-", "pplx-", "NRAK-", "PMAK-", "tskey-", "dckr_pat_", "dckr_oat_")],
         ("glsa_", 20, "<api-key>"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -122,3 +123,26 @@ def test_no_reports_are_told(tmp_path: Path) -> None:
     """With the command that makes them."""
     with pytest.raises(InputError, match="vllm-triage batch"):
         list(read_rows(str(tmp_path)))
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_names_that_are_no_text_are_read_like_others(tmp_path: Path, form: str) -> None:
+    """A file system knows bytes: such a name is written with its bytes as escapes, each another one."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for name in (b"a-\xff.log", b"a-\xfe.log", b"b.log"):
+        (folder / os.fsdecode(name)).write_text(port_taken(8000))
+    assert done(folder, tmp_path / "out", form).starts == 3
+    sources = {str(row["source"]).rpartition("/")[2] for row in read_rows(str(tmp_path / "out"))}
+    assert sources == {r"a-\udcff.log", r"a-\udcfe.log", "b.log"}
+    assert done(folder, tmp_path / "out", form).skipped == 3
+
+
+def test_what_an_earlier_run_could_not_read_is_told_again(tmp_path: Path) -> None:
+    """A run that has nothing left to do ends as the one before it did."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "a.log").write_bytes(b"\x7fELF\0\0\0" * 100)
+    assert done(folder, tmp_path / "out").unread == 1
+    again = done(folder, tmp_path / "out")
+    assert (again.unread, again.skipped, again.skipped_unread) == (0, 1, 1)

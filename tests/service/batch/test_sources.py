@@ -185,3 +185,34 @@ def test_what_stands_for_many(tmp_path: Path) -> None:
     assert [is_many(str(name)) for name in (odd, tmp_path, "*.log", "a.tar.gz!/b", "s3://b/k", "gone.log")] == [
         False, True, True, True, True, False,
     ]  # fmt: skip
+
+
+def _header(kind: bytes = tarfile.REGTYPE, size: int = 1 << 40) -> bytes:
+    info = tarfile.TarInfo("big.log")
+    info.type, info.size = kind, size
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (_header() + b"x" * 2048, "cut off"),
+        (_header(size=1 << 62), "cut off"),
+        (_header(tarfile.GNUTYPE_LONGNAME, 1 << 30), "a header of 1073741824 bytes"),
+        (_header(tarfile.XHDTYPE, 1 << 40), "a header of"),
+        (_header(tarfile.GNUTYPE_SPARSE, 512) + b"x" * 512, "sparse"),
+    ],
+)
+def test_an_archive_that_promises_more_than_it_holds_ends_in_time(tmp_path: Path, content: bytes, told: str) -> None:
+    """Whatever its headers say, only what is there is read; and why it is not is said."""
+    path = tmp_path / "a.tar"
+    path.write_bytes(content)
+    problems = []
+    for log in find([str(path)]):
+        try:
+            with source_of(log) as source:
+                assert hasattr(source, "read")
+                assert len(source.read()) <= len(content)
+        except InputError as error:
+            problems.append(str(error))
+    assert any(told in problem for problem in problems), problems
