@@ -34,7 +34,7 @@ def read_config(source: str) -> tuple[dict[str, Any], str]:
         config = json.loads(sys.stdin.read() if source == "-" else path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror or error}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is no JSON: {error}") from None
     if not isinstance(config, dict):
         raise ConfigError(f"{path} holds no model config")
