@@ -19,6 +19,7 @@ __all__ = ["Busy", "Draft", "Record", "cast", "field", "fields_of", "record", "r
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import dataclasses
+    import inspect
     from collections.abc import Callable, Mapping
     from dataclasses import dataclass as record
     from dataclasses import field, replace
@@ -87,6 +88,22 @@ class _ForTools:
         found = {own.name: own for own in dataclasses.fields(twin)}
         type.__setattr__(owner, "__dataclass_fields__", found)
         return found
+
+
+class _Signature:
+    """What ``inspect.signature`` and ``help`` look for in a class, made when one of them looks."""
+
+    def __get__(self, _: object, owner: type[Record]) -> inspect.Signature:
+        import inspect
+
+        empty = inspect.Parameter.empty
+        made = []
+        for own in fields_of(owner):
+            default = own.default if own.default is not MISSING else empty
+            default = default if isinstance(own.default_factory, _Missing) else ...
+            kind = inspect.Parameter.KEYWORD_ONLY if own.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+            made += [inspect.Parameter(own.name, kind, default=default, annotation=own.type)] if own.init else []
+        return inspect.Signature(sorted(made, key=lambda own: (own.kind, own.default is not empty)))
 
 
 class Record:
@@ -224,6 +241,7 @@ def _with_slots(kind: type[Record], kw_only: bool) -> type[Record]:
     space["__slots__"] = tuple(name for name in own if name not in inherited)
     space["_fields"] = (*{**inherited, **own}.values(),)
     space["__dataclass_fields__"] = _ForTools()
+    space["__signature__"] = _Signature()
     space["__qualname__"] = kind.__qualname__
     remade: type[Record] = type(kind.__name__, kind.__bases__, space)
     return remade

@@ -64,7 +64,7 @@ def _body(report: Report, excerpt: Sequence[tuple[int, str]], width: int) -> str
 
 def _environment(report: Report) -> Iterator[str]:
     yield "### Your current environment\n"
-    told = [(name, report.facts[name]) for name in ENVIRONMENT if report.facts.get(name) not in (None, "")]
+    told = [(name, report.facts.get(name)) for name in ENVIRONMENT if report.facts.get(name) not in (None, "")]
     if told:
         yield "What the log tells:\n"
         yield "| | |\n|---|---|"

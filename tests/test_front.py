@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import os
 import subprocess
 import sys
 from ast import literal_eval
+from collections.abc import AsyncIterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -18,8 +21,7 @@ ROOT = Path(__file__).parents[1]
 IMPORT = "import sys; before = set(sys.modules); import vllm_triage; print(sorted(set(sys.modules) - before))"
 LOG = ROOT / "corpus/logs/written/kv-cache-too-small.log"
 PUBLIC = [
-    "InputError", "Question", "Report", "RuleError", "Triage", "TriageError", "TriageHandler", "__version__", "explained",
-    "triage",
+    "Alternative", "ContextLine", "Corrected", "Evidence", "Filtered", "Fix", "Input", "InputError", "KnownFacts", "Memory", "Question", "Report", "RuleError", "Stage", "Startup", "Story", "Triage", "TriageError", "TriageHandler", "Way", "Withheld", "__version__", "atriage", "explained", "triage",
 ]  # fmt: skip
 
 
@@ -86,3 +88,52 @@ def test_an_installed_package_looks_for_its_parts_nowhere_else(tmp_path):
     (tmp_path / "site/corpus/__init__.py").touch()
     code = "import importlib.util, vllm_triage; print(importlib.util.find_spec('vllm_triage.corpus'))"
     assert python(code, "-S", cwd=tmp_path, path=tmp_path / "site") == "None"
+
+
+def test_the_docstring_is_an_example():
+    """What it shows is what comes out."""
+    import doctest
+
+    assert doctest.testmod(vllm_triage) == doctest.TestResults(failed=0, attempted=4)
+
+
+def test_a_report_is_printed_in_short():
+    """``repr`` in one line, ``str`` on half a screen, a row of plain values for a table."""
+    report = triage(LOG)
+    assert repr(report) == f"<Report kv_cache_oom/context_exceeds_cache 98%, line 37, {len(report.fixes)} fixes>"
+    assert str(report).startswith("✖ The KV cache cannot hold one request")
+    assert "  1. Cap the context at what fits: --max-model-len 41936\n" in str(report)
+    row = report.to_row()
+    assert (row["cause"], row["line"], row["change"]) == (report.cause, 37, "--max-model-len 41936")
+    assert {type(value) for value in row.values()} == {str, int, float, bool}
+
+
+def test_equal_reports_are_one_in_a_set():
+    """Read back from JSON, too."""
+    report = triage(LOG)
+    assert len({report, triage(LOG), Report.from_json(report.to_json())}) == 1
+
+
+def test_tools_see_what_a_part_takes():
+    """``help``, Shift-Tab in a notebook."""
+    told = str(inspect.signature(vllm_triage.Fix))
+    assert told.startswith("(*, rank: 'int', title: 'str'")
+    assert "startup: 'Startup'" in str(inspect.signature(Report))
+
+
+async def _lines() -> AsyncIterator[str]:
+    for line in LOG.read_text(encoding="utf-8").splitlines(keepends=True):
+        await asyncio.sleep(0)
+        yield line
+
+
+async def _broken() -> AsyncIterator[str]:
+    yield "ValueError: x\n"
+    raise ConnectionError("gone")
+
+
+def test_a_log_is_answered_within_an_event_loop():
+    """From whatever ``triage`` takes, and from lines that arrive; what goes wrong with them is raised."""
+    assert asyncio.run(vllm_triage.atriage(LOG)) == asyncio.run(vllm_triage.atriage(_lines())) == triage(LOG)
+    with pytest.raises(ConnectionError, match="gone"):
+        asyncio.run(vllm_triage.atriage(_broken()))

@@ -77,7 +77,7 @@ def build(verdict: Verdict, advice: Advice, lines: int, size: int, numbers: Numb
         context=_context(verdict.context),
         alternatives=tuple(Alternative(bucket=name, confidence=share) for name, share in verdict.alternatives),
         startup=Startup(reached=verdict.reached, stages=_stages(verdict)),
-        facts=facts,
+        facts=facts,  # type: ignore[arg-type] # what rules and readers found: the names that they have
         memory=_memory(known),
         fixes=tuple(_fix(fix, secrets) for fix in advice.fixes),
         withheld=tuple(Withheld(title=_text(title), reason=_text(reason)) for title, reason in advice.withheld),

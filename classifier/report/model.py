@@ -10,12 +10,18 @@ from ...corpus.records import Record, field, fields_of, record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar, Literal, Self
+    from typing import ClassVar, Literal, Self, TypeAlias
 
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
 
     from ..pack.model import Pack
+    from .known_facts import KnownFacts
+
+    Facts: TypeAlias = KnownFacts
+else:
+    # For whoever reads it back: any name may be there.
+    Facts = dict[str, object]
 
 SCHEMA_VERSION = "1.2"
 """Raised in its second number when fields are added, in its first when one changes or goes."""
@@ -286,7 +292,7 @@ class Report(Node):
     """lines around the deciding one, that one included"""
     alternatives: tuple[Alternative, ...] = ()
     startup: Startup
-    facts: dict[str, object] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)  # type: ignore[assignment]
     memory: Memory | None = field(default=None, metadata=OPTIONAL)
     """where the memory of one GPU goes; absent where the log does not tell enough, or its figures contradict each other"""
     fixes: tuple[Fix, ...] = ()
@@ -343,6 +349,26 @@ class Report(Node):
         from ..pack.choose import make_pack
 
         return make_pack(self, budget, candidates)
+
+    def to_row(self) -> dict[str, str | int | float | bool]:
+        """Return one flat row of plain values: ``pandas.DataFrame(report.to_row() for report in reports)``."""
+        from .plain_text import as_row
+
+        return as_row(self)
+
+    def __str__(self) -> str:
+        from .plain_text import as_text
+
+        return as_text(self)
+
+    def __repr__(self) -> str:
+        place = f", line {self.evidence[0].line}" if self.evidence else ""
+        count = len(self.fixes)
+        return f"<Report {self.cause} {self.confidence:.0%}{place}, {count} fix{'es' * (count != 1)}>"
+
+    def __hash__(self) -> int:
+        # Facts are a table: what is equal has the same evidence, too.
+        return hash((self.cause, self.confidence, self.evidence, self.fixes, self.input))
 
     def to_json(self) -> str:
         """Return the report as JSON, on one line; ``from_json`` is the way back."""

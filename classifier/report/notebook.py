@@ -27,7 +27,7 @@ def as_html(report: Report) -> str:
 
 def _parts(report: Report, state: str) -> Iterator[str]:
     yield f"<div><strong>{SIGNS[state]} {_text(report.title)}</strong></div>"
-    about = [f"{name} {report.facts[name]}" for name in FACTS if name in report.facts]
+    about = [f"{name} {report.facts.get(name)}" for name in FACTS if name in report.facts]
     sure = f"<code>{_text(report.cause)}</code> · {round(report.confidence * 100)} %"
     yield f"<div><small>{sure}{''.join(f' · {_text(item)}' for item in about)}</small></div>"
     if report.filtered is not None:

@@ -63,7 +63,7 @@ def _least(text: str, data: dict[str, object], budget: int) -> tuple[str, dict[s
 
 def _part(report: Report, size: Size) -> Report:
     """Return the report with less in it; what is left out is asked for by ``detail``."""
-    facts = {name: report.facts[name] for name in FACTS if name in report.facts}
+    facts = {name: report.facts.get(name) for name in FACTS if name in report.facts}
     fixes = tuple(_fix(fix, size.words) for fix in report.fixes[: size.fixes])
     command = report.corrected_command if tokens(report.corrected_command) <= SHORT // 4 else ""
     return replace(
@@ -74,7 +74,7 @@ def _part(report: Report, size: Size) -> Report:
         symptoms=(), chain=(), context=(), withheld=(), story=None, corrected=None, memory=None, confirm="", refute="",
         alternatives=report.alternatives[:2] if report.bucket == "unknown" else (),
         startup=replace(report.startup, stages=()),
-        facts=dict(list(facts.items())[: size.facts]),
+        facts=dict(list(facts.items())[: size.facts]),  # type: ignore[arg-type] # some of the same facts
         fixes=fixes,
         corrected_command=command,
         notes=(*(cut(note, 160) for note in report.notes[:1]), MORE),

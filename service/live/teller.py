@@ -49,7 +49,7 @@ class Teller(Told):
             self._stage, self._since = stage, now
         event: Event = {"event": "stage", "stage": stage, "since": self._since, "usual": self._patience.usual(stage)}
         if report is not None:
-            event["facts"] = {name: report.facts[name] for name in MEMORY if name in report.facts}
+            event["facts"] = {name: report.facts.get(name) for name in MEMORY if name in report.facts}
         self._send(event)
 
     def statistics(self, sample: Sample) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ...classifier.errors import InputError
@@ -80,7 +80,7 @@ class Watch:
         self._processes = processes
         self._signs: tuple[int, ...] = ()
         self._stage = ""
-        self._facts: dict[str, object] = {}
+        self._facts: Mapping[str, object] = {}
         self._dirty = False
         self._lines_seen = 0
         self._credit, self._credit_at, self._last_look = BURST, 0.0, 0.0

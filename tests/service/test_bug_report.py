@@ -98,7 +98,7 @@ def test_what_matters_to_the_front_stays():
     assert as_run(facts) == ("vllm serve acme/harbor", ("--host", "--port"))
     assert as_run(facts, ["--port"])[0] == "vllm serve acme/harbor --port 8000"
     assert as_run({}) == ("", ())
-    taken = replace(failure().report, bucket="port_in_use", facts=facts)
+    taken = replace(failure().report, bucket="port_in_use", facts=facts)  # type: ignore[arg-type]
     assert "--port 8000" in bug_report(taken).body
 
 

@@ -23,7 +23,7 @@ BANNER = (
 
 def facts(*lines: str) -> dict[str, Any]:
     """Return the facts that a log of ``lines`` tells."""
-    return shared().report("\n".join(lines)).facts
+    return dict(shared().report("\n".join(lines)).facts)
 
 
 def test_the_engine_banner_tells_the_resolved_configuration() -> None:
@@ -227,7 +227,7 @@ def test_a_command_after_a_finished_start_belongs_to_the_next_one() -> None:
     second = ["+ vllm serve acme/tiny-7b --port 8002", version, BANNER, loaded]
     answer = shared().report("\n".join(first + second))
     assert 2 == answer.incidents
-    assert 8002 == answer.facts["arguments"]["port"]  # type: ignore[index]
+    assert 8002 == answer.facts["arguments"]["port"]
 
 
 def test_the_cache_of_the_old_engine_is_told_by_its_own_refusal() -> None:
