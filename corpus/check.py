@@ -7,7 +7,9 @@ as JSON Schema instead.
 from __future__ import annotations
 
 import json
+import re
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 
+_CAPTURE, _FILLED = re.compile(r"\?P<(\w+)>"), re.compile(r"\{(\w+)")
 CONFUSERS = 2
 """Excerpts that look like a bucket and are not, at least as many for each of the corpus."""
 
@@ -40,7 +43,7 @@ def check_file(path: Path) -> list[str]:
     except CorpusError as error:
         return [str(error)]
     if not path.resolve().is_relative_to(HERE):
-        return check_rules(bucket, path.name)
+        return check_rules(bucket, path.name) + _check_names(bucket, path.name)
     named = [] if path.stem == bucket.id else [f"{path.name}: id {bucket.id!r} must be the file's name"]
     return named + check_bucket(bucket, path.name)
 
@@ -81,6 +84,55 @@ def check_rules(bucket: Bucket, file: str) -> list[str]:
         for cause in bucket.causes
         if cause.id not in used
     ]
+
+
+def _check_names(bucket: Bucket, file: str) -> list[str]:
+    """Return complaints about ids and placeholders in a file outside the corpus that nothing stands for."""
+    ids, buckets, fillers = _known()
+    own = {rule.id for rule in bucket.rules}
+    complaints = []
+    for rule in bucket.rules:
+        if rule.id in ids:
+            complaints.append(
+                complaint(file, rule.line, f"rule {rule.name}: {rule.id} stands in the corpus: choose another id")
+            )
+        for name, known in (("requires", ids | own), ("unless", ids | own), ("overlaps", buckets | {bucket.id})):
+            strange = [value for value in getattr(rule, name) if value not in known]
+            complaints += [
+                complaint(file, rule.line, f"rule {rule.name}: {name}: there is no {value!r}") for value in strange
+            ]
+    fillers = fillers | {name for rule in bucket.rules for name in _captures(rule)}
+    for cause in bucket.causes:
+        complaints += [
+            complaint(file, cause.line, f"cause {cause.id}: also: there is no {value!r}")
+            for value in cause.also
+            if value not in buckets
+        ]
+        strange = [name for name in _FILLED.findall(cause.summary) if name not in fillers]
+        complaints += [
+            complaint(file, cause.line, f"cause {cause.id}: summary: nothing stands for {{{name}}}") for name in strange
+        ]
+    return complaints
+
+
+@cache
+def _known() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return the ids of the corpus' rules, those of its buckets, and what its sentences are filled with."""
+    from .store import load
+
+    corpus = load()
+    names = {name for rule in corpus.rules for name in _captures(rule)}
+    names |= {
+        name
+        for bucket in corpus.buckets()
+        for cause in corpus.bucket(bucket).causes
+        for name in _FILLED.findall(cause.summary)
+    }
+    return frozenset(rule.id for rule in corpus.rules), frozenset(corpus.buckets()), frozenset(names)
+
+
+def _captures(rule: Rule) -> list[str]:
+    return [name for expression in EXPRESSIONS for name in _CAPTURE.findall(getattr(rule, expression) or "")]
 
 
 def _check_rule(rule: Rule) -> list[str]:

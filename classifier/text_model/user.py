@@ -1,7 +1,7 @@
 """A model of a user's own logs, as ``vllm-triage train`` writes it: its buckets, and 'none of these'."""
 
 # Importing pathlib would cost more than reading the model.
-# ruff: noqa: PTH118, PTH123
+# ruff: noqa: PTH116, PTH118, PTH119, PTH123
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict, cast
 
 FILE = "own.json"
+SIGNS, MOST_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_"), 64
+"""Of which the id of a bucket is made."""
+MOST = 64 << 20
+"""Bytes of a file: one of 20,000 terms and ten buckets has three million."""
 FORMAT = 1
 """Number of the file's layout; raise it with every change of it, and of what terms there are."""
 PIECE, PIECE_VALUE = "g:", 0.35
@@ -59,6 +63,17 @@ class OwnModel:
         width = len(self.buckets) + 1
         if len(self.intercept) != width or any(len(row) != width for _, row in self.terms.values()):
             raise ValueError("its numbers do not fit together")
+        figures = [self.threshold, self.temperature, self.unseen, *self.intercept]
+        figures += [value for rarity, row in self.terms.values() for value in (rarity, *row)]
+        if width == 1 or self.temperature <= 0 or not all(map(math.isfinite, figures)):
+            raise ValueError("its numbers make no sense")
+        if strange := [
+            name for name in (*self.buckets, *self.titles) if not set(name) <= SIGNS or not 0 < len(name) <= MOST_SIGNS
+        ]:
+            raise ValueError(f"{strange[0][:MOST_SIGNS]!r} is no id of a bucket")
+        self.titles = {
+            name: "".join(sign for sign in title if sign.isprintable()) for name, title in self.titles.items()
+        }
 
     def ask(self, parts: Sequence[Mapping[str, int]]) -> tuple[dict[str, float], float, int]:
         """Judge a log by the root that speaks most for one of the buckets.
@@ -116,23 +131,31 @@ class OwnModel:
 
 
 def read_own(folder: str) -> OwnModel:
-    """Read the model in ``folder``.
+    """Read the model in ``folder``, or the file itself.
 
     Raises:
         OSError: The file is missing.
         ValueError: It is damaged, or of another layout.
     """
     import json
+    import stat
 
-    with open(os.path.join(folder, FILE), encoding="utf-8") as file:
-        about = json.load(file)
+    path = folder if os.path.basename(folder) == FILE else os.path.join(folder, FILE)
+    kept = os.stat(path)
+    if not stat.S_ISREG(kept.st_mode) or kept.st_size > MOST:
+        raise ValueError(f"it is no file, or larger than {MOST >> 20} MiB")
+    with open(path, encoding="utf-8") as file:
+        try:
+            about = json.load(file)
+        except RecursionError:
+            raise ValueError("it is nested deeply") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise ValueError("it is of another layout than this release reads")
     if about.get("sha256") != digest(about):
         raise ValueError("its SHA-256 is not the one that was written with it")
     try:
         return OwnModel(cast("OwnAbout", about))
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
         raise ValueError(f"it is not whole ({error})") from None
 
 

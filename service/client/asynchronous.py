@@ -203,14 +203,21 @@ class AsyncClient:
         return protocol.result(await self._send(protocol.unnamed()), Unnamed)
 
     async def feedback(
-        self, incident: str, verdict: Literal["right", "wrong"], *, bucket: str = "", cause: str = "", note: str = ""
+        self,
+        incident: str,
+        verdict: Literal["right", "wrong"],
+        *,
+        bucket: str = "",
+        cause: str = "",
+        note: str = "",
+        new: bool = False,
     ) -> Feedback:
-        """Say whether an answer was right.
+        """Say whether an answer was right; ``new`` where bucket or cause is a kind of your own.
 
         Raises:
             ClientError: It was not kept.
         """
-        call = protocol.feedback(incident, verdict, bucket=bucket, cause=cause, note=note)
+        call = protocol.feedback(incident, verdict, bucket=bucket, cause=cause, note=note, new=new)
         return protocol.result(await self._send(call), Feedback)
 
     async def _send(self, call: Call) -> httpx.Response:

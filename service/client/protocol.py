@@ -111,7 +111,7 @@ def unnamed() -> Call:
     return Call("GET", "/v1/unnamed")
 
 
-def feedback(incident_id: str, verdict: str, **more: str) -> Call:
+def feedback(incident_id: str, verdict: str, **more: str | bool) -> Call:
     """Return the request that says whether an answer was right."""
     return Call("POST", "/v1/feedback", json={"incident": incident_id, "verdict": verdict, **_given(more)})
 

@@ -13,7 +13,18 @@ from vllm_triage.corpus.types import EXPRESSIONS
 
 @pytest.mark.parametrize(
     "pattern",
-    [r"(?:a+)+b", r"(?:\w+\s*)+x", r"(?:.*)*", r"(?:(?:ab)*c?)*", ".*.*end", "a.*b.*c.*d.*e.*f", "((x+)y?)+"],
+    [
+        r"(?:a+)+b",
+        r"(?:\w+\s*)+x",
+        r"(?:.*)*",
+        r"(?:(?:ab)*c?)*",
+        ".*.*end",
+        "a.*b.*c.*d.*e.*f",
+        "((x+)y?)+",
+        r"server (?:a|aa)+ refused",
+        r"(?:\w|[a-z])+x",
+        r"(?:.*a){12}",
+    ],
 )
 def test_patterns_that_explode_are_refused(pattern):
     """Repeats within repeats, and runs of `.*`, cost more than the text is long."""
@@ -21,7 +32,16 @@ def test_patterns_that_explode_are_refused(pattern):
 
 
 @pytest.mark.parametrize(
-    "pattern", [r"error (?P<code>\d+)", "a.{0,80}b.*c", r"(?:one|two){1,4} \w+", r"[^\n]*", "plain text"]
+    "pattern",
+    [
+        r"error (?P<code>\d+)",
+        "a.{0,80}b.*c",
+        r"(?:one|two){1,4} \w+",
+        r"[^\n]*",
+        "plain text",
+        r"(?:a|b)+c",
+        r"(?:ab|cd)+c",
+    ],
 )
 def test_plain_patterns_pass(pattern):
     """What rules are made of."""

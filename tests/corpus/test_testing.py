@@ -126,3 +126,22 @@ def test_rules_get_the_company_that_they_ask_for():
 
     assert len(lines) == 2
     assert fires("kv_cache_oom/max-seq-len-v1", lines[1])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('summary = "', 'summary = "{usedd} ', "nothing stands for {usedd}"),
+        ("[[cause]]\n", '[[cause]]\nalso = ["no_such_bucket"]\n', "also: there is no 'no_such_bucket'"),
+        (
+            "[[rule]]\n",
+            '[[rule]]\noverlaps = ["no_such_bucket"]\n',
+            "overlaps: there is no 'no_such_bucket'",
+        ),
+        ("[[rule]]\n", '[[rule]]\nrequires = ["nothing/here"]\n', "requires: there is no 'nothing/here'"),
+    ],
+)
+def test_what_nothing_stands_for_is_told(write, old, new, told):
+    """A slip in a name would only show in use: a sentence that is left out, a rule that never fires."""
+    [complaint] = check_file(write(old, new))
+    assert told in complaint

@@ -100,12 +100,8 @@ def bucket_id(label: str) -> str:
     return made or f"own_{zlib.crc32(label.encode('utf-8', 'replace')):08x}"
 
 
-def check_buckets(cases: Iterable[Case], known: Iterable[str]) -> None:
-    """Refuse labels that stand for no bucket.
-
-    Raises:
-        InputError: The first of them, with the nearest name.
-    """
+def strange_buckets(cases: Iterable[Case], known: Iterable[str]) -> Iterator[str]:
+    """Yield a warning for each label that stands for no bucket: with the nearest name, and where it stands first."""
     names = set(known)
     for case in cases:
         for bucket in (case.bucket, *case.also):
@@ -114,7 +110,8 @@ def check_buckets(cases: Iterable[Case], known: Iterable[str]) -> None:
 
                 near = get_close_matches(bucket, sorted(names), 1, 0.5)
                 hint = f"did you mean {near[0]}?" if near else "vllm-triage rules lists them"
-                raise InputError(f"{case.where}: {bucket!r} is no bucket; {hint} (--rules adds your own)")
+                yield f"{case.where}: {bucket!r} is no bucket, so no answer can be right; {hint} (--rules adds your own)"
+                names.add(bucket_id(bucket))
 
 
 def _of_folder(folder: Path) -> Iterator[Case]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,8 +15,6 @@ from .shapes import Shape, logs_of, shapes, without_values
 from .unnamed import Unnamed
 
 if TYPE_CHECKING:
-    from collections import Counter
-
     from numpy import float64
     from numpy.typing import NDArray
 
@@ -73,6 +72,15 @@ class Cluster:
         """The bucket that most of them are most like; "" where nobody knows."""
         votes: Counter[str] = _votes(self.members)
         return votes.most_common(1)[0][0] if votes else ""
+
+    @property
+    def answered(self) -> tuple[str, int]:
+        """The cause that rules answer most of its starts with, and how many; "" where they answer none."""
+        counts = Counter[str]()
+        for member in self.members:
+            if member.rule:
+                counts[member.rule] += member.starts
+        return counts.most_common(1)[0] if counts else ("", 0)
 
     def examples(self, most: int = 3) -> tuple[Unnamed, ...]:
         """Return starts whose lines differ, of the most frequent shapes."""
@@ -172,6 +180,4 @@ def _cluster(group: Sequence[Shape]) -> Cluster:
 
 
 def _votes(members: Iterable[Unnamed]) -> Counter[str]:
-    from collections import Counter
-
     return Counter(member.nearest for member in members if member.nearest)

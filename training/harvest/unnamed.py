@@ -47,6 +47,8 @@ class Unnamed:
     """The last day, where it stands for several logs."""
     starts: int = 1
     """Starts that it stands for."""
+    rule: str = ""
+    """The cause that a rule answers with, though it is not sure; "" where none does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,7 @@ def unnamed(answers: Iterable[Answer], sure: float = SURE) -> Iterable[Unnamed]:
             yield Unnamed(
                 answer.id, answer.log, answer.source, answer.day, answer.release, answer.bucket, _nearest(answer), line, level,
                 answer.times, answer.until,
+                rule=answer.cause if answer.decided_by == "rule" and answer.bucket not in ("unknown", "no_failure") else "",
             )  # fmt: skip
 
 

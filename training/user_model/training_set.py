@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...classifier.masking.mask import mask
 from ..examples.labelled import Case, bucket_id
@@ -17,6 +18,8 @@ UNITS = 2
 """Exceptions or errors of a log that are learnt from: the likeliest roots."""
 FEW = 5
 """Different failures below which a bucket is warned about."""
+_NAMES = re.compile(r"(?<![\w./\\:-])(?:(?:[\w-]+\.)+[a-z]{2,}(?![\w.(])|(?=[a-z-]*\d)[a-z0-9]+(?:-[a-z0-9]+)*\b)")
+"""Names of machines, ids, versions; of an exception the last part has capitals."""
 ALIKE = 0.9
 """Share of common terms from which on two logs count as copies of one failure."""
 
@@ -29,6 +32,8 @@ class OwnRow:
     bucket: str
     units: tuple[tuple[str, ...], ...]
     """The terms of its likeliest roots."""
+    nameless: tuple[str, ...] = ()
+    """The terms of the likeliest one without names of machines."""
     group: int = 0
     """Copies of one failure have the same."""
 
@@ -78,7 +83,7 @@ def own_set(cases: Sequence[Case], known: Iterable[str]) -> OwnSet:
         text = "\n".join(mask(line) for line in case.whole().split("\n"))
         roots = _roots(text, case.stage)
         if roots:
-            rows.append(OwnRow(case, names[case.bucket], roots))
+            rows.append(OwnRow(case, names[case.bucket], roots, (_roots(_nameless(text), case.stage) or roots)[0]))
         else:
             silent.append(case)
     if untold:
@@ -121,23 +126,36 @@ def _names(cases: Sequence[Case], known: set[str], warnings: list[str]) -> tuple
 
 
 def _grouped(rows: Sequence[OwnRow]) -> list[OwnRow]:
-    """Return the rows with their groups: same group by label of the data, or nearly the same terms."""
+    """Return the rows with their groups: same group by label of the data, or nearly the same terms; in one bucket, names aside."""
     groups: list[int] = []
     named: dict[str, int] = {}
-    firsts: list[tuple[frozenset[str], int]] = []
+    firsts: list[tuple[frozenset[str], frozenset[str], str, int]] = []
     for row in rows:
         found = named.get(row.case.group) if row.case.group else None
-        # How far the start had got differs between copies of one failure.
-        first = frozenset(term for term in row.units[0] if not term.startswith("s:"))
+        first, plain = _compared(row.units[0]), _compared(row.nameless)
         if found is None:
-            found = next((group for other, group in firsts if _alike(first, other)), None)
+            for other, words, bucket, group in firsts:
+                if _alike(first, other) or (bucket == row.bucket and _alike(plain, words)):
+                    found = group
+                    break
         if found is None:
             found = len(firsts)
-            firsts.append((first, found))
+            firsts.append((first, plain, row.bucket, found))
         if row.case.group:
             named.setdefault(row.case.group, found)
         groups.append(found)
-    return [OwnRow(row.case, row.bucket, row.units, group) for row, group in zip(rows, groups, strict=True)]
+    return [replace(row, group=group) for row, group in zip(rows, groups, strict=True)]
+
+
+def _compared(terms: Iterable[str]) -> frozenset[str]:
+    # How far the start had got differs between copies of one failure.
+    return frozenset(term for term in terms if not term.startswith("s:"))
+
+
+def _nameless(text: str) -> str:
+    """Return a log without names of machines, ids and versions in its messages: copies of one failure differ in them."""
+    lines = text.split("\n")
+    return "\n".join(line if line.lstrip().startswith('File "') else _NAMES.sub("name", line) for line in lines)
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -137,7 +137,7 @@ class Parquet:
         for index, (day, bucket, own) in enumerate(zip(*columns, strict=True)):
             places.setdefault((day, bucket), {})[own] = index
         # Picking rows costs a millisecond, however few: once for all parts, which are pieces of one table then.
-        ordered = table.take([rows[own] for rows in places.values() for own in sorted(rows)])
+        ordered = _picked(table, [rows[own] for rows in places.values() for own in sorted(rows)])
         parts, begin = {}, 0
         for place, rows in places.items():
             parts[place] = ordered.slice(begin, len(rows))
@@ -153,7 +153,7 @@ class Parquet:
         ids = table["id"].to_pylist()
         if any(own >= after for own, after in pairwise(ids)):
             last = {own: index for index, own in enumerate(ids)}
-            table = table.take([last[own] for own in sorted(last)])
+            table = _picked(table, [last[own] for own in sorted(last)])
         return _written(table) if ids else b""
 
 
@@ -184,7 +184,14 @@ def _left(table: pa.Table, column: str, without: AbstractSet[str]) -> pa.Table:
     """Return a table without the rows that have one of some values."""
     if not without:
         return table
-    return table.take([index for index, own in enumerate(table[column].to_pylist()) if own not in without])
+    return _picked(table, [index for index, own in enumerate(table[column].to_pylist()) if own not in without])
+
+
+def _picked(table: pa.Table, places: Sequence[int]) -> pa.Table:
+    import pyarrow as pa
+
+    # Of an empty list Arrow would not know what it is of.
+    return table.take(pa.array(places, pa.int64()))
 
 
 def _written(table: pa.Table) -> bytes:

@@ -75,7 +75,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     from ....training.evaluate.comparison import compare
     from ....training.evaluate.score import by_engine
     from ....training.evaluate.score import score as answers_of
-    from ....training.examples.labelled import check_buckets, read_cases
+    from ....training.examples.labelled import read_cases, strange_buckets
     from ....training.progress import track
 
     if options.out is not None:
@@ -87,7 +87,8 @@ def _evaluate(options: argparse.Namespace) -> int:
     other = _engine(options, *_other(options)) if options.against else None
     cases = read_cases(options.cases)
     known = {*engine.corpus.buckets(), *engine.own_buckets, *(other.own_buckets if other else ())}
-    check_buckets(cases, known)
+    for warning in strange_buckets(cases, known):
+        warn(warning)
     name = _name(options.engine, options.model)
     score = answers_of(name, track(cases, "answering"), by_engine(engine))
     parts = [tables.summary(score, options.misses)]
@@ -120,9 +121,9 @@ def _engine(options: argparse.Namespace, engine: Decides, model: str) -> Triage:
 
 
 def _other(options: argparse.Namespace) -> tuple[Decides, str]:
-    """Return engine and model to compare with."""
+    """Return engine and model to compare with: that of an engine by name is the shipped one."""
     if options.against in ENGINES:
-        return options.against, options.model
+        return options.against, ""
     return options.engine, options.against
 
 

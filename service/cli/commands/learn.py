@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="ID",
-        help="accept a group without asking; all for each (repeatable)",
+        help="accept a group without asking; all for each that no rule answers (repeatable)",
     )
     add("--list", action="store_true", help="show all groups, ask nothing, write nothing")
     add("-f", "--format", choices=("text", "json"), default="text", help="form of the list (default: text)")
@@ -138,12 +138,18 @@ def _answers(rows: Iterator[dict[str, Any]], healthy: dict[str, None]) -> Iterat
 
 
 def _accept(found: Found, wanted: Sequence[str], folder: Path) -> int:
-    known = {cluster.id: proposal for cluster, proposal in found}
+    known = {cluster.id: (cluster, proposal) for cluster, proposal in found}
     if strange := [name for name in wanted if name != "all" and name not in known]:
         return complain(f"{strange[0]}: no such group (vllm-triage learn … --list shows them)")
-    for name, proposal in known.items():
+    for name, (cluster, proposal) in known.items():
         if name in wanted or "all" in wanted:
-            if proposal.problem:
+            cause, starts = cluster.answered
+            if name not in wanted and 2 * starts > cluster.starts:
+                # It may well be right: a rule for these very words would go before it.
+                warn(
+                    f"{name}: left out: rules answer it with {cause} ({starts} of {cluster.starts}); --accept {name} if that is wrong"
+                )
+            elif proposal.problem:
                 warn(f"{name}: no rule: {proposal.problem}")
             else:
                 _write(proposal, folder)
@@ -180,11 +186,13 @@ def _write(proposal: Proposal, folder: Path) -> None:
 def _told(cluster: Cluster, proposal: Proposal, number: str) -> str:
     from ....classifier.report.shown import shown
 
+    cause, named = cluster.answered
     days = f"{cluster.first} to {cluster.last}" if cluster.first else "days not told"
     releases = ", ".join(cluster.releases[:6]) or "releases not told"
     lines = [
         f"{number}  {cluster.id}  {cluster.logs:,} logs, {cluster.starts:,} starts · {days} · {releases}",
-        f"  nearest: {cluster.nearest or 'none'}",
+        f"  nearest: {cluster.nearest or 'none'}"
+        + (f" · rules answer {cause} ({named} of {cluster.starts:,})" if cause else ""),
         *(f"  {shown(item.line)[:200]}\n    {item.source}" for item in cluster.examples()),
     ]
     if proposal.problem:
@@ -199,7 +207,7 @@ def _told(cluster: Cluster, proposal: Proposal, number: str) -> str:
 def _data(cluster: Cluster, proposal: Proposal) -> dict[str, object]:
     return {
         "id": cluster.id, "logs": cluster.logs, "starts": cluster.starts, "first": cluster.first,
-        "last": cluster.last, "releases": list(cluster.releases), "nearest": cluster.nearest,
+        "last": cluster.last, "releases": list(cluster.releases), "nearest": cluster.nearest, "answered": cluster.answered[0],
         "examples": [{"line": item.line, "source": item.source} for item in cluster.examples()],
         "rule": proposal.text, "covers": proposal.covers, "problem": proposal.problem,
     }  # fmt: skip

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..answered import answered
 from ..arguments import add_rules
@@ -15,8 +15,7 @@ from ..messages import complain, warn
 from ..parser import Parser
 
 if TYPE_CHECKING:
-    from ....training.user_model.training_set import OwnSet
-    from ....training.user_model.validate import Validation
+    from ....training.user_model.training import Trained
 
 LOGS = """\
 LOGS is one of
@@ -66,74 +65,39 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from ....classifier.api import Triage
-    from ....classifier.errors import InputError
-    from ....training.examples.labelled import read_cases
-    from ....training.user_model.export import write
-    from ....training.user_model.fit import fit_user_model
-    from ....training.user_model.negatives import background, negatives
-    from ....training.user_model.training_set import own_set
-    from ....training.user_model.validate import validate
+    from ....training.user_model.training import train_model
 
-    import_needed()
-    cases = read_cases(options.logs)
-    # The rules alone: what the model is not asked about.
-    rules = Triage(options.rules, engine="rules")
-    for problem in rules.corpus.problems:
+    done = train_model(options.logs, options.out, options.rules)
+    for problem in done.problems:
         warn(f"rule file left out: {problem}")
-    made = own_set(cases, rules.corpus.buckets())
-    if not made.rows:
-        raise InputError("; ".join(["nothing to train on", *made.warnings]))
-    if not any(bucket not in ("no_failure", "unknown") for bucket in made.buckets):
-        raise InputError("nothing to train on: no log is labelled with a failure")
-    against = negatives(background(), made.buckets)
-    checked, temperature, threshold = validate(made.rows, against)
-    model = fit_user_model(made.rows, against)
-    model.temperature, model.threshold = temperature, threshold
-    path = write(model, options.out, made, checked)
-    decided = _decided(made, rules)
-    _tell(made, checked, decided, path, threshold)
+    _tell(done)
     if options.json is not None:
-        data = {"logs": len(made.rows), "copies": made.copies, "warnings": made.warnings, "validation": checked.as_data(),
-                "threshold": threshold, "rules": {"right": decided[0], "otherwise": decided[1]}}  # fmt: skip
-        options.json.write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        options.json.write_text(json.dumps(done.as_data(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     return EXIT_GOOD
 
 
-def import_needed() -> None:
-    """Fail before the work where scikit-learn is not installed."""
-    import sklearn.linear_model  # noqa: F401
-
-
-def _decided(made: OwnSet, rules: Any) -> tuple[int, int]:
-    """Return how many of the logs rules decide as labelled, and otherwise: there the model is never asked."""
-    from ....training.progress import track
-
-    right = otherwise = 0
-    for row in track(made.rows, "asking the rules"):
-        found = rules.report(row.case.source)
-        if found.decided_by == "rule":
-            right += found.bucket in (row.bucket, *row.case.also)
-            otherwise += found.bucket not in (row.bucket, *row.case.also)
-    return right, otherwise
-
-
-def _tell(made: OwnSet, checked: Validation, decided: tuple[int, int], path: Path, threshold: float) -> None:
+def _tell(done: Trained) -> None:
     from ....training.evaluate.statistics import interval
+    from ....training.user_model.card import CARD
 
+    made, checked, path = done.made, done.validation, done.path
     for warning in made.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     failures = len({row.group for row in made.rows})
     print(f"{len(made.rows)} logs of {failures} different failures ({made.copies} are copies of another)")
-    right, otherwise = decided
+    right, otherwise = done.decided
     if right or otherwise:
         told = f"rules decide {right + otherwise} of them without asking a model, {otherwise} otherwise than labelled"
         print(f"{told}{' (a rule of your own, or --ignore, changes that)' if otherwise else ''}")
-    print("\non failures that it was not trained on (copies of one failure stand on one side):")
+    # Where a rule decides the model is not asked: a low figure here is no loss there.
+    print(
+        "\nthe model alone, without rules, on failures that it was not trained on (copies of one failure stand on one side):"
+    )
     width = max(len(bucket) for bucket in [*checked.per_bucket, "none of these"])
     for bucket, (good, named, logs) in checked.per_bucket.items():
         low, high = interval(good, logs)
         print(f"  {bucket:<{width}}  {good} of {logs} named ({low:.2f}–{high:.2f}), {named - good} others named so")
     print(f"  {'none of these':<{width}}  {checked.alarms} of {checked.beside} named as one of yours")
-    print(f"\n{path}: answers from {threshold:.2f} on, and leaves all else to the shipped model")
+    print(f"\n{path}: answers from {done.threshold:.2f} on, and leaves all else to the shipped model")
+    print(f"card: {path.with_name(CARD)}")
     print(f"use it: vllm-triage --model {path.parent} LOG, or set VLLM_TRIAGE_MODEL={path.parent}")

@@ -35,6 +35,9 @@ class Said(BaseModel):
     verdict: Literal["right", "wrong"]
     bucket: Annotated[str, Field(max_length=100, description="where it was wrong: what it was")] = ""
     cause: Annotated[str, Field(max_length=200, description="the same, finer: bucket/cause")] = ""
+    new: Annotated[
+        bool, Field(description="the bucket, or cause, is a kind of your own, which nobody has described yet")
+    ] = False
     note: Annotated[str, Field(max_length=2000)] = ""
 
 
@@ -68,9 +71,9 @@ async def say(request: Request, caller: Annotated[Caller, Security(Allowed(Scope
         raise unsupported(JSON)
     said = parse(Said, await whole(request, state.settings))
     engine = state.desk.engine
-    if said.bucket:
+    if said.bucket and not said.new:
         refuse_strange("body", "bucket", said.bucket, [*engine.corpus.buckets(), *engine.own_buckets])
-    if said.cause:
+    if said.cause and not said.new:
         refuse_strange("body", "cause", said.cause, _causes(engine.corpus))
 
     def keep() -> Feedback:

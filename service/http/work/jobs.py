@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 from ....classifier.api import Triage
@@ -133,7 +134,7 @@ def peek(triage: Triage, session: Session, question: Question) -> Report | None:
         return None
 
 
-def answer(triage: Triage, job: Job, log: bytes, limits: Limits, seconds: float) -> Answer:
+def answer(triage: Triage, job: Job, log: bytes, limits: Limits, seconds: float = inf) -> Answer:
     """Return the answer for a log that is there as a whole.
 
     Raises:

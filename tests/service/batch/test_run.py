@@ -70,12 +70,13 @@ def test_what_could_not_be_read_is_tried_again_where_asked(tmp_path: Path) -> No
     assert sum(row["bucket"] == "not_read" for row in read_rows(str(out))) == 1
 
 
-def test_all_may_be_read_again(tmp_path: Path) -> None:
-    """After new rules: the rows that were there go."""
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_all_may_be_read_again(tmp_path: Path, form: str) -> None:
+    """After new rules: the rows that were there go, also where they are all that a file holds."""
     logs, out = fleet(tmp_path / "logs", 3), tmp_path / "out"
-    done(logs, out)
+    done(logs, out, form)
     before = rows(out)
-    work = Write(Asking(Question(engine="rules"), without=("kv_cache_oom",)), str(out), "jsonl")
+    work = Write(Asking(Question(engine="rules"), without=("kv_cache_oom",)), str(out), form)
     assert run([str(logs)], work, Here(), again="all").logs == 3
     found = list(read_rows(str(out)))
     assert len(found) == len(before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from vllm_triage.classifier.text_model.user import FILE, read_own
+from vllm_triage.classifier.text_model.user import FILE, digest, read_own
 from vllm_triage.training.examples.labelled import Case, read_cases
 from vllm_triage.training.examples.row import Row, write_rows
 from vllm_triage.training.user_model.export import write
@@ -240,3 +241,49 @@ def test_one_failure_a_bucket_is_validated_without_a_warning(against: Sequence[N
     items = [("lora", log("AcmeError", "lease lost")), ("acme_quota", log("QuotaError", "no budget left"))]
     _, _, threshold = validate(own_set(cases(*items), KNOWN).rows, against)
     assert 0.5 <= threshold <= 0.95
+
+
+def test_copies_on_other_machines_stand_on_one_side() -> None:
+    """Names of machines and ids differ between copies of one failure; of other labels they stay apart."""
+    machines = ("node-031.fra.corp", "gpu-204.iad.corp", "lic2.corp", "vm7.eu.example", "c967a6")
+    texts = ("license server {} refused a seat", "the daemon at {} speaks another version of the protocol")
+    items = [("lora", log("acme.flex.LicenseError", text.format(name))) for text in texts for name in machines]
+    made = own_set(cases(*items), KNOWN)
+    assert [row.group for row in made.rows] == [0] * 5 + [1] * 5
+    apart = own_set(cases(items[0], ("no_gpu", items[1][1])), KNOWN)
+    assert (2, []) == (
+        len({row.group for row in apart.rows}),
+        [told for told in apart.warnings if "contradictory" in told],
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"temperature": 0}, "make no sense"),
+        ({"threshold": float("nan")}, "make no sense"),
+        ({"buckets": [], "intercept": [0.0], "terms": {}}, "make no sense"),
+        ({"terms": {"1": []}}, "not whole"),
+        ({"buckets": ["acme\x1b[31m", "x"]}, "no id of a bucket"),
+    ],
+)
+def test_a_file_that_somebody_made_up_is_refused(
+    model: UserModel, rows: OwnSet, tmp_path: Path, change: dict[str, object], told: str
+) -> None:
+    """Its digest is a checksum: anybody can write it anew."""
+    about = json.loads(write(model, tmp_path, rows, Validation()).read_text()) | change
+    about["sha256"] = digest(about)
+    (tmp_path / FILE).write_text(json.dumps(about))
+    with pytest.raises(ValueError, match=told):
+        read_own(str(tmp_path))
+
+
+def test_what_is_no_model_is_refused_at_once(tmp_path: Path) -> None:
+    """A pipe, nesting without end."""
+    (tmp_path / FILE).write_text("[" * 200_000)
+    with pytest.raises(ValueError, match="nested"):
+        read_own(str(tmp_path / FILE))
+    (tmp_path / FILE).unlink()
+    os.mkfifo(tmp_path / FILE)
+    with pytest.raises(ValueError, match="no file"):
+        read_own(str(tmp_path))

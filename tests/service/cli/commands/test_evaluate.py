@@ -103,7 +103,6 @@ def test_missing_matplotlib_is_told_before_the_work(run, cases: Path, tmp_path: 
     [
         ("{", "cases.jsonl:1: no JSON: "),
         ('{"text": "x"}', "cases.jsonl:1: no bucket"),
-        ('{"text": "x", "bucket": "kv_cache_omm"}', "cases.jsonl:1: 'kv_cache_omm' is no bucket; did you mean kv_cache_oom?"),
         ('{"text": "  ", "bucket": "lora"}', "cases.jsonl:1: the log is empty"),
         ("", "cases.jsonl: no labelled log in it"),
     ],
@@ -136,3 +135,11 @@ def test_wrong_usage_is_told(run, cases: Path, words: list[str], said: str) -> N
 
 def test_help_names_the_forms_of_cases(run) -> None:
     assert "labels.csv" in run("evaluate", "--help").out
+
+
+def test_a_label_that_is_no_bucket_is_told(run, tmp_path: Path) -> None:
+    """It may be a kind that a model is yet to learn: the figures before that are of interest."""
+    (tmp_path / "cases.jsonl").write_text('{"text": "acme.AcmeError: lease lost", "bucket": "acme_license"}\n')
+    done = run("evaluate", tmp_path / "cases.jsonl")
+    assert (0, 1) == (done.code, done.err.count("\n"))
+    assert "cases.jsonl:1: 'acme_license' is no bucket, so no answer can be right" in done.err
