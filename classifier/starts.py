@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ..corpus.records import Record, record
 from .input.read import read_blocks
@@ -14,7 +14,6 @@ from .report.model import Evidence, Report
 from .report.shown import cut, one_line
 
 if TYPE_CHECKING:
-    from .api import Triage
     from .incidents.session import Session
     from .incidents.types import Incident
     from .lines.types import Line
@@ -23,6 +22,23 @@ if TYPE_CHECKING:
 
 ENDING = 8
 """Last lines of a start that are kept."""
+
+
+class Answers(Protocol):
+    """Reads logs, and answers for single starts of them (``api.Triage``)."""
+
+    def start(self, question: Question | None = None) -> Session:
+        """Return an empty analysis."""
+
+    def answer(
+        self,
+        session: Session,
+        incidents: list[Incident],
+        tail: list[Line],
+        question: Question | None = None,
+        part: bool = False,
+    ) -> Report:
+        """Return the answer for some starts."""
 
 
 @record(frozen=True, slots=True)
@@ -48,7 +64,7 @@ class Start(Record):
     """Whether another start of the same server follows in the log."""
 
 
-def answer_starts(triage: Triage, source: Source, question: Question | None = None) -> Iterator[Start]:
+def answer_starts(triage: Answers, source: Source, question: Question | None = None) -> Iterator[Start]:
     """Yield every server start of a log with its answer, in bounded memory however many there are.
 
     Args:
@@ -75,7 +91,7 @@ def answer_starts(triage: Triage, source: Source, question: Question | None = No
 
 
 def _start(
-    triage: Triage, session: Session, incident: Incident, tail: list[Line], question: Question | None, number: int
+    triage: Answers, session: Session, incident: Incident, tail: list[Line], question: Question | None, number: int
 ) -> Start:
     begun, ended = _times(incident, tail)
     first, last = incident.first, incident.last

@@ -7,7 +7,7 @@ from ..input.read import Block
 from ..lines.tail import Tail
 from ..lines.types import Line
 from ..matching.engine import Engine
-from ..pack.keeper import Keeper
+from .keeper import Keeper
 from .not_vllm import is_foreign, is_source, other_engine
 from .reader import IncidentReader
 from .servers import Servers

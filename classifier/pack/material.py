@@ -9,9 +9,9 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from ...corpus.records import Draft, record
+from ..incidents.keeper import Stretch, sliced
 from ..patterns.lazy import LazyPattern
 from ..situation.situate import situate
-from .keeper import Stretch, sliced
 from .leads import Lead, leads_of
 
 TYPE_CHECKING = False

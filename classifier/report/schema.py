@@ -23,13 +23,6 @@ def json_schema() -> JsonSchemaValue:
     return adapter().json_schema(mode="serialization")
 
 
-def pack_schema() -> JsonSchemaValue:
-    """Return the JSON Schema of a pack (``Report.pack``)."""
-    from ..pack.model import Pack
-
-    return TypeAdapter(Pack).json_schema(mode="serialization")
-
-
 def read(data: str | bytes) -> Report:
     """Read a report from JSON.
 

@@ -10,7 +10,7 @@ from .types import Situation
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..facts.fingerprint import ReleaseRange
-    from ..incidents.types import Incident
+    from .start import LoggedStart
 
 HITS = 60
 """Hits whose lines count, in the order of the log."""
@@ -18,14 +18,14 @@ TRACES = 12
 """Exceptions of a start whose frames tell of its release."""
 
 
-def situate(incident: Incident) -> Situation:
+def situate(incident: LoggedStart) -> Situation:
     """Return the situation of a start; the same object each time."""
     if incident.situation is None:
         incident.situation = Situation(release=_bound(incident))
     return incident.situation
 
 
-def _bound(incident: Incident) -> ReleaseBound:
+def _bound(incident: LoggedStart) -> ReleaseBound:
     hits = [hit for hit in incident.hits[:HITS] if not hit.quoted]
     text = "\n".join(_written(incident))
     signs = ranges_told_by(text)
@@ -34,7 +34,7 @@ def _bound(incident: Incident) -> ReleaseBound:
     return bound_of(facts, signs, RELEASES, lambda: _places(incident))
 
 
-def _written(incident: Incident) -> list[str]:
+def _written(incident: LoggedStart) -> list[str]:
     """Return lines as they stand in the log: its beginning and end, what rules read, and the frames of stacks."""
     lines = [part.decode("utf-8", "replace") for part in incident.ends]
     lines += [hit.line.raw for hit in incident.hits[:HITS] if not hit.quoted]
@@ -42,7 +42,7 @@ def _written(incident: Incident) -> list[str]:
     return lines + [frame.raw or frame.path for trace in incident.traces[:TRACES] for frame in trace.frames]
 
 
-def _places(incident: Incident) -> ReleaseRange:
+def _places(incident: LoggedStart) -> ReleaseRange:
     """Return the releases that fit where the lines of a start were logged, and where its exceptions were raised."""
     from ..facts.fingerprint import bound_release, mark_of_frame, mark_of_line
 
