@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from ...corpus.records import replace
 from ..errors import InputError
-from .about import About, about, fitted, one_line, series_of, size_of_all
+from .about import About, about, fitted, series_of, size_of_all
 from .material import Material
 from .model import BUDGET, LARGEST, LEAST, Gap, Pack, PackLine
-from .rows import REPEATED, Row, rows_of
-from .telling import cut_around
+from .rows import REPEATED, Row, as_line, row_of, rows_of
 from .text import as_text, line_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ..report.model import Report
 
@@ -55,22 +54,36 @@ def make_pack(report: Report, budget: int = BUDGET, candidates: bool = True) -> 
     """
     if not LEAST <= budget <= LARGEST:
         raise InputError(f"budget {budget!r} is no number of characters from {LEAST} to {LARGEST}")
+    if isinstance(report.kept, Pack):
+        return _smaller(report.kept if candidates else report.kept.without_candidates(), budget)
     material = report.kept if isinstance(report.kept, Material) else None
     rows = rows_of(material) if material is not None and material.stretches else _rows_of_report(report)
     say = about(report, material.release, series_of(material.serving)) if material is not None else about(report)
     if not candidates:
         say = About(say.told, (), ())
-    lines = material.lines if material is not None else report.input.lines
-    blank = Pack(budget=budget, lines_of_log=lines, whole=False)
-    most = budget
-    if material is not None and material.whole and material.characters <= budget:
+    if material is None:
+        return _spent(Pack(budget=budget, lines_of_log=report.input.lines, whole=False), rows, say, lambda _: ())
+    blank, most = Pack(budget=budget, lines_of_log=material.lines, whole=False), budget
+    if material.whole and material.characters <= budget:
         most = min(budget, max(int(OVERHEAD * material.characters), material.characters + LEAST_OVERHEAD))
-        full = replace(blank, lines=tuple(_line(row, material, LONGEST) for row in rows), whole=True)
+        full = replace(blank, lines=tuple(as_line(row, material.original, LONGEST) for row in rows), whole=True)
         left = most - len(as_text(full))
         # Nothing of a text that fits is left out for what is said above it, but where it takes the whole budget.
         if budget - most + left >= 0 and (most < budget or left >= min((1 - WHOLE) * budget, size_of_all(say))):
             return _headed(full, say, left, most)
-    return _spent(blank, rows, say, material, most)
+    numbered = material.original
+    made = _spent(replace(blank, budget=most), rows, say, lambda taken: _gaps(rows, taken, material), numbered)
+    return replace(made, budget=budget)
+
+
+def _smaller(pack: Pack, budget: int) -> Pack:
+    """Return what is worth most of a pack that was made for a larger budget."""
+    if len(as_text(pack)) <= budget:
+        return replace(pack, budget=budget)
+    rows = [row_of(line) for line in pack.lines]
+    say = About(pack.told, pack.candidates, pack.withheld)
+    blank = Pack(budget=budget, lines_of_log=pack.lines_of_log, whole=False)
+    return _spent(blank, rows, say, lambda taken: _wider(pack, taken))
 
 
 def _headed(full: Pack, say: About, left: int, most: int) -> Pack:
@@ -87,42 +100,43 @@ def _with(pack: Pack, say: About, missing: Sequence[str]) -> Pack:
     return replace(pack, told=say.told, candidates=say.candidates, withheld=say.withheld, cut=tuple(missing))
 
 
-def _spent(blank: Pack, rows: list[Row], say: About, material: Material | None, budget: int) -> Pack:
+def _spent(
+    blank: Pack,
+    rows: list[Row],
+    say: About,
+    gaps: Callable[[Mapping[int, PackLine]], tuple[Gap, ...]],
+    numbered: Callable[[int], int] = int,
+) -> Pack:
     """Return the pack of a log that does not fit: the lines that are worth most, and above them the shares of each part."""
-    above, missing = fitted(say, int(ABOVE * budget), budget)
-    pack = _with(blank, above, missing)
+    budget = blank.budget
+    pack = _with(blank, *fitted(say, int(ABOVE * budget), budget))
     order = [place for place, row in enumerate(rows) if row.worth > REPEATED]
     order.sort(key=lambda place: (-rows[place].worth, place))
     taken: dict[int, PackLine] = {}
     made, room = pack, budget - len(as_text(pack))
     for _ in range(ROUNDS):
-        if not _take(taken, order, rows, room, (material, budget)):
+        if not _take(taken, order, rows, room, (numbered, budget)):
             break
-        places = sorted(taken)
-        made = replace(pack, lines=tuple(map(taken.__getitem__, places)), gaps=_gaps(rows, taken, material))
-        room = budget - len(as_text(made))
-        if room < 0:
-            # What was taken last is worth least.
+        while True:
+            made = replace(pack, lines=tuple(taken[at] for at in sorted(taken)), gaps=gaps(taken))
+            room = budget - len(as_text(made))
+            if room >= 0 or not taken:
+                break
+            # What was taken last is worth least; nothing else is tried in its place.
             _give_back(taken, room)
             order = []
-            made = replace(pack, lines=tuple(taken[at] for at in sorted(taken)), gaps=_gaps(rows, taken, material))
-            room = budget - len(as_text(made))
-    while room < 0 and taken:
-        _give_back(taken, room)
-        made = replace(pack, lines=tuple(taken[at] for at in sorted(taken)), gaps=_gaps(rows, taken, material))
-        room = budget - len(as_text(made))
     return made
 
 
 def _take(
-    taken: dict[int, PackLine], order: list[int], rows: list[Row], room: int, within: tuple[Material | None, int]
+    taken: dict[int, PackLine], order: list[int], rows: list[Row], room: int, within: tuple[Callable[[int], int], int]
 ) -> bool:
     """Take the rows that are worth most and fit into ``room``; ``order`` is left without them. Return whether any was."""
-    material, budget = within
+    numbered, budget = within
     failed, before = 0, len(taken)
     left: list[int] = []
     for at, place in enumerate(order):
-        line = _line(rows[place], material, _width(rows[place].worth, budget))
+        line = as_line(rows[place], numbered, _width(rows[place].worth, budget))
         near = (place - 1 in taken) + (place + 1 in taken)
         cost = len(line.text) + len(str(line.line)) + 3 + (0 if near == 2 else TOLD if near else APART + TOLD)
         if cost <= room:
@@ -148,22 +162,9 @@ def _width(worth: int, budget: int) -> int:
     return next(max(budget // share, least) for from_, share, least in WIDTHS if worth >= from_)
 
 
-def _line(row: Row, material: Material | None, most: int) -> PackLine:
-    peeled = row.peeled()
-    text = peeled.text.expandtabs(4).rstrip()
-    original = material.original if material is not None else int
-    number, last = original(row.number), original(row.last)
-    return PackLine(
-        line=number, last=last if last > number else 0, text=cut_around(text, most, one_line(row.tells)), process=peeled.process,
-        time=peeled.time, level=peeled.level, source=peeled.source, count=row.count if row.counts else 1, kind=row.kind, worth=row.worth,
-    )  # fmt: skip
-
-
-def _gaps(rows: list[Row], taken: Mapping[int, object], material: Material | None) -> tuple[Gap, ...]:
+def _gaps(rows: list[Row], taken: Mapping[int, object], material: Material) -> tuple[Gap, ...]:
     """Return what is left out between the lines that were taken."""
     gaps: list[Gap] = []
-    if material is None:
-        return ()
     start = material.part[0] if material.part else 1
     kinds: dict[str, int] = {}
     bare = True
@@ -190,6 +191,22 @@ def _close(gaps: list[Gap], first: int, last: int, kinds: dict[str, int], materi
         gaps.append(
             Gap(first=material.original(first), last=material.original(last), lines=last - first + 1, kinds=dict(kinds))
         )
+
+
+def _wider(pack: Pack, taken: Mapping[int, object]) -> tuple[Gap, ...]:
+    """Return the gaps of a pack, wider by the lines of it that were not taken."""
+    gaps: list[Gap] = []
+    left = [Gap(first=line.line, last=line.last or line.line, lines=(line.last or line.line) - line.line + 1, kinds={line.level: 1} if line.level else {})
+        for at, line in enumerate(pack.lines) if at not in taken]  # fmt: skip
+    shown = sorted(pack.lines[at].line for at in taken)
+    for gap in sorted([*pack.gaps, *left], key=lambda gap: gap.first):
+        before = gaps[-1] if gaps else None
+        if before is None or any(before.last < number < gap.first for number in shown):
+            gaps.append(gap)
+            continue
+        kinds = {name: before.kinds.get(name, 0) + gap.kinds.get(name, 0) for name in {**before.kinds, **gap.kinds}}
+        gaps[-1] = Gap(first=before.first, last=max(before.last, gap.last), lines=before.lines + gap.lines, kinds=kinds)
+    return tuple(gaps)
 
 
 def _rows_of_report(report: Report) -> list[Row]:

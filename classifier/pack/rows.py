@@ -6,16 +6,19 @@ from collections import Counter
 
 from ...corpus.records import Busy, record
 from ..lines.prefix import split_line
+from ..lines.types import Line
 from ..masking.mask import mask, mask_lines
 from ..report.shown import printable
+from .about import one_line
+from .keeper import Stretch
 from .material import Material, key_of, message_of
-from .telling import SIGNS, strength
+from .model import PackLine
+from .telling import SIGNS, cut_around, strength
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from ..lines.types import Line
 
 SHORTEST_KEY = 10
 """Bytes of a key from which on a line that says the same elsewhere is worth less."""
@@ -69,14 +72,14 @@ class Row(Busy):
     def peeled(self) -> Line:
         """Return the line masked and without control characters, what stands before its message peeled off."""
         if self.line is None:
-            text = self.masked or mask(printable(_narrowed(self.raw).decode("utf-8", "replace").rstrip()))
+            text = self.masked or mask(_printed(_narrowed(self.raw)))
             self.line = split_line(self.number, text)
         return self.line
 
 
 def rows_of(material: Material) -> list[Row]:
     """Return the rows of what was kept, with what each is worth."""
-    rows = [row for stretch in material.stretches for row in _rows(stretch.number, stretch.data)]
+    rows = [row for stretch in material.stretches for row in rows_in(stretch)]
     folded = _folded(rows)
     said = Counter(row.key for row in folded)
     by_line: dict[int, list[int]] = {}
@@ -97,18 +100,51 @@ def rows_of(material: Material) -> list[Row]:
     return folded
 
 
-def _rows(number: int, data: bytes) -> Iterator[Row]:
+def rows_in(stretch: Stretch, words: bytes = b"") -> Iterator[Row]:
+    """Yield the lines of a stretch that are not empty, those between bare carriage returns each for itself.
+
+    Args:
+        stretch: The lines.
+        words: In lower case: lines without them may be left out.
+    """
+    data = stretch.data
+    if words and words not in data.lower():
+        return
     lines = data.split(b"\n")
-    texts: list[str] = []
-    if _KEY in data:
-        # What is a private key shows only over several lines.
-        texts = mask_lines(printable(line[:WIDE].decode("utf-8", "replace")) for line in lines)
-    for place, raw in enumerate(lines):
+    # What is a private key shows only over several lines.
+    texts = mask_lines(_printed(line[:WIDE]) for line in lines) if _KEY in data else []
+    for number, raw in enumerate(lines, stretch.number):
         parts = raw.split(b"\r") if b"\r" in raw else [raw]
         for part in parts:
             if part and not part.isspace():
-                masked = texts[place] if texts and (len(parts) == 1 or "<private-key>" in texts[place]) else ""
-                yield Row(number + place, number + place, part, key_of(part), masked=masked)
+                whole = texts[number - stretch.number] if texts else ""
+                masked = whole if len(parts) == 1 or "<private-key>" in whole else ""
+                yield Row(number, number, part, key_of(part), masked=masked)
+
+
+def row_of(line: PackLine) -> Row:
+    """Return a line of a pack as a row."""
+    raw = line.text.encode("utf-8", "replace")
+    peeled = Line(line.line, line.text, line.process, line.level, line.source, line.time)
+    return Row(
+        line.line, line.last or line.line, raw, raw, line.count, line.worth, line.kind, masked=line.text, line=peeled
+    )
+
+
+def as_line(row: Row, original: Callable[[int], int], most: int, tells: str = "") -> PackLine:
+    """Return a row as it is shown: masked, peeled, cut to ``most`` characters around what tells."""
+    peeled = row.peeled()
+    number, last = original(row.number), original(row.last)
+    return PackLine(
+        line=number, last=last if last > number else 0,
+        text=cut_around(peeled.text.expandtabs(4).rstrip(), most, tells or one_line(row.tells)), process=peeled.process,
+        time=peeled.time, level=peeled.level, source=peeled.source, count=row.count if row.counts else 1, kind=row.kind,
+        worth=row.worth,
+    )  # fmt: skip
+
+
+def _printed(raw: bytes) -> str:
+    return printable(raw.decode("utf-8", "replace").rstrip())
 
 
 def _folded(rows: list[Row]) -> list[Row]:

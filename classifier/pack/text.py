@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from .model import Candidate, Gap, Pack, PackLine
 
@@ -34,10 +34,7 @@ are not sure that it exists. What an argument or a fix that was ruled out shows 
 
 def as_text(pack: Pack) -> str:
     """Return a pack as text."""
-    text = "\n".join([*_above(pack), *_fenced(pack)]) + "\n"
-    for mark, shown in STEERING:
-        text = text.replace(mark, shown)
-    return text
+    return "\n".join([*map(calm, _above(pack)), *fenced([*_body(pack)], pack.cut)]) + "\n"
 
 
 def as_prompt(pack: Pack, more: str = "") -> str:
@@ -88,16 +85,29 @@ def _above(pack: Pack) -> Iterator[str]:
         yield from (f"* {item.title}: {item.reason}" for item in pack.withheld)
 
 
-def _fenced(pack: Pack) -> Iterator[str]:
-    body = [*_body(pack)]
+def fenced(body: list[str], cut: Sequence[str] = ()) -> Iterator[str]:
+    """Yield lines in a fence that nothing in them ends, said to be data.
+
+    Args:
+        body: Each behind a number of ours.
+        cut: Parts above them that were shortened.
+    """
     size = sum(map(len, body))
     longest = max((len(run) for line in body for run in _runs(line)), default=0)
     fence = "`" * max(3, longest + 1)
     if size >= FEW:
-        yield DATA + (f" Shortened above: {', '.join(pack.cut)}." if pack.cut else "")
+        yield DATA + (f" Shortened above: {', '.join(cut)}." if cut else "")
     yield fence + ("log" if size >= FEW else SHORT if size >= FEWEST else SHORTEST)
-    yield from body
+    for line in body:
+        yield calm(line)
     yield fence
+
+
+def calm(text: str) -> str:
+    """Return a text in which no chat template finds the end of a turn."""
+    for mark, shown in STEERING:
+        text = text.replace(mark, shown)
+    return text
 
 
 def _runs(line: str) -> Iterator[str]:

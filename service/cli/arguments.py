@@ -62,7 +62,11 @@ def parser() -> argparse.ArgumentParser:
         "print nothing but the corrected start command, in the form of --as (exit code 2 where there is none)"
     )
     add("--only-command", action="store_true", help=only_command)
-    size = "characters of --format prompt and pack, 500 to 60000 (default: 14000)"
+    lines = "show these lines of the log instead of an answer: 100-180, 100 or 100- (masked, numbered)"
+    add("--lines", default="", metavar="N-M", help=lines)
+    add("--find", default="", metavar="TEXT", help="show the lines that hold a text instead of an answer")
+    add("--process", default="", metavar="NAME", help="with --lines and --find: only those of this process")
+    size = "characters of --lines, --find and --format prompt and pack, 500 to 60000 (default: 14000)"
     add("--budget", type=budget, default=14_000, metavar="N", help=size)
     add("--no-candidates", action="store_true", help="leave out of a prompt or pack what rules propose, unchecked")
     jobs = "processes for folders, patterns and archives (default: one for each processor)"

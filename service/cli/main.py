@@ -135,6 +135,10 @@ def _triage(words: list[str]) -> int:  # noqa: PLR0911 - each way out has its ow
     from ...classifier.errors import InputError
 
     try:
+        if options.lines or options.find:
+            from .look import show_lines
+
+            return show_lines(files, options)
         return _run(files, options)
     except InputError as error:
         return complain(str(error))

@@ -15,7 +15,7 @@ DEFAULTS: dict[str, object] = {
     "files": [], "format": "text", "verbose": False, "explain": False, "join": False, "only": [], "ignore": [],
     "min_confidence": 0.0, "rules": [], "engine": "auto", "model": "", "command": "", "vllm_version": "", "follow": False,
     "tee": False, "quiet": False, "no_keep": False, "patience": [], "form": "shell", "only_command": False, "jobs": 0, "exit_zero": False,
-    "color": "auto", "budget": 14_000, "no_candidates": False, "debug": False, "version": False,
+    "color": "auto", "budget": 14_000, "no_candidates": False, "lines": "", "find": "", "process": "", "debug": False, "version": False,
 }  # fmt: skip
 """What the parser of the main command returns for no words at all; a test compares the two."""
 SWITCHES = {

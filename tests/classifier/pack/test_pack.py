@@ -14,6 +14,7 @@ from vllm_triage.classifier.api import triage
 from vllm_triage.classifier.errors import InputError
 from vllm_triage.classifier.pack.model import LARGEST, Pack
 from vllm_triage.classifier.report.model import Report
+from vllm_triage.corpus.records import replace
 
 ENDS = {"LF": "\n", "CRLF": "\r\n"}
 
@@ -213,3 +214,18 @@ def test_any_text_has_a_pack(lines: list[str], budget: int) -> None:
 def test_a_log_without_text_has_a_pack_too() -> None:
     """A report knows its lines even where nothing of the log was kept."""
     assert "" != triage("hello\n").pack(500).text()
+
+
+@pytest.mark.parametrize("budget", [500, 2_000, 14_000])
+def test_a_large_pack_gives_smaller_ones(budget: int) -> None:
+    """What a history keeps is as good as the log, for every budget below."""
+    lines = failing(before=300, after=300, ranks=3)
+    report = triage("\n".join(lines))
+    again = replace(report, kept=report.pack(LARGEST)).pack(budget)
+    shown = sum((line.last or line.line) - line.line + 1 for line in again.lines)
+
+    assert len(again.text()) <= budget
+    assert [line.worth for line in report.pack(budget).lines[:1]]
+    assert FAILURE[:80] in again.text()
+    assert len(lines) == shown + sum(gap.lines for gap in again.gaps)
+    assert sorted(line.line for line in again.lines) == [line.line for line in again.lines]
