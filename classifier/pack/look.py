@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ...corpus.records import field, record, replace
 from ..errors import InputError
+from ..incidents.keeper import Stretch
 from ..input.numbers import Numbers
 from ..input.read import Block
 from ..report.model import OPTIONAL, Node
-from .keeper import Stretch
 from .model import BUDGET, LARGEST, LEAST, PackLine
 from .rows import WIDE, Row, as_line, rows_in
 from .telling import cut_around

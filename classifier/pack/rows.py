@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 from ...corpus.records import Busy, record
+from ..incidents.keeper import Stretch
 from ..lines.prefix import split_line
 from ..lines.types import Line
 from ..masking.mask import mask, mask_lines
 from ..report.shown import printable
 from .about import one_line
-from .keeper import Stretch
 from .material import Material, key_of, message_of
 from .model import PackLine
 from .telling import SIGNS, cut_around, strength
