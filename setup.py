@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import shutil
 import sys
 from collections.abc import Sequence
@@ -91,6 +92,7 @@ def compile_into(target: Path, package: str) -> None:
     """Compile the corpus into ``target``."""
     import_module(f"{package}.corpus.compiler").compile_corpus(ROOT / "corpus", target)
     import_module(f"{package}.classifier.patterns.precompiled").write(target / "patterns.marshal", expressions(package))
+    (target / "values.marshal").write_bytes(marshal.dumps(import_module(f"{package}.classifier.values").marked()))
     store = import_module(f"{package}.corpus.store")
     store.HERE = str(target.parent)
     sample = b"".join(path.read_bytes() for path in sorted((ROOT / "corpus" / "logs" / "written").glob("*.log")))

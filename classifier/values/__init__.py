@@ -7,12 +7,12 @@ What needs a model's config.json stands in ``sizing``: a log does not hold that 
 """
 
 # pathlib would cost more than reading the sources:
-# ruff: noqa: PTH118, PTH120, PTH123, PTH208
+# ruff: noqa: PTH100, PTH118, PTH120, PTH123, PTH208
 
 from __future__ import annotations
 
+import marshal
 import os
-import re
 from collections.abc import Callable, Mapping
 
 TYPE_CHECKING = False
@@ -21,18 +21,31 @@ if TYPE_CHECKING:
 
 __all__ = ["COMPUTED", "PIECES", "WORKED"]
 
-_MARKED = re.compile(r"^@(value|piece)\ndef (\w+)\(", re.MULTILINE)
+_HERE = os.path.dirname(os.path.abspath(__file__))
+FILE = os.path.join(_HERE, "..", "..", "corpus", "compiled", "values.marshal")
+"""What ``marked`` returned when the wheel was built."""
 
 
-def _marked() -> dict[str, tuple[str, bool]]:
+def marked() -> dict[str, tuple[str, bool]]:
     """Return the module of each value by its name, and whether it gives a piece of a command, as the sources tell."""
     found: dict[str, tuple[str, bool]] = {}
-    folder = os.path.dirname(__file__)
-    for name in os.listdir(folder):
+    for name in sorted(os.listdir(_HERE)):
         if name.endswith(".py"):
-            with open(os.path.join(folder, name), encoding="utf-8") as file:
-                found |= {value: (name[:-3], mark == "piece") for mark, value in _MARKED.findall(file.read())}
+            with open(os.path.join(_HERE, name), encoding="utf-8") as file:
+                text = file.read()
+            for mark in ("value", "piece"):
+                for function in text.split(f"\n@{mark}\ndef ")[1:]:
+                    found[function.partition("(")[0]] = (name[:-3], mark == "piece")
     return found
+
+
+def _shipped() -> dict[str, tuple[str, bool]]:
+    try:
+        with open(FILE, "rb") as file:
+            found: dict[str, tuple[str, bool]] = marshal.loads(file.read())  # noqa: S302 - our own file
+            return found
+    except OSError:  # a checkout
+        return marked()
 
 
 def _later(module: str, name: str) -> Callable[[Mapping[str, object]], Worked]:
@@ -49,7 +62,7 @@ def _text(work: Callable[[Mapping[str, object]], Worked]) -> Callable[[Mapping[s
     return lambda facts: work(facts).value
 
 
-_REGISTRY = _marked()
+_REGISTRY = _shipped()
 
 PIECES = frozenset(name for name, (_, piece) in _REGISTRY.items() if piece)
 """Those that give a piece of a command, in which what comes from the log is quoted already; all others give one word."""

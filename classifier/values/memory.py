@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 
+from ..patterns.lazy import LazyPattern
 from .worked import GIB, Worked, needs, number, parse_bytes, release_at_least, value, whole
 
 MARGIN = 0.02
@@ -246,7 +247,7 @@ def _needed(facts: Mapping[str, object]) -> float | None:
     return found if found and 0 < found < 1e6 else None
 
 
-_UNIFIED = re.compile(r"GB10|DGX Spark|GH200|Jetson|Orin|Xavier|AGX|Strix|Radeon 80[56]0S", re.IGNORECASE)
+_UNIFIED = LazyPattern(r"GB10|DGX Spark|GH200|Jetson|Orin|Xavier|AGX|Strix|Radeon 80[56]0S", re.IGNORECASE)
 """GPUs that share their memory with the CPU: vLLM's own examples (vllm/utils/mem_utils.py) and AMD's APUs."""
 
 

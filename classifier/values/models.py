@@ -7,19 +7,20 @@ from collections.abc import Mapping
 
 from ...corpus import model_types
 from ...corpus.options import version_key
+from ..patterns.lazy import LazyPattern
 from .worked import Worked, piece, value
 
-_REPOSITORY = re.compile(r"[\w][\w.\-]{0,95}/[\w][\w.\-]{0,95}")
+_REPOSITORY = LazyPattern(r"[\w][\w.\-]{0,95}/[\w][\w.\-]{0,95}")
 _BASE = (
-    (re.compile(r"(mistralai/Mi[sx]tral-(?:8x)?\d{1,2}B)-(v\d\.\d)"), r"\1-Instruct-\2"),
-    (re.compile(r"(meta-llama/Llama-2-\d{1,2}b)-hf"), r"\1-chat-hf"),
-    (re.compile(r"(meta-llama/(?:Meta-)?Llama-3(?:\.\d)?-\d{1,3}B(?:-Vision)?)"), r"\1-Instruct"),
-    (re.compile(r"(google/gemma-(?:\d[\w.]?-)?E?\d{1,2}b)(?:-pt)?", re.IGNORECASE), r"\1-it"),
-    (re.compile(r"(Qwen/Qwen1\.5-[\w.\-]*?\d(?:\.\d)?B)"), r"\1-Chat"),
-    (re.compile(r"(Qwen/Qwen2(?:\.\d)?-(?:Coder-|Math-)?\d{1,2}(?:\.\d)?B)"), r"\1-Instruct"),
+    (LazyPattern(r"(mistralai/Mi[sx]tral-(?:8x)?\d{1,2}B)-(v\d\.\d)"), r"\1-Instruct-\2"),
+    (LazyPattern(r"(meta-llama/Llama-2-\d{1,2}b)-hf"), r"\1-chat-hf"),
+    (LazyPattern(r"(meta-llama/(?:Meta-)?Llama-3(?:\.\d)?-\d{1,3}B(?:-Vision)?)"), r"\1-Instruct"),
+    (LazyPattern(r"(google/gemma-(?:\d[\w.]?-)?E?\d{1,2}b)(?:-pt)?", re.IGNORECASE), r"\1-it"),
+    (LazyPattern(r"(Qwen/Qwen1\.5-[\w.\-]*?\d(?:\.\d)?B)"), r"\1-Chat"),
+    (LazyPattern(r"(Qwen/Qwen2(?:\.\d)?-(?:Coder-|Math-)?\d{1,2}(?:\.\d)?B)"), r"\1-Instruct"),
 )
 """Names of base models, and of the repository that the same vendor trained on chat turns. Only families that keep to the rule."""
-_PATH = re.compile(r"(?:~|\.{1,2})?/[\w./@+\-]{1,300}")
+_PATH = LazyPattern(r"(?:~|\.{1,2})?/[\w./@+\-]{1,300}")
 
 
 @value
@@ -58,7 +59,7 @@ def instruct_variant(facts: Mapping[str, object]) -> Worked:
     return Worked("", f"{name!r} is no base model of a known family" if name else "the log names no model")
 
 
-def _named(facts: Mapping[str, object], shape: re.Pattern[str], what: str) -> Worked:
+def _named(facts: Mapping[str, object], shape: LazyPattern[str], what: str) -> Worked:
     names = [str(facts[key]) for key in ("model", "repo") if facts.get(key)]
     if not names:
         return Worked("", "the log names no model")
@@ -74,7 +75,7 @@ OWN = {
     "0.25.0": "UnlimitedOCR", "0.27.0": "KimiK3", "0.33.0": "InternVLChat",
 }  # fmt: skip
 """Families whose processor vLLM has in vllm/transformers_utils/processors, by the first release that has it."""
-_CLASS = re.compile(r"(?P<family>[A-Z]\w{1,60}?)(?:Image|Video|Audio)?(?:Processor|FeatureExtractor)(?:Fast)?")
+_CLASS = LazyPattern(r"(?P<family>[A-Z]\w{1,60}?)(?:Image|Video|Audio)?(?:Processor|FeatureExtractor)(?:Fast)?")
 _NOBODYS = frozenset(
     {
         "auto",

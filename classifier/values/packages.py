@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from ...corpus import modules
 from ...corpus.store import HERE
+from ..patterns.lazy import LazyPattern
 from .worked import Worked, value
 
 DISTRIBUTIONS = {
@@ -30,11 +31,11 @@ NOT_ON_PYPI = frozenset({"amdsmi", "deep_gemm", "habana_frameworks", "transforme
 
 _NAMESPACES = frozenset({"google", "opentelemetry", "nvidia", "ruamel", "vllm", "torch"})
 """Folders that several packages share: a part that is missing is a package that is missing."""
-_CHECKOUT = re.compile(
+_CHECKOUT = LazyPattern(
     r"(?P<folder>(?:/[^/]+){0,12}?/[^/]*(?<![A-Za-z])(?P<module>[A-Za-z]\w{2,40})(?![A-Za-z])[^/]*)/(?P=module)/"
 )
 """A package's folder within that of a checkout, which mostly has its name: /opt/acme-tools/tools/…"""
-_SPECIFIER = re.compile(r"(?:(?:[<>=!~]=?|===)[\w.*+!]{1,40},?){1,4}")
+_SPECIFIER = LazyPattern(r"(?:(?:[<>=!~]=?|===)[\w.*+!]{1,40},?){1,4}")
 
 
 @value
@@ -170,10 +171,10 @@ _DEBIAN = {
     "libffi.so.8": "libffi8", "libsqlite3.so.0": "libsqlite3-0", "libmpi.so.40": "libopenmpi3", "libtbb.so.12": "libtbb12",
 }  # fmt: skip
 """Debian's and Ubuntu's packages by library."""
-_INSTALLED = re.compile(r"/(?:site|dist)-packages/(?P<module>[A-Za-z_]\w*)[/.][^\n]*\.so")
+_INSTALLED = LazyPattern(r"/(?:site|dist)-packages/(?P<module>[A-Za-z_]\w*)[/.][^\n]*\.so")
 _KNOWN_MODULES = ("vllm", "torch", "flash_attn", "xformers", "flashinfer", "functorch")
 """Those whose libraries are torch's, or go with it, and whose fixes are written."""
-_CUDA = re.compile(
+_CUDA = LazyPattern(
     r"lib(?:cudart|cublas(?:Lt)?|cudnn\w*|cufft|curand|cusolver|cusparse(?:Lt)?|nccl|nvrtc|nvJitLink|cupti|nvshmem\w*)\.so\.?(?P<major>\d+)?"
 )
 
@@ -218,7 +219,7 @@ def _library(facts: Mapping[str, object]) -> str:
     return str(facts.get("library") or facts.get("library2") or "").rpartition("/")[2]
 
 
-_BUILT = re.compile(
+_BUILT = LazyPattern(
     r"vllm\.(?:.*\.)?(?:_\w*|\w+_C|cumem_allocator|spinloop)(?:\..*)?|vllm\.(?:vllm_flash_attn|third_party|grpc|_version)\b.*"
 )
 """What is compiled, generated or copied when vLLM is built: no release's sources tell of it."""
