@@ -265,6 +265,14 @@ class History:
                 put(connection, [letter for at, (new, _) in enumerate(found) if new for letter in first(at)], now)
         return found
 
+    def claims_of(self, prefix: str) -> list[str]:
+        """Return the keys with a window now that begin with some word."""
+        query = select(claims.c.key).where(
+            claims.c.key.startswith(prefix, autoescape=True), claims.c.expires > self._clock()
+        )
+        with self._database.reading() as connection:
+            return list(connection.execute(query).scalars())
+
     def forget(self, key: str) -> None:
         """End the window of a key: the next claim is the first of another."""
         with self._database.writing() as connection:

@@ -28,7 +28,8 @@ from .limits import Places, Pools, Rate
 from .memory import give_back
 from .metrics import Metrics
 from .middleware import ID, Envelope, NotePeer
-from .respond import forms
+from .problems import Problem
+from .respond import forms, in_store
 from .routes import (
     feedback,
     incidents,
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
 
 HISTORY_CALLS = 128
 """Calls of the history that may wait; its four threads do hundreds in a second."""
+LOOK = 5.0
+"""Seconds between two looks for sessions that other processes have ended."""
 SAME = 2.0
 """Seconds within which signals to stop are taken for one."""
 _log = logging.getLogger("vllm_triage.http")
@@ -247,12 +250,17 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         state.chat.start()
     if state.collector is not None:
         state.collector.start()
+    signing = asyncio.create_task(_keep_sessions(state)) if state.sessions is not None else None
     restore = _announce_end(state, loop)
     settling = asyncio.create_task(give_back(rest=_resting(state)))
     try:
         yield
     finally:
         settling.cancel()
+        if signing is not None:
+            signing.cancel()
+        if state.sessions is not None:
+            state.sessions.threads.shutdown(wait=False, cancel_futures=True)
         restore()
         state.draining.set()
         if state.collector is not None:
@@ -266,6 +274,26 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             await asyncio.to_thread(state.history.close)
         state.store.shutdown(wait=False)
         await asyncio.to_thread(app.state.tracing.close)
+
+
+async def _keep_sessions(state: State) -> None:
+    """Say at the start what is wrong with the provider; know of the sessions that other processes have ended."""
+    from .routes.sign_in import ENDED
+    from .sign_in.people import ProviderError
+
+    assert state.sessions is not None  # noqa: S101 - the caller has looked
+    sessions, history = state.sessions, state.history
+    if state.settings.public_url.startswith("http:") and not state.settings.local:
+        _log.warning("public_url is without TLS: sessions can be read on the way")
+    try:
+        await asyncio.get_running_loop().run_in_executor(sessions.threads, sessions.provider.check)
+    except ProviderError as error:
+        _log.warning("people cannot sign in", extra={"reason": str(error)})
+    while history is not None:
+        with contextlib.suppress(Problem):
+            found = await in_store(state, lambda: history.claims_of(ENDED))
+            sessions.ended |= {key.removeprefix(ENDED) for key in found}
+        await asyncio.sleep(LOOK)
 
 
 def _resting(state: State) -> Callable[[], None]:

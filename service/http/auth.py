@@ -47,7 +47,7 @@ class Caller:
     @property
     def id(self) -> str:
         """What a rate is counted for."""
-        return f"key {self.name}" if self.name else f"address {self.address}"
+        return f"{self.kind} {self.name}@{self.tenant}" if self.name else f"address {self.address}"
 
 
 class Allowed(SecurityBase):
@@ -89,10 +89,10 @@ def who(request: Request, state: State) -> Caller:
             # Also where none is needed: who sends a key expects it to count.
             raise Problem("key-unknown", "The key is not, or no longer, known here.", CHALLENGE)
         return Caller(key.name, address, key.tenant, key.scopes)
-    if (person := _person(request, state)) is not None:
+    person, session = _person(request, state)
+    if person is not None:
         # Browsers send cookies, and go through proxies, for any page that asks them to.
         refuse_other_sites(request)
-        session = state.settings.proxy is None
         return Caller(person.name, address, person.tenant, SCOPES[person.role], "role", session)
     if state.settings.needs_key:
         text = "Send an API key: Authorization: Bearer KEY, or X-API-Key: KEY."
@@ -105,13 +105,14 @@ def who(request: Request, state: State) -> Caller:
     return Caller("", address, kind="")
 
 
-def _person(request: Request, state: State) -> Person | None:
+def _person(request: Request, state: State) -> tuple[Person | None, bool]:
+    """Return who is signed in, and whether a session says so."""
     try:
         if state.settings.proxy is not None and (told := told_by_proxy(request, state.settings.proxy)) is not None:
-            return told
+            return told, False
     except NoEntryError as error:
         raise Problem("no-role", f"{error}.") from None
-    return state.sessions.known(request) if state.sessions is not None else None
+    return (state.sessions.known(request), True) if state.sessions is not None else (None, False)
 
 
 def _given(headers: Mapping[str, str]) -> str:
@@ -157,6 +158,11 @@ def refuse_other_sites(request: Request) -> None:
     settings = state_of(request).settings
     if request.method in SAFE or not origin or origin in settings.cors_origins:
         return
-    own = {request.headers.get("host", ""), urlsplit(settings.public_url).netloc}
-    if urlsplit(origin).netloc not in own - {""}:
+    theirs, public = urlsplit(origin), urlsplit(settings.public_url)
+    if theirs.netloc == public.netloc:
+        own = theirs.scheme == public.scheme
+    else:
+        # A proxy may speak TLS with them, and not with us.
+        own = theirs.scheme in ("http", "https") and theirs.netloc == request.headers.get("host", "")
+    if not (theirs.netloc and own):
         raise Problem("cross-site", "Name the page's origin in cors_origins to let it in.")

@@ -23,7 +23,7 @@ TYPES = {
     "bad-encoding": (400, "The body is not what its headers say"),
     "key-missing": (401, "An API key is needed"),
     "key-unknown": (401, "The API key is not known"),
-    "scope-missing": (403, "The API key does not allow this"),
+    "scope-missing": (403, "The key or role does not allow this"),
     "sign-in-failed": (403, "Nobody was signed in"),
     "no-role": (403, "This person has no role here"),
     "not-local": (403, "Only programs of this machine are answered without a key"),
@@ -42,6 +42,7 @@ TYPES = {
     "rate-limited": (429, "Too many requests"),
     "internal": (500, "The service made a mistake"),
     "busy": (503, "The service is busy"),
+    "provider-away": (503, "The provider that signs people in does not answer"),
     "out-of-time": (503, "The log took too long"),
     "history-unreachable": (503, "The history cannot be reached"),
 }

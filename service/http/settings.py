@@ -195,6 +195,9 @@ class ServiceSettings(BaseSettings):
             raise ValueError("small must not be larger than max_json")
         if self.oidc is not None and not self.public_url:
             raise ValueError("oidc needs public_url: the provider sends people back there")
+        address = urlsplit(self.public_url)
+        if self.public_url and not (address.scheme in ("http", "https") and address.hostname):
+            raise ValueError("public_url is an address with https:// or http://")
         if self.needs_key and not (self._key_lines() or self.people) and self.require_key != "link":
             raise ValueError(
                 f"listening on {self.host} needs API keys (vllm-triage serve --make-key NAME); "

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from html import escape
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlencode, urlsplit
 
 from fastapi import APIRouter, Request, Response
 from starlette.responses import RedirectResponse
@@ -16,6 +20,7 @@ from ..auth import refuse_other_sites, who
 from ..bodies import JSON
 from ..keys import Scope
 from ..problems import Problem
+from ..respond import in_store
 from ..sign_in.people import NoEntryError, ProviderError
 from ..state import state_of
 
@@ -23,6 +28,19 @@ if TYPE_CHECKING:
     from ..sign_in.sessions import Sessions
 
 LOGIN = "auth/login"
+ENDED = "session:"
+"""How claims begin that stand for sessions that were ended."""
+LONGEST = 1000
+"""Characters of a path to come back to."""
+PAGE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
+<h1>{title}</h1>
+<p>{detail}</p>
+<p><a href="{again}">Sign in again</a> · <a href="{home}">Home</a></p>
+<p><small>Request {request}</small></p>
+</html>
+"""
+Found = TypeVar("Found")
 _PATH = re.compile(r"/(?![/\\])[^\\\x00-\x1f\x7f]*")
 _log = logging.getLogger("vllm_triage.http")
 
@@ -61,44 +79,94 @@ async def me(request: Request) -> Response:
     return Response(dumps(found), media_type=JSON)
 
 
-async def login(request: Request, after: str = "/") -> Response:
+async def login(request: Request, after: str = "/", moved: bool = False) -> Response:
     """Send a browser to the provider."""
-    sessions = _sessions(request)
-    state_of(request).rate.take(f"address {request.client.host if request.client else ''}")
-    # Nothing but a path of ours: a link that ends elsewhere would carry our name there.
-    path = after if _PATH.fullmatch(after) else "/"
+    sessions, settings = _sessions(request), state_of(request).settings
+    # Nothing but a path of ours: a link that ends elsewhere would carry our name there. What is long fits in no cookie.
+    path = after if len(after) <= LONGEST and _PATH.fullmatch(after) else "/"
+    if not moved and request.headers.get("host", "") != urlsplit(settings.public_url).netloc:
+        # The way back leads there, and the cookie must be there by then. Once: a proxy may have changed the name.
+        return RedirectResponse(f"{settings.public_url}/{LOGIN}?{urlencode({'after': path, 'moved': 'true'})}", 303)
     try:
-        begun = await asyncio.to_thread(sessions.begin, path)
-    except ProviderError as error:
-        raise _failed(error) from None
+        begun = await _ask(request, lambda: sessions.begin(path))
+    except Problem as problem:
+        return _told(request, problem)
     response = RedirectResponse(begun.address, 303)
-    sessions.keep_way(response, begun)
+    sessions.keep_way(request, response, begun)
     return response
 
 
 async def callback(request: Request) -> Response:
     """Take in who comes back from the provider."""
     sessions = _sessions(request)
-    state_of(request).rate.take(f"address {request.client.host if request.client else ''}")
     try:
-        person, after = await asyncio.to_thread(sessions.end, request)
-    except ProviderError as error:
-        raise _failed(error) from None
-    except NoEntryError as error:
-        raise Problem("no-role", f"{error}.") from None
+        person, after = await _ask(request, lambda: sessions.end(request))
+    except Problem as problem:
+        response = _told(request, problem)
+        if sessions.began_here(request):
+            # Whoever was signed in before is not who came back.
+            await _end_session(request, response)
+        return response
     response = RedirectResponse(state_of(request).settings.public_url + after, 303)
-    sessions.keep(response, person)
+    sessions.keep(request, response, person)
     _log.info("signed in", extra={"person": person.name, "role": person.role.value})
     return response
 
 
 async def logout(request: Request) -> Response:
-    """Forget who is signed in."""
+    """Forget who is signed in, and end the session for good; say where one signs out of the provider, too."""
     sessions = _sessions(request)
     refuse_other_sites(request)
-    response = Response(status_code=204)
-    sessions.forget(response)
+    response = Response(dumps({"provider": sessions.farewell() or None}), media_type=JSON)
+    await _end_session(request, response)
     return response
+
+
+async def _end_session(request: Request, response: Response) -> None:
+    state, sessions = state_of(request), _sessions(request)
+    name, seconds = sessions.end_session(request)
+    sessions.forget(response)
+    history = state.history
+    if name and history is not None:
+        # Other workers and replicas look there. Where it cannot be written, this one knows.
+        with contextlib.suppress(Problem):
+            await in_store(state, lambda: history.once(f"{ENDED}{name}", seconds + 60))
+
+
+async def _ask(request: Request, call: Callable[[], Found]) -> Found:
+    """Return what a call that waits for the provider comes to.
+
+    Raises:
+        Problem: Nobody was signed in.
+    """
+    state, sessions = state_of(request), _sessions(request)
+    state.rate.take(f"address {request.client.host if request.client else ''}")
+    try:
+        with sessions.places:
+            return await asyncio.get_running_loop().run_in_executor(sessions.threads, call)
+    except ProviderError as error:
+        _log.warning("nobody was signed in", extra={"reason": str(error)})
+        if error.away:
+            raise Problem(
+                "provider-away", f"{str(error)[:1].upper()}{str(error)[1:]}.", {"Retry-After": "10"}
+            ) from None
+        raise Problem("sign-in-failed", f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
+    except NoEntryError as error:
+        raise Problem("no-role", f"{error}.") from None
+
+
+def _told(request: Request, problem: Problem) -> Response:
+    """Return the response for a problem: a page for a person, the usual object for anybody else."""
+    if "text/html" not in request.headers.get("accept", ""):
+        return problems.respond(problem, request.url.path, problems.request_id(request))
+    request.scope.setdefault("state", {})["problem"] = problem.name
+    root = state_of(request).settings.root_path
+    words = {
+        "title": problems.TYPES[problem.name][1], "detail": problem.detail, "again": f"{root}/{LOGIN}", "home": f"{root}/",
+        "request": problems.request_id(request),
+    }  # fmt: skip
+    page = PAGE.format(**{name: escape(word) for name, word in words.items()})
+    return Response(page, problem.status, problem.headers, "text/html; charset=utf-8")
 
 
 def _sessions(request: Request) -> Sessions:
@@ -106,8 +174,3 @@ def _sessions(request: Request) -> Sessions:
     if sessions is None:
         raise Problem("not-found", "Nobody signs in here.")
     return sessions
-
-
-def _failed(error: ProviderError) -> Problem:
-    _log.warning("nobody was signed in", extra={"reason": str(error)})
-    return Problem("sign-in-failed", f"Nobody was signed in: {error}. Try again.")

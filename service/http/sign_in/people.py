@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -11,6 +12,7 @@ from starlette.requests import HTTPConnection
 from ..keys import Scope, is_tenant
 from .settings import EVERYBODY, ProxySettings, RoleSettings
 
+_log = logging.getLogger("vllm_triage.http")
 NAME = 200
 """Characters of a person's name that are kept."""
 
@@ -40,6 +42,15 @@ class NoEntryError(Exception):
 class ProviderError(Exception):
     """Nobody could be signed in; the text says why, without what was sent."""
 
+    away = False
+    """Whether the provider cannot be asked, for now."""
+
+
+class AwayError(ProviderError):
+    """The provider cannot be asked, for now."""
+
+    away = True
+
 
 @dataclass(frozen=True, slots=True)
 class Person:
@@ -54,7 +65,7 @@ class Person:
         return scope in SCOPES[self.role]
 
 
-def person(name: str, groups: Iterable[str], tenant: str, settings: RoleSettings) -> Person:
+def person(name: str, groups: Collection[str], tenant: str, settings: RoleSettings) -> Person:
     """Return the person of that name, with the highest role that the groups give.
 
     Raises:
@@ -70,6 +81,8 @@ def person(name: str, groups: Iterable[str], tenant: str, settings: RoleSettings
     ):
         if wanted & mine:
             return Person(_shown(name), role, tenant)
+    told = sorted(map(_shown, {*groups}))
+    _log.warning("nobody was let in: no group gives a role", extra={"person": _shown(name), "groups": told[:20]})
     raise NoEntryError(f"{_shown(name)} is in no group that may come in")
 
 
@@ -82,15 +95,32 @@ def told_by_proxy(request: HTTPConnection, settings: ProxySettings) -> Person | 
     # As the connection was opened, before X-Forwarded-For was believed.
     if not settings.speaks(request.scope.get("state", {}).get("peer", "")):
         return None
-    name = request.headers.get(settings.user_header, "").strip()
+    name = _one(request, settings.user_header)
     if not name:
         return None
-    groups = [group.strip() for value in request.headers.getlist(settings.groups_header) for group in value.split(",")]
-    tenant = request.headers.get(settings.tenant_header, "").strip() if settings.tenant_header else ""
+    groups = [
+        group.strip() for value in request.headers.getlist(settings.groups_header) for group in _utf8(value).split(",")
+    ]
+    tenant = _one(request, settings.tenant_header) if settings.tenant_header else ""
     if settings.tenant_header and not tenant:
         # Without one they would see what belongs to none.
         raise NoEntryError(f"the proxy sent no {settings.tenant_header}")
     return person(name, groups, tenant, settings)
+
+
+def _one(request: HTTPConnection, header: str) -> str:
+    """Return the value of a header that a proxy sets; one that it was sent as well, and has not removed, is somebody else's."""
+    found = request.headers.getlist(header)
+    if len(found) > 1:
+        raise NoEntryError(f"there are {len(found)} headers {header}: the proxy must remove what it is sent")
+    return _utf8(found[0]).strip() if found else ""
+
+
+def _utf8(value: str) -> str:
+    try:
+        return value.encode("latin-1").decode()
+    except ValueError:
+        return value
 
 
 def _shown(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 from typing import Annotated, Self
 from urllib.parse import urlsplit
 
@@ -35,10 +36,11 @@ class OidcSettings(RoleSettings):
     client_id: Annotated[str, Field(min_length=1)]
     client_secret: SecretStr
     scopes: tuple[str, ...] = ("openid", "profile", "email")
-    name_claim: str = Field("email", description="claim of the ID token with the person's name; else `sub`")
-    groups_claim: str = Field("groups", description="claim of the ID token with the person's groups")
+    name_claim: str = Field("email", description="claim with the person's name; else `sub`")
+    groups_claim: str = Field("groups", description="claim with the person's groups")
     tenant_claim: str = Field("", description="claim with the person's tenant; empty: people belong to none")
     session_hours: Annotated[float, Field(gt=0, le=720)] = 12
+    provider_logout: bool = Field(default=False, description="signing out ends the session at the provider as well")
 
     @field_validator("issuer")
     @classmethod
@@ -47,7 +49,17 @@ class OidcSettings(RoleSettings):
         local = parts.hostname in ("localhost", "127.0.0.1", "::1")
         if not parts.hostname or (parts.scheme != "https" and not (local and parts.scheme == "http")):
             raise ValueError("the issuer is an https address")
+        if "/.well-known/" in value:
+            raise ValueError("the issuer is the address before /.well-known/")
         return value.rstrip("/")
+
+    @property
+    def meaning(self) -> str:
+        """What a session rests on: another one does not hold where any of this is another."""
+        told = self.model_dump(mode="json", exclude={"client_secret", "session_hours", "provider_logout", "scopes"})
+        return json.dumps(
+            {name: sorted(value) if isinstance(value, list) else value for name, value in sorted(told.items())}
+        )
 
     @field_validator("client_secret")
     @classmethod

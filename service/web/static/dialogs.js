@@ -2,15 +2,16 @@
 
 import { h, store } from "./dom.js";
 
-/** Ask for an API key; "" where the person does not give one. `signIn` is where one can sign in instead. */
-export function askKey(again, signIn = "") {
+/** Ask for an API key; "" where the person does not give one. `signIn` is where one can sign in instead, `was` who was signed in. */
+export function askKey(again, signIn = "", was = "") {
   const input = h("input", { type: "password", id: "api-key", autocomplete: "off", spellcheck: "false", required: true });
   const form = h("form", { method: "dialog" },
-    h("h2", { id: "key-title" }, "This server asks for an API key"),
+    h("h2", { id: "key-title" }, was ? "Your session has ended" : "This server asks for an API key"),
+    was ? h("p", {}, "Sign in again: a log that was pasted is still there then.") : null,
     h("p", {}, again ? "The key was not accepted. " : "", "It is kept in this tab only, and forgotten when the tab is closed."),
     h("label", { for: "api-key" }, "API key"), input,
     h("div", { class: "row end" },
-      signIn ? h("a", { class: "button", href: signIn }, "Sign in instead") : null,
+      signIn ? h("a", { class: was ? "button primary" : "button", href: signIn }, was ? "Sign in again" : "Sign in instead") : null,
       h("button", { type: "button", on: { click: () => dialog.close("") } }, "Cancel"),
       h("button", { type: "submit", class: "primary", value: "ok" }, "Continue")));
   const dialog = h("dialog", { class: "box", "aria-labelledby": "key-title" }, form);

@@ -13,6 +13,12 @@ const FIELD = 1 << 20;
 
 const LOCAL = /^(localhost|127\.[\d.]+|\[::1\])$/.test(location.hostname);
 
+// In this tab alone, and only while the log is on its way.
+const pasted = {
+  keep: (text) => { try { sessionStorage.setItem("pasted", text); } catch { /* full, or not allowed */ } },
+  take: () => { try { const text = sessionStorage.getItem("pasted") ?? ""; sessionStorage.removeItem("pasted"); return text; } catch { return ""; } },
+};
+
 let waiting = null;
 let accept = null;
 
@@ -61,6 +67,7 @@ export function showHome(main) {
       h("p", { class: "hint" }, `The log goes to this service${LOCAL ? ", on this machine," : ` (${location.host})`} and nowhere else. It is not kept; the answer is, with its secrets masked, unless you say otherwise.`)),
     form, recent);
   put(main, room);
+  field.value = pasted.take();
 
   field.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
@@ -144,10 +151,12 @@ export function showHome(main) {
     store.set("store", keep.checked ? "" : "no");
     const params = { service: service.value.trim(), name: (name || log.name || "").slice(-200), store: keep.checked ? "" : "false" };
     leaving.abort();
+    // Whoever has to sign in on the way leaves the page, and comes back.
+    if (!big) pasted.keep(field.value);
     return triageLog(main, log, params, () => {
       set(main, room);
       field.focus();
-    });
+    }).finally(pasted.take);
   }
 }
 

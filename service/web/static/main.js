@@ -6,7 +6,7 @@ import { say, store } from "./dom.js";
 import { showHistory } from "./history.js";
 import { takeFiles, showHome } from "./home.js";
 import { showIncident } from "./incident.js";
-import { showPerson, signInAddress } from "./person.js";
+import { sessionName, showPerson, signInAddress } from "./person.js";
 import { go, listen, render, route } from "./router.js";
 import { showUnnamed } from "./unnamed.js";
 
@@ -104,7 +104,7 @@ function takeKey() {
 }
 
 takeKey();
-onKeyWanted(async (again) => askKey(again, await signInAddress()));
+onKeyWanted(async (again) => askKey(again, await signInAddress(), await sessionName()));
 fixAddresses();
 route("home", /^$/, showHome);
 route("history", /^history\/?$/, showHistory);

@@ -18,6 +18,12 @@ export async function signInAddress() {
   return `${path}?${new URLSearchParams({ after: (below || "/") + location.search })}`;
 }
 
+/** Who was signed in when the page was opened; empty where nobody was. */
+export async function sessionName() {
+  const { name, signed_in: session } = await me();
+  return session ? name : "";
+}
+
 /** The name in the header, with the way out; or the way in. */
 export async function showPerson(place) {
   const { name, signed_in: session } = await me();
@@ -30,6 +36,6 @@ export async function showPerson(place) {
 }
 
 async function leave() {
-  await post("auth/logout", undefined, { quiet: true }).catch(() => null);
-  location.assign(ROOT);
+  const told = await post("auth/logout", undefined, { quiet: true }).catch(() => null);
+  location.assign(told?.provider ?? ROOT);
 }

@@ -28,6 +28,8 @@ class OpenIdProvider:
         self.asked: list[str] = []
         self.claims: dict[str, Any] = {}
         """Added to every ID token, over what it would say."""
+        self.told: dict[str, Any] = {}
+        """What UserInfo says besides ``sub``."""
         self.issuer = ""
         self.header: dict[str, Any] = {"alg": "RS256", "kid": "one"}
         self.signing: Any = None
@@ -41,7 +43,7 @@ class OpenIdProvider:
                 pass
 
             def do_GET(self) -> None:
-                self.answer(*provider.get(self.path))
+                self.answer(*provider.get(self.path, self.headers.get("Authorization", "")))
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"])).decode()
@@ -63,14 +65,16 @@ class OpenIdProvider:
         self._server.shutdown()
         self._server.server_close()
 
-    def get(self, path: str) -> tuple[int, object]:
+    def get(self, path: str, authorization: str = "") -> tuple[int, object]:
         """Answer what anybody may ask."""
         self.asked.append(path)
         if path == "/.well-known/openid-configuration":
             return 200, {
                 "issuer": self.issuer, "authorization_endpoint": f"{self.url}/authorize", "token_endpoint": f"{self.url}/token",
-                "jwks_uri": f"{self.url}/keys",
+                "jwks_uri": f"{self.url}/keys", "userinfo_endpoint": f"{self.url}/me", "end_session_endpoint": f"{self.url}/bye",
             }  # fmt: skip
+        if path == "/me" and authorization == "Bearer x":
+            return 200, {"sub": "u-1", **self.told}
         if path == "/keys":
             return 200, KeySet(self.keys).as_dict(private=False)
         return 404, {}

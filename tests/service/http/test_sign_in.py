@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+import time
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -13,6 +16,7 @@ from pydantic import ValidationError
 from tests.service.http.conftest import BASE, LOG
 from tests.service.http.openid_provider import CLIENT, SECRET, OpenIdProvider
 from vllm_triage.service.http.app import create_app
+from vllm_triage.service.http.auth import Caller
 from vllm_triage.service.http.keys import make_key
 from vllm_triage.service.http.settings import Settings
 from vllm_triage.service.http.sign_in.people import NoEntryError, Role, person
@@ -34,7 +38,7 @@ def provider():
 @pytest.fixture(autouse=True)
 def _as_it_was(provider):
     yield
-    provider.claims, provider.issuer, provider.signing = {}, provider.url, None
+    provider.claims, provider.told, provider.issuer, provider.signing = {}, {}, provider.url, None
     provider.header, provider.keys = {"alg": "RS256", "kid": "one"}, provider.keys[:1]
 
 
@@ -73,7 +77,11 @@ def test_a_person_signs_in_looks_around_and_leaves(start, provider):
     assert ("kim@example.com", ["triage", "read"], True) == (me["name"], me["scopes"], me["signed_in"])
     assert 200 == client.get("/v1/incidents").status_code
 
-    assert 204 == client.post("/auth/logout", headers=UNSAFE).status_code
+    copied = client.cookies["vllm_triage_session"]
+    assert {"provider": None} == client.post("/auth/logout", headers=UNSAFE).json()
+    assert 401 == client.get("/v1/incidents").status_code
+    # Ended for good, not in this browser alone.
+    client.cookies.set("vllm_triage_session", copied)
     assert 401 == client.get("/v1/incidents").status_code
 
 
@@ -213,15 +221,15 @@ def test_a_session_ends_and_cannot_be_made_up(start, provider):
     said = {"name": "eve", "role": "admin", "tenant": ""}
     for token in (
         Tokens("another secret, as long", "session").make(said, 60),
-        Tokens(SECRET, "sign-in").make(said, 60),
-        Tokens(SECRET, "session").make(said, -1),
+        Tokens(SECRET, "session").make(said, 60),
+        sessions._ways.make(said, 60),
+        sessions._people.make(said, -1),
         "x.y.z",
     ):
         client.cookies.set("vllm_triage_session", token)
         assert 401 == client.get("/v1/incidents").status_code
-    client.cookies.set("vllm_triage_session", Tokens(SECRET, "session").make(said, 60))
+    client.cookies.set("vllm_triage_session", sessions._people.make(said, 60))
     assert 200 == client.get("/v1/incidents").status_code
-    assert sessions is not None
 
 
 def test_people_of_a_tenant(start, provider):
@@ -242,13 +250,20 @@ def test_a_provider_that_is_away_or_another_one(start, provider):
     answer = client.get("/auth/login", follow_redirects=False)
     assert (403, True) == (answer.status_code, "calls itself otherwise" in answer.json()["detail"])
     away = start(issuer="http://127.0.0.1:9")
-    assert "cannot be reached" in away.get("/auth/login", follow_redirects=False).json()["detail"]
+    refused = away.get("/auth/login", follow_redirects=False)
+    assert (503, "10", True) == (
+        refused.status_code,
+        refused.headers["retry-after"],
+        "reached" in refused.json()["detail"],
+    )
 
 
 def test_under_tls_cookies_are_the_hosts_own(service, provider):
     oidc = {"issuer": provider.url, "client_id": CLIENT, "client_secret": SECRET, **ROLES}
     client = service(oidc=oidc, public_url="https://triage.example/below")
-    there = client.get("/auth/login", follow_redirects=False)
+    moved = client.get("/auth/login", params={"after": "/history"}, follow_redirects=False)
+    assert "https://triage.example/below/auth/login?after=%2Fhistory&moved=true" == moved.headers["location"]
+    there = client.get("/auth/login", params={"moved": "true"}, follow_redirects=False)
     asked = parse_qs(urlsplit(there.headers["location"]).query)
     cookie = there.headers["set-cookie"]
     assert ["https://triage.example/below/auth/callback"] == asked["redirect_uri"]
@@ -316,3 +331,167 @@ def test_a_proxy_that_tells_tenants_tells_one(service):
 def test_settings_of_a_proxy(addresses):
     with pytest.raises(ValidationError):
         ProxySettings.model_validate({**PROXY, "addresses": addresses})
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"public_url": "http://other.example"}, {"issuer": "https://idp.example"}, {"client_id": "another"}, {"admin": ["nobody"]},
+        {"tenant_claim": "org"}, {"groups_claim": "roles"},
+    ],
+)  # fmt: skip
+def test_a_session_is_good_where_it_was_given_alone(service, start, provider, other):
+    """Not at another service of the same client, and not with other settings of roles, tenants or provider."""
+    client = start()
+    sign_in(client, provider, groups=["sre"])
+    oidc: dict[str, Any] = {"issuer": provider.url, "client_id": CLIENT, "client_secret": SECRET, **ROLES, **other}
+    public_url = oidc.pop("public_url", BASE)
+    elsewhere = service(oidc=oidc, public_url=public_url, database="none")
+    elsewhere.cookies.set("vllm_triage_session", client.cookies["vllm_triage_session"])
+    assert (200, 401) == (client.get("/v1/buckets").status_code, elsewhere.get("/v1/buckets").status_code)
+
+
+def test_what_the_id_token_does_not_say_is_asked_of_user_info(start, provider):
+    """As OpenID Core has it; of somebody else nothing is taken, and what is nowhere is said to be missing."""
+    client = start()
+    provider.claims = {"groups": None, "email": None}
+    provider.told = {"groups": ["sre"], "email": "sam@example.com"}
+    sign_in(client, provider)
+    assert ("sam@example.com", True) == ((me := client.get("/auth/me").json())["name"], "admin" in me["scopes"])
+    provider.told = {"sub": "u-2", "groups": ["sre"]}
+    assert "somebody else" in sign_in(client, provider).json()["detail"]
+    provider.told = {}
+    told = sign_in(client, provider).json()["detail"]
+    assert "u-1 is in no group that may come in: neither the ID token nor UserInfo has a claim groups" in told
+
+
+@pytest.mark.parametrize("groups", [3, True, {"a": 1}, [], "others"])
+def test_groups_of_any_form_are_groups_or_none(start, provider, groups):
+    assert 403 == sign_in(start(), provider, groups=groups).status_code
+
+
+def test_an_email_that_nobody_verified_is_no_name(start, provider):
+    client = start()
+    sign_in(client, provider, email_verified=False)
+    assert "u-1" == client.get("/auth/me").json()["name"]
+
+
+def test_a_sign_in_that_fails_leaves_nobody_signed_in(start, provider):
+    """Whoever came back is not who was there before; a link that somebody sent ends nothing."""
+    client = start()
+    sign_in(client, provider, groups=["sre"])
+    assert 403 == client.get("/auth/callback", params={"state": "x", "code": "y"}).status_code
+    assert 200 == client.get("/v1/buckets").status_code
+    assert 403 == sign_in(client, provider, groups=["marketing"]).status_code
+    assert 401 == client.get("/v1/buckets").status_code
+
+
+def test_a_session_that_ended_ends_in_other_processes(start, provider):
+    """They look into the history."""
+    one, other = start(), start()
+    sign_in(one, provider)
+    other.cookies.set("vllm_triage_session", one.cookies["vllm_triage_session"])
+    assert 200 == other.get("/v1/buckets").status_code
+    one.post("/auth/logout", headers=UNSAFE)
+    deadline = time.monotonic() + 30
+    while other.get("/v1/buckets").status_code != 401:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
+def test_people_are_told_in_a_page(start, provider):
+    """With the provider's reason, as text, and a way on; programs get the usual object."""
+    client = start()
+    there = client.get("/auth/login", follow_redirects=False)
+    back = provider.authorize(there.headers["location"])
+    refusal = {"state": back["state"], "error": "access_denied", "error_description": "<b>no</b>"}
+    page = client.get("/auth/callback", params=refusal, headers={"Accept": "text/html,*/*"})
+    assert (403, True) == (page.status_code, page.headers["content-type"].startswith("text/html"))
+    assert "access_denied &lt;b&gt;no&lt;/b&gt;" in page.text
+    assert '<a href="/auth/login">Sign in again</a>' in page.text
+    assert page.headers["x-request-id"] in page.text
+
+
+def test_two_tabs_sign_in_at_once(start, provider):
+    """And of many that are begun in one browser a few are kept."""
+    client = start()
+    ways = [client.get("/auth/login", params={"after": f"/{n}"}, follow_redirects=False) for n in range(6)]
+    backs = [provider.authorize(way.headers["location"]) for way in ways]
+    ends = [client.get("/auth/callback", params=back, follow_redirects=False) for back in backs]
+    assert [403, 403] + [303] * 4 == [end.status_code for end in ends]
+    assert [f"{BASE}/{n}" for n in range(2, 6)] == [end.headers["location"] for end in ends[2:]]
+
+
+def test_what_is_strange_on_the_way_back_is_refused(start, provider):
+    """A state that is no ASCII, keys that nobody knows, a path that fits in no cookie."""
+    client = start()
+    there = client.get("/auth/login", params={"after": "/" + "a" * 3000}, follow_redirects=False)
+    back = provider.authorize(there.headers["location"])
+    assert 403 == client.get("/auth/callback?state=%C3%A9&code=x", follow_redirects=False).status_code
+    odd = [{"kty": "EC", "crv": "P-1", "kid": "odd"}, {"kid": "none"}]
+    known = provider.get
+    provider.get = lambda path, *more: (
+        (200, {"keys": [*odd, *known(path)[1]["keys"]]}) if path == "/keys" else known(path, *more)
+    )
+    try:
+        end = client.get("/auth/callback", params=back, follow_redirects=False)
+    finally:
+        del provider.get
+    assert (303, f"{BASE}/") == (end.status_code, end.headers["location"])
+
+
+@pytest.mark.slow
+def test_a_provider_that_hangs_holds_up_nobody_else(start, provider):
+    """Thirty sign-ins wait for it; what others ask is answered meanwhile, and the provider is left alone for a while."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        client = start(issuer=f"http://127.0.0.1:{silent.getsockname()[1]}")
+        threads = [threading.Thread(target=lambda: client.get("/auth/login")) for _ in range(30)]
+        for thread in threads:
+            thread.start()
+        began = time.monotonic()
+        answer = client.post("/v1/plan", json={"gpu_memory": "24GiB"}, headers={"X-API-Key": KEY})
+        took = time.monotonic() - began
+        for thread in threads:
+            thread.join()
+        assert took < 3
+        assert answer.status_code in (200, 422)
+        assert time.monotonic() - began < 15
+
+
+def test_a_person_and_a_key_of_one_name_are_two():
+    """Their requests are counted apart."""
+    assert Caller("ci", "10.0.0.1", kind="role").id != Caller("ci", "10.0.0.1").id
+
+
+def test_a_session_beside_a_proxy_can_be_ended(service, provider, tmp_path):
+    oidc = {"issuer": provider.url, "client_id": CLIENT, "client_secret": SECRET, **ROLES}
+    client = service(oidc=oidc, proxy=PROXY, public_url=BASE, database="none")
+    sign_in(client, provider)
+    assert client.get("/auth/me").json()["signed_in"]
+
+
+def test_a_proxy_must_remove_what_it_is_sent(service):
+    """Of two headers one is the client's. Names are UTF-8."""
+    client = through(service, "10.1.2.3")
+    two = [("X-Forwarded-User", "eve"), ("X-Forwarded-User", "kim"), ("X-Forwarded-Groups", "sre")]
+    assert 403 == client.get("/v1/buckets", headers=two).status_code
+    named = {"X-Forwarded-User": "Jörg".encode(), "X-Forwarded-Groups": b"sre"}
+    assert "Jörg" == client.get("/auth/me", headers=named).json()["name"]
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [("https://t.example", 200), ("http://t.example", 403), ("ftp://t.example", 403), ("http://testserver", 200), ("ftp://testserver", 403)],
+)  # fmt: skip
+def test_an_origin_has_a_scheme(service, origin, status):
+    """A page without TLS is another site than one with it."""
+    client = through(service, "10.1.2.3")
+    told = {"X-Forwarded-User": "kim", "X-Forwarded-Groups": "sre", "Origin": origin, "Host": urlsplit(BASE).netloc}
+    origin = {"http://testserver": BASE, "ftp://testserver": BASE.replace("http:", "ftp:")}.get(origin, origin)
+    assert status == client.post("/v1/triage", content=LOG, headers={**told, "Origin": origin}).status_code
+
+
+@pytest.mark.parametrize("bad", ["triage.example.com", "ftp://x"])
+def test_a_public_url_is_an_address(bad):
+    with pytest.raises(ValidationError, match="public_url is an address"):
+        Settings(public_url=bad)
