@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..classifier.command.as_run import FRONT, as_run
+from ..classifier.command.shell import FRONT, as_run
 from ..classifier.report.model import Evidence, Report
 from ..classifier.report.shown import TEXT, cut
 from ..classifier.version import version

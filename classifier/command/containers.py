@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..patterns.lazy import LazyPattern
-from .scalars import quoted, scalar
+from .blocks import quoted, scalar
 from .shell import shell_words
 from .start import Start, takes_no_word
 from .words import Word, join

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 from ..masking.mask import mask
 from ..patterns.lazy import LazyPattern
-from .blocks import Block, depth_of, read_block
-from .scalars import quoted, read_scalar, scalar
+from .blocks import Block, depth_of, quoted, read_block, read_scalar, scalar
 from .start import Start, read_words
 from .words import SECRET, Word, is_secret, quote, split
 

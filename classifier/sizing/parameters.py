@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .architecture import Architecture
-from .layers import NONE, STATE, first_integer, integer
+from .architecture import NONE, STATE, Architecture, first_integer, integer
 
 # Models whose MLP has two matrices (up, down); all others have three (gate, up, down).
 _PLAIN_MLP = frozenset(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from ..values.batch import default_max_num_batched_tokens, default_max_num_seqs
 from ..values.memory import default_utilization
 from ..values.worked import GIB, Worked, gib, number, release_at_least
-from .architecture import Architecture
+from .architecture import Architecture, first_integer
 from .kv_cache import layout
-from .layers import first_integer
 from .parameters import number_of_experts
 from .weights import weights_per_rank
 

@@ -12,9 +12,8 @@ from ..values.batch import default_max_num_seqs
 from ..values.memory import HIGHEST, default_utilization
 from ..values.parallel import divides, sizes_that_divide
 from ..values.worked import gib
-from .architecture import Architecture, ConfigError
+from .architecture import FULL, NONE, STATE, Architecture, ConfigError
 from .kv_cache import Layout, kv_heads_per_rank, layer_token_bytes
-from .layers import FULL, NONE, STATE
 from .placement import Fit, Setup
 from .weights import weight_bits
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..values.worked import GIB, Worked
-from .architecture import Architecture
-from .layers import first_integer
+from .architecture import Architecture, first_integer
 from .parameters import count_parameters, number_of_experts
 
 _METHOD_BITS = {

@@ -11,7 +11,7 @@ from ..lines.types import Evidence, Line, Trace
 from ..matching.types import Hit
 from . import policy
 from .case import CHAIN, LOUD, READY
-from .evidence import evidence_of, line_evidence
+from .evidence import evidence_of, trouble_evidence
 from .signals import overruled
 from .types import ServerStart, Story, Verdict
 
@@ -76,8 +76,9 @@ def _first_death(found: Findings, verdict: Verdict) -> Evidence | None:
     best = found.best.hit.trace if found.best is not None else None
     linked = set(_chain(best))
     heads = [range(trace.first - HEADED, trace.last + 1) for trace in found.incident.traces]
-    deaths = [_told(trace) for trace in found.raised if id(trace) not in linked]
-    deaths += [line_evidence(line) for line in found.errors if not any(line.number in head for head in heads)]
+    deaths = [trouble_evidence(trace, "death") for trace in found.raised if id(trace) not in linked]
+    errors = [line for line in found.errors if not any(line.number in head for head in heads)]
+    deaths += [trouble_evidence(line, "death") for line in errors]
     deaths += [
         evidence_of(item.hit, "death")
         for item in found.candidates
@@ -99,7 +100,7 @@ def unread_beside(found: Findings, verdict: Verdict) -> tuple[Evidence, ...]:
     best = found.best
     linked = set(_chain(best.hit.trace)) if best is not None and best.hit.rule.id == verdict.rule else set()
     beside = (trace for trace in found.unread if trace.number not in shown and id(trace) not in linked)
-    return tuple(_told(trace) for trace in islice(beside, UNREAD))
+    return tuple(trouble_evidence(trace, "death") for trace in islice(beside, UNREAD))
 
 
 def _chain(trace: Trace | None) -> Iterator[int]:
@@ -114,10 +115,6 @@ def _chain(trace: Trace | None) -> Iterator[int]:
         if link is not None:
             yield id(link)
             link = link.cause_of
-
-
-def _told(trace: Trace) -> Evidence:
-    return Evidence(trace.number, trace.raw or trace.text, trace.process, "death", trace.count)
 
 
 def _requests(hits: list[Hit]) -> int:
@@ -159,7 +156,7 @@ def _survived(found: Findings) -> Iterator[Evidence]:
     troubles += case.unexplained_errors()
     for item in troubles:
         if item.number < case.ready:
-            yield _told(item) if isinstance(item, Trace) else line_evidence(item)
+            yield trouble_evidence(item, "overcome")
 
 
 def _latent(found: Findings) -> tuple[str, ...]:

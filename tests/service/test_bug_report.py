@@ -9,7 +9,7 @@ import pytest
 from tests.classifier.masking.planted import SECRETS
 from tests.service.samples import failure, unknown
 from vllm_triage.classifier import triage
-from vllm_triage.classifier.command.as_run import FRONT, as_run
+from vllm_triage.classifier.command.shell import FRONT, as_run
 from vllm_triage.classifier.input.read import read_blocks
 from vllm_triage.classifier.report.model import Evidence
 from vllm_triage.corpus.options import lifetime

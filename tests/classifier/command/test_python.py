@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.classifier.command.helpers import fix, forms
+from vllm_triage.classifier.command.blocks import quoted, read_flow, read_scalar, scalar
 from vllm_triage.classifier.command.known import flag
-from vllm_triage.classifier.command.scalars import quoted, read_flow, read_scalar, scalar
 
 
 def python(command: str) -> str:

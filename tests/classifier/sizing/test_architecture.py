@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from vllm_triage.classifier.sizing.architecture import Architecture, ConfigError
-from vllm_triage.classifier.sizing.layers import CHUNKED, FULL, NONE, SLIDING, STATE, first_integer, integer
+from vllm_triage.classifier.sizing.architecture import (
+    CHUNKED,
+    FULL,
+    NONE,
+    SLIDING,
+    STATE,
+    Architecture,
+    ConfigError,
+    first_integer,
+    integer,
+)
 
 PLAIN = {
     "model_type": "llama",

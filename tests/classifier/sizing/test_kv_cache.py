@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from tests.classifier.sizing.models import NAMES, model
 from tests.classifier.sizing.reference import Attention, Mamba, block_bytes, groups_of, longest, request_bytes
-from vllm_triage.classifier.sizing.kv_cache import UnknownDtypeError, layer_token_bytes, layout
-from vllm_triage.classifier.sizing.states import state_bytes
+from vllm_triage.classifier.sizing.kv_cache import UnknownDtypeError, layer_token_bytes, layout, state_bytes
 
 GIB = 1 << 30
 
