@@ -176,7 +176,7 @@ class Triage:
 
             near = get_close_matches(strange[0], self._ids, 1, 0.6)
             hint = f"; did you mean {near[0]}?" if near else " (vllm-triage rules lists them)"
-            raise InputError(f"{strange[0]!r} is no bucket, cause or rule{hint}")
+            raise InputError(f"{strange[0]!r} is not a bucket, cause or rule{hint}")
         if question.engine == "model":
             self._guesser(alone=True)
 

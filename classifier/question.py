@@ -20,7 +20,7 @@ class Question(Record):
     """What is asked about a log. Without arguments: what is wrong, by all means?
 
     Args:
-        command: The start command, where the log does not tell it: ``vllm serve …``, ``docker run …``, a compose file or
+        command: The start command, where the log does not have it: ``vllm serve …``, ``docker run …``, a compose file or
             a manifest.
         vllm_version: The release to advise for, whatever the log says; empty: the log's.
         min_confidence: Below this (0 to 1) the answer is ``unknown``.
@@ -48,7 +48,7 @@ class Question(Record):
         if isinstance(self.min_confidence, bool) or not isinstance(self.min_confidence, (int, float)):
             raise InputError(f"min_confidence is a number from 0 to 1, not {type(self.min_confidence).__name__}")
         if not 0 <= self.min_confidence <= 1:
-            raise InputError(f"min_confidence {self.min_confidence!r} is no number from 0 to 1")
+            raise InputError(f"min_confidence {self.min_confidence!r} is not a number from 0 to 1")
         for name in ("only", "ignore"):
             object.__setattr__(self, name, _ids(name, getattr(self, name)))
         if self.vllm_version:
@@ -72,5 +72,5 @@ def _release(text: object) -> str:
     from .facts.versions import version_key
 
     if not isinstance(text, str) or version_key(text) is None:
-        raise InputError(f"{text!r} is no vLLM release such as 0.19.1")
+        raise InputError(f"{text!r} is not a vLLM release such as 0.19.1")
     return text.strip().removeprefix("v")

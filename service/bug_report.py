@@ -66,7 +66,7 @@ def _environment(report: Report) -> Iterator[str]:
     yield "### Your current environment\n"
     told = [(name, report.facts.get(name)) for name in ENVIRONMENT if report.facts.get(name) not in (None, "")]
     if told:
-        yield "What the log tells:\n"
+        yield "What the log says:\n"
         yield "| | |\n|---|---|"
         yield from (f"| {name} | {plain(str(value))} |" for name, value in told)
         yield ""
@@ -94,7 +94,7 @@ def _command(report: Report) -> Iterator[str]:
     keep = FRONT if report.bucket in ABOUT_FRONT else [name for name in FRONT if name in proof]
     command, dropped = as_run(report.facts, keep)
     yield "How it was started" + (f" (left out: {', '.join(f'`{name}`' for name in dropped)}):\n" if dropped else ":\n")
-    yield from fenced("shell", [command or "(the log does not tell: paste the start command here)"])
+    yield from fenced("shell", [command or "(the log does not show it: paste the start command here)"])
 
 
 def _lines(report: Report, excerpt: Sequence[tuple[int, str]], width: int) -> Iterator[str]:

@@ -46,7 +46,7 @@ def look_up(corpus: Corpus, name: str) -> Page:
     """
     head, _, part = name.partition("/")
     if head == "facts":
-        raise UnknownIdError("facts is no bucket: its rules read figures, as vllm-triage rules facts lists them")
+        raise UnknownIdError("facts is not a bucket: its rules read figures, as vllm-triage rules facts lists them")
     if head not in corpus.buckets():
         near = difflib.get_close_matches(name, [*corpus.buckets(), *(rule.id for rule in corpus.rules)], 3, 0.5)
         hint = f"near: {', '.join(near)}" if near else "vllm-triage rules lists them"

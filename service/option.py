@@ -54,7 +54,7 @@ def check_option(asked: str, release: str = "") -> OptionAnswer:
     there = options.exists(name, number)
     if there is None:
         first, last = options.releases()[0], options.releases()[-1]
-        raise InputError(f"{release!r} is no release that is known: {first} to {last} are")
+        raise InputError(f"{release!r} is not a release that is known: {first} to {last} are")
     known = options.describe(name, number) if there else None
     choices = tuple(map(str, known.choices)) if known else ()
     wrong = value and choices and value not in choices
@@ -72,7 +72,7 @@ def check_option(asked: str, release: str = "") -> OptionAnswer:
         keys=known.keys[:LISTED] if known else (),
         aliases=known.aliases[:LISTED] if known else (),
         deprecated=bool(known and known.deprecated),
-        problem=f"{value} is none of the choices" if wrong else "",
+        problem=f"{value} is not one of the choices" if wrong else "",
     )
 
 

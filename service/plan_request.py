@@ -84,5 +84,5 @@ def work_out(asked: PlanRequest) -> dict[str, object]:
 def _size(name: str, text: str) -> int:
     found = parse_bytes(text)
     if not found or found > 1 << 50:
-        raise ImpossibleError(f"{name} is no size (24GiB, 80GB).")
+        raise ImpossibleError(f"{name} is not a size (24GiB, 80GB).")
     return found

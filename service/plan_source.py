@@ -35,7 +35,7 @@ def read_config(source: str) -> tuple[dict[str, Any], str]:
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} is no JSON: {error}") from None
+        raise ConfigError(f"{path} is not JSON: {error}") from None
     if not isinstance(config, dict):
         raise ConfigError(f"{path} holds no model config")
     return config, name or str(config.get("_name_or_path") or "") or "MODEL"

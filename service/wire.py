@@ -206,7 +206,7 @@ class Incident(Node):
     feedback: Verdict | None = None
     """the latest verdict of a person"""
     state: HandlingState = "open"
-    """acknowledged: somebody looks after it; muted: chats are not told of it"""
+    """acknowledged: somebody looks after it; muted: chats hear nothing of it"""
     muted_until: datetime | None = None
     """null where it is not muted, or without an end"""
     assignee: str = ""

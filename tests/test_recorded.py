@@ -33,7 +33,7 @@ MISSED_AS = {
 }
 OURS = re.compile(rb"/\.pyenv|vtrec|hf_[A-Za-z0-9]{20}")
 WRAPPED = [name for name in FORMS if name != "as recorded"]
-# A program of torch's alone is no server: beside one that starts, nothing tells it from that one's helpers.
+# A program of torch's alone is not a server: beside one that starts, nothing tells it from that one's helpers.
 ALONE = [name for name in WRAPPED if name != "started together"]
 
 

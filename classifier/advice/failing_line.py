@@ -100,7 +100,7 @@ def failing_mark(situation: Situation) -> tuple[FrameMark | None, bool]:
 
 
 def fate_of(mark: FrameMark | None, wrapped: bool, situation: Situation) -> FailingLine | None:
-    """Return what became of the line that failed; None where the log does not tell it, or its code is not a release's.
+    """Return what became of the line that failed; None where the log does not have it, or its code is not a release's.
 
     Args:
         mark: The frame that :func:`failing_mark` found.

@@ -119,7 +119,7 @@ def _reason(fix: Fix, values: Mapping[str, object]) -> str:
     ]
     if asked := list(dict.fromkeys(name for item in worked if not item for name in item.missing)):
         told = asked[0] if len(asked) == 1 else f"{', '.join(asked[:-1])} and {asked[-1]}"
-        parts.append(f"To work the value out takes {told}, which the log does not tell (vllm-triage plan).")
+        parts.append(f"To work the value out takes {told}, which the log does not say (vllm-triage plan).")
     return " ".join(part for part in parts if part)
 
 

@@ -47,6 +47,6 @@ def look(situation: Situation, nothing_known: bool = False) -> Advice:
         return search(situation, "No fix is known for it; these are the words that every report of it shares.")
     return Advice(
         0, "Start once more with all messages, and read the first error", "env", "VLLM_LOGGING_LEVEL=DEBUG",
-        "None of the fixes that are known for this cause holds for this server; what came first tells more than what came last.",
+        "None of the fixes that are known for this cause holds for this server; what came first says more than what came last.",
         "A longer log.", "The log holds lines of the level DEBUG.", "VLLM_LOGGING_LEVEL", "DEBUG", restart=True, exact=True,
     )  # fmt: skip

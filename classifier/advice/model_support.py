@@ -269,7 +269,7 @@ def _has(name: str, interface: str, release: str) -> bool:
 
 
 def _first(name: str, interface: str, release: str, has: bool) -> str:
-    """Return the first release, later than the log's, that has it; where the log does not tell its own, the first of the last run."""
+    """Return the first release, later than the log's, that has it; where the log does not have its own, the first of the last run."""
     from ...corpus import architectures
 
     if not has:
@@ -319,7 +319,7 @@ def _respelt(name: str, meant: str) -> Advice:
     value = json.dumps({"architectures": [meant]})
     return Advice(
         0, f"Correct the architecture's name: {meant}", "flag", f"--hf-overrides '{value}'",
-        f"vLLM serves {meant}; {name}, which config.json names, is no architecture of any release. Correct it in config.json for good.",
+        f"vLLM serves {meant}; {name}, which config.json names, is not an architecture of any release. Correct it in config.json for good.",
         "none", "The log prints 'Resolved architecture'.", "--hf-overrides", value, exact=True, restart=True,
     )  # fmt: skip
 

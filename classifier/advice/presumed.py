@@ -93,8 +93,8 @@ _ALREADY = (
 _LATE = LazyPattern(r"\b(?:CUDA|HIP|NPU) error|AcceleratorError|device-side assert")
 """Errors of kernels that ran before: they come to light in any later call."""
 _OUTSIDE_GRAPHS = (
-    (LazyPattern(r":(?:set_lora|slice_lora_[ab]|activate_adapter|_?load_adapter|from_local_checkpoint|from_lora_tensors): [^\n]*\Z"), "the weights of an adapter are read or copied there, which is no part of CUDA graphs"),
-    (LazyPattern(r":_get_prompt_logprobs\w*: |:_get_logits: "), "the error was raised where logits are worked out, which is no part of CUDA graphs"),
+    (LazyPattern(r":(?:set_lora|slice_lora_[ab]|activate_adapter|_?load_adapter|from_local_checkpoint|from_lora_tensors): [^\n]*\Z"), "the weights of an adapter are read or copied there, which is not part of CUDA graphs"),
+    (LazyPattern(r":_get_prompt_logprobs\w*: |:_get_logits: "), "the error was raised where logits are worked out, which is not part of CUDA graphs"),
     (LazyPattern(r":_?(?:reshape|allocate)_kv_caches?(?:_\w+)?: [^\n]*\Z"), "the KV cache gets its shape there, which is the same with and without CUDA graphs"),
     (LazyPattern(r"triton/(?:runtime/build|backends/\w+/driver)\.py"), "Triton builds its own driver there, for kernels that eager mode uses as well"),
 )  # fmt: skip

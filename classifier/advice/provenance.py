@@ -69,7 +69,7 @@ def installed_from(fix: Advice, situation: Situation) -> tuple[Advice | None, st
 
 def _built_anew(fix: Advice, situation: Situation) -> Advice:
     """Return what a fix installs as a step for who builds vLLM: pip would put another program in its place."""
-    build = "This build of vLLM is no release of the registry: pip would put another program in its place."
+    build = "This build of vLLM is not a release of the registry: pip would put another program in its place."
     if situation.from_checkout:
         build = "vLLM runs from a checkout of its sources: pip would put another program in its place."
     if not situation.from_checkout and _CHECKOUT.match(situation.told) is None:

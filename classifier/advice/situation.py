@@ -112,7 +112,7 @@ class Situation:
 
     @property
     def own_build(self) -> bool:
-        """Whether the server is no release of the registry: a fork, a checkout, a development build, a build with local changes."""
+        """Whether the server is not a release of the registry: a fork, a checkout, a development build, a build with local changes."""
         from ...corpus import options
 
         if self.from_checkout:

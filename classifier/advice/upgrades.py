@@ -138,9 +138,9 @@ def _undated(fix: Advice, situation: Situation) -> bool:
 def _dated(fix: Advice, known: Since, situation: Situation) -> Advice:
     """Return an upgrade with the release that changed what failed, told as what that says and no more."""
     release = known.release
-    why = f"{known.fact} Whether that mends this error, the sources do not tell."
+    why = f"{known.fact} The sources do not say whether that fixes this error."
     if known.older:
-        why = f"The log does not tell the server's release. {why} A server that is {release} or newer has it already."
+        why = f"The log does not say which release ran. {why} A server that is {release} or newer has it already."
     if not from_registry(situation):
         plain = fix.change.startswith("Upgrade to the newest release")
         change = (
@@ -176,7 +176,7 @@ def _as_guess(fix: Advice, situation: Situation) -> Advice:
     if pinned_by(situation) or fix.title.startswith(TRY):
         return fix
     if fork := fork_of(situation):
-        why = f"What vLLM's code lacks for this platform comes with the releases of {fork}, which follow vLLM's. Whether the newest mends this, nothing here tells."
+        why = f"What vLLM's code lacks for this platform comes with the releases of {fork}, which follow vLLM's. Nothing here says whether the newest fixes this."
         return replace(fix, title=f"Try the newest release of {fork}", why=why)
     words = words_of(situation)
     return replace(

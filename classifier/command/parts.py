@@ -185,7 +185,7 @@ def _into_json(parts: Sequence[Part], change: Part) -> list[Part] | None:
                 made[place] = _respelled(part, Part(base, [Word(base), value], [value]))
                 return made
     if any(part.name == base for part in given):
-        return None  # its value is no JSON object: it is replaced
+        return None  # its value is not JSON object: it is replaced
     for key, told in update.items():
         text = told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
         dotted = f"{base}.{key}"

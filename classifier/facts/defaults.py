@@ -45,7 +45,7 @@ def given(arguments: Facts, version: str) -> Facts:
 
     Args:
         arguments: All of them, defaults included.
-        version: Of the server; "" where the log does not tell it.
+        version: Of the server; "" where the log does not have it.
     """
     from ...corpus import options
 

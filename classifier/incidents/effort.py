@@ -87,7 +87,7 @@ class Effort:
             )
         if self._hopeless:
             told.append(
-                f"The words of some rules stood in more than {MISSES:,} lines without fitting one; the rest were not tried: "
+                f"The words of some rules are in more than {MISSES:,} lines without fitting one; the rest were not tried: "
                 f"{_named(self._hopeless)}."
             )
         return told

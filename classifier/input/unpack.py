@@ -41,7 +41,7 @@ def gunzip(chunks: Iterator[bytes]) -> Generator[bytes, None, bool]:
             pending += chunk[start : start + PIECE]
             while pending:
                 if fresh:
-                    # Members may be padded with NULs; whatever else follows is no part of the log.
+                    # Members may be padded with NULs; whatever else follows is not part of the log.
                     pending = pending.lstrip(b"\0")
                     if len(pending) < len(GZIP):
                         break

@@ -50,10 +50,10 @@ def make_pack(report: Report, budget: int = BUDGET, candidates: bool = True) -> 
         candidates: Whether it says what rules propose.
 
     Raises:
-        InputError: The budget is no number of characters from 500 to 60,000.
+        InputError: The budget is not a number of characters from 500 to 60,000.
     """
     if not LEAST <= budget <= LARGEST:
-        raise InputError(f"budget {budget!r} is no number of characters from {LEAST} to {LARGEST}")
+        raise InputError(f"budget {budget!r} is not a number of characters from {LEAST} to {LARGEST}")
     if isinstance(report.kept, Pack):
         return _smaller(report.kept if candidates else report.kept.without_candidates(), budget)
     material = report.kept if isinstance(report.kept, Material) else None

@@ -76,7 +76,7 @@ def look(blocks: Iterable[Block], lines: str = "", find: str = "", process: str 
 def looked_at(found: Iterable[PackLine], process: str = "", budget: int = BUDGET, find: str = "") -> Look:
     """Return as many lines as a budget holds, cut where they are long."""
     if not LEAST <= budget <= LARGEST:
-        raise InputError(f"budget {budget!r} is no number of characters from {LEAST} to {LARGEST}")
+        raise InputError(f"budget {budget!r} is not a number of characters from {LEAST} to {LARGEST}")
     kept: list[PackLine] = []
     more = after = 0
     for line in found:

@@ -47,7 +47,7 @@ def _which(story: Story) -> str:
 def _hit(story: Story) -> str:
     if story.scope != "requests":
         return ""
-    count = "one is told of" if story.requests_failed < 2 else f"{story.requests_failed} errors are told of"
+    count = "one was logged" if story.requests_failed < 2 else f"{story.requests_failed} were logged"
     return f"It concerns single requests ({count}); the server itself went on."
 
 
@@ -57,12 +57,12 @@ def _died(story: Story, deciding: int, symptoms: Sequence[int]) -> str:
         return ""
     who = f" in {first.process}" if first.process else ""
     if first.line < deciding:
-        return f"The first error stands on line {first.line}{who}: {_quoted(first)}."
+        return f"The first error is on line {first.line}{who}: {_quoted(first)}."
     after = [line for line in symptoms if line > first.line]
     if not after:
         return ""
     named = f"line {after[-1]}" if len(after) == 1 else f"{len(after)} more, up to line {after[-1]},"
-    return f"The first error stands on line {first.line}{who}; what {named} says follows from it."
+    return f"The first error is on line {first.line}{who}; {named} follows from it."
 
 
 def _capacity(story: Story, facts: Mapping[str, object]) -> str:
@@ -85,7 +85,7 @@ def _overcome(story: Story) -> str:
         return ""
     first, more = story.overcome[0], len(story.overcome) - 1
     others = f" (and {more} more)" if more else ""
-    return f"Overcome, and no cause: line {first.line}{others}, {_quoted(first)}."
+    return f"Overcome, not the cause: line {first.line}{others}, {_quoted(first)}."
 
 
 def _quoted(item: Evidence) -> str:

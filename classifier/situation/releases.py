@@ -86,9 +86,9 @@ class ReleaseBound(Record):
             return ""
         how = "(--vllm-version for another)" if len(self.releases) == 1 else "(--vllm-version to name it)"
         if not self.bounded:
-            return f"The log does not tell vLLM's release, and nothing bounds it: what is advised is held against {self} {how}."
+            return f"The log does not say which vLLM release ran, and nothing bounds it: what is advised is held against {self} {how}."
         return (
-            f"The log does not tell vLLM's release; by {' and '.join(self.marks[:2])} it is {self}: what is advised is "
+            f"The log does not say which vLLM release ran; by {' and '.join(self.marks[:2])} it is {self}: what is advised is "
             f"held against {'it' if len(self.releases) == 1 else 'all of them'} {how}."
         )
 

@@ -104,7 +104,7 @@ def told(book: Ledger, facts: Mapping[str, object]) -> str:
     more = f"; one request of the full context needs {needed:.1f}" if needed else ""
     beside = f"; graphs {book.graphs_gib:.1f} beside it" if book.graphs_gib and not inside else ""
     budget = f"{book.total_gib:.1f} GiB × {book.share:g} = {book.budget_gib:.1f} = " if book.budget_gib else "GiB: "
-    unknown = "" if book.total_gib else "; the GPU's total is not told"
+    unknown = "" if book.total_gib else "; the GPU's total is unknown"
     return f"{budget}{' + '.join(parts)}{beside}{unknown}{more}"
 
 

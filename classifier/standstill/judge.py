@@ -149,7 +149,7 @@ def _silent(at: Situation, now: float, patience: float) -> Standstill:
     stuck = False
     if at.bar is not None and not at.bar.complete and at.bar.at >= at.since:
         stands = now - at.bar.at
-        told.append(f"the progress bar stands: {_bar(at.bar)}, for {span(stands)}")
+        told.append(f"the progress bar does not move: {_bar(at.bar)}, for {span(stands)}")
         stuck = bool(at.bar.step) and stands > limits.STEP_ROOM * at.bar.step
     if at.notices >= limits.REPEATS:
         told.append(_notices(at.notices))
@@ -158,7 +158,7 @@ def _silent(at: Situation, now: float, patience: float) -> Standstill:
         world = max(total for _, total in at.ranks)
         missing = sorted(set(range(world)) - {rank for rank, total in at.ranks if total == world})
         if missing:
-            told.append(f"of {world} ranks {_few(missing)} have not told their place")
+            told.append(f"of {world} ranks {_few(missing)} have not reported their place")
             stuck = True
     if at.work is not None:
         told.append(f"its processes: {at.work.told()}")

@@ -40,7 +40,7 @@ class Patience:
         self._given = dict(given or {})
         for stage, seconds in self._given.items():
             if stage not in STAGES:
-                raise InputError(f"{stage!r} is no stage of a start ({', '.join(STAGES)})")
+                raise InputError(f"{stage!r} is not a stage of a start ({', '.join(STAGES)})")
             if not seconds > 0:
                 raise InputError(f"patience for {stage} is {seconds:g}: give seconds above 0")
         if not factor > 0:

@@ -70,7 +70,7 @@ class OwnModel:
         if strange := [
             name for name in (*self.buckets, *self.titles) if not set(name) <= SIGNS or not 0 < len(name) <= MOST_SIGNS
         ]:
-            raise ValueError(f"{strange[0][:MOST_SIGNS]!r} is no id of a bucket")
+            raise ValueError(f"{strange[0][:MOST_SIGNS]!r} is not the id of a bucket")
         self.titles = {
             name: "".join(sign for sign in title if sign.isprintable()) for name, title in self.titles.items()
         }

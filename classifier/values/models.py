@@ -56,7 +56,7 @@ def instruct_variant(facts: Mapping[str, object]) -> Worked:
     for shape, variant in _BASE:
         if found := shape.fullmatch(name):
             return Worked(found.expand(variant), "")
-    return Worked("", f"{name!r} is no base model of a known family" if name else "the log names no model")
+    return Worked("", f"{name!r} is not a base model of a known family" if name else "the log names no model")
 
 
 def _named(facts: Mapping[str, object], shape: LazyPattern[str], what: str) -> Worked:

@@ -69,7 +69,7 @@ def submodule(facts: Mapping[str, object]) -> Worked:
     module = _module(facts)
     top, _, part = module.partition(".")
     if not part or top in _NAMESPACES or distribution(facts).value in ("", "none"):
-        return Worked("", "what is missing is no part of a package")
+        return Worked("", "what is missing is not part of a package")
     return Worked(module, "", {"package": module})
 
 
@@ -81,7 +81,7 @@ def asking_package(facts: Mapping[str, object]) -> Worked:
     if not owner or owner == _module(facts).partition(".")[0] or owner in ("vllm", "torch", "triton"):
         return Worked("", "the import stands in vLLM's own code")
     if owner not in DISTRIBUTIONS and normal(name) not in packages():
-        return Worked("", f"{owner} is no package that vLLM or its neighbours ask for")
+        return Worked("", f"{owner} is not a package that vLLM or its neighbours ask for")
     return Worked(name, "", {"owner": owner})
 
 
@@ -198,7 +198,7 @@ def system_package(facts: Mapping[str, object]) -> Worked:
         package,
         f"{name} comes with {package} on Debian and Ubuntu"
         if package
-        else f"{name or 'it'} is no system library that is known",
+        else f"{name or 'it'} is not a system library that is known",
     )
 
 

@@ -89,7 +89,7 @@ _UNITS = {"b": 1, "": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 
 
 def parse_bytes(text: str) -> int | None:
-    """Return the bytes that ``24GiB``, ``24 GB`` or ``24`` (GiB) say; None where the text is no size."""
+    """Return the bytes that ``24GiB``, ``24 GB`` or ``24`` (GiB) say; None where the text is not a size."""
     text = text.strip().lower().replace(",", "").replace(" ", "")
     digits = text.rstrip("bikmgt")
     unit = text[len(digits) :]

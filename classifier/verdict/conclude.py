@@ -111,11 +111,11 @@ def conclude_guess(found: Findings, guess: Guess, item: Trace | Line | None = No
     if guess.frames:
         told += f" The stack ends in {guess.frames[0]}."
     if nearest:
-        told += f" The cause within the bucket is the one whose words are nearest ({cause})."
+        told += f" The cause within the bucket is the one with the most similar words ({cause})."
     elif cause:
         told += " The cause within the bucket is the one that this part of the code stands for."
     elif written:
-        told += " It does not tell the cause; what is advised holds for most of them."
+        told += " It does not name the cause; the advice fits most of them."
     else:
         told += " No rule file describes this bucket, so there are no fixes to offer."
     more = (f"All causes of {bucket}, and their fixes: vllm-triage explain {bucket}",) if written else ()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..text_model.guess import Guess, Guesser
 
 NO_BUCKET = ("unknown", "no_failure")
-"""What the text model may say that is no failure of a known kind."""
+"""What the text model may say that is not a failure of a known kind."""
 
 
 class Known:

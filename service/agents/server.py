@@ -117,7 +117,7 @@ async def _call(
         return _failed(str(error))
     except Exception:  # noqa: BLE001 - an agent is told that it is not its mistake
         _log.exception("tool %s", name)
-        return _failed("internal error, please report it; the server's standard error tells more")
+        return _failed("internal error, please report it; the server's standard error has more")
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=answer.text)], structured_content=answer.data
     )

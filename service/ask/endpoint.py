@@ -52,7 +52,7 @@ class Endpoint:
     ) -> None:
         base = url.rstrip("/")
         if not re.match(r"https?://[^\s/]+", base):
-            raise AskError(f"{url!r} is no address of an endpoint: give http://HOST:PORT or https://HOST")
+            raise AskError(f"{url!r} is not an address of an endpoint: give http://HOST:PORT or https://HOST")
         self._timeout = timeout
         self._limits = _Limits(transport or httpx.HTTPTransport())
         self._model = model
@@ -95,7 +95,7 @@ class Endpoint:
         try:
             return Proposal.from_json(json.loads(fenced["inner"] if fenced else text), model)
         except (ValueError, RecursionError):
-            raise AskError("the model's answer is no JSON") from None
+            raise AskError("the model's answer is not JSON") from None
         except InputError as error:
             raise AskError(f"the model's answer has another form than asked for: {error}") from None
 

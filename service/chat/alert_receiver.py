@@ -70,7 +70,7 @@ class AlertmanagerAdapter:
                 try:
                     taken = await anyio.to_thread.run_sync(self._take_down, context, body, limiter=limiter)
                 except ValidationError:
-                    text = "This is no notification of Alertmanager's webhook, version 4."
+                    text = "This is not a notification of Alertmanager's webhook, version 4."
                     raise HTTPException(422, text) from None
                 except (BusyError, TriageError) as error:
                     # Alertmanager tries again: nothing was taken.

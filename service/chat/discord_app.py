@@ -89,7 +89,7 @@ class DiscordEndpoint:
             told = json.loads(body)
             kind, name = int(told["type"]), str(told["id"])
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise HTTPException(422, "This is no interaction of Discord.") from None
+            raise HTTPException(422, "This is not an interaction of Discord.") from None
         if kind == PING:
             return JSONResponse({"type": PONG})
         # The history says whether it came before; the event loop does not wait for that.

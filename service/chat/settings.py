@@ -28,7 +28,7 @@ class Selection(PlatformSettings):
     buckets: frozenset[str] = Field(frozenset(), description="buckets, or bucket/cause")
     services: frozenset[str] = Field(frozenset(), description="service labels")
     tenants: frozenset[str] = Field(
-        frozenset(), description="tenants whose incidents are told; empty: those of no tenant alone"
+        frozenset(), description="tenants whose incidents are sent; empty: those of no tenant alone"
     )
     min_confidence: Annotated[float, Field(ge=0, le=1)] = 0.0
     only_new: bool = Field(default=False, description="only incidents that were never seen before in their service")
@@ -46,7 +46,7 @@ class NotifySettings(PlatformSettings):
     )
     backoff_limit_seconds: Annotated[float, Field(gt=0)] = 300
     digest_after: Annotated[int, Field(ge=1)] = Field(
-        10, description="messages to one chat within `digest_seconds`; those beyond are told together, as one"
+        10, description="messages to one chat within `digest_seconds`; the rest come as one"
     )
     digest_seconds: Annotated[float, Field(gt=0)] = 60
     drain_seconds: Annotated[float, Field(ge=0)] = Field(10, description="given to what is waiting at shutdown")

@@ -24,7 +24,7 @@ def digest(incidents: Sequence[Told]) -> dict[str, Any]:
     if len(causes) > _KINDS:
         rest = sum(number for _, number in causes.most_common()[_KINDS:])
         lines.append(f"and {rest:,} of {len(causes) - _KINDS:,} other causes")
-    words = "They came at one time and are told together, once. What they have in common may be the cause."
+    words = "They came at one time and are reported together, once. What they have in common may be the cause."
     blocks = [
         HeaderBlock(text=PlainTextObject(text=head, emoji=False)),
         SectionBlock(text=MarkdownTextObject(text=clip("\n".join(lines), 2900), verbatim=True)),

@@ -43,17 +43,17 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="read several files as one log, in the order given (stdout and stderr apart)",
     )
-    only = "only this bucket or bucket/cause counts as a failure: others are told, and end with 0"
-    ignore = "this bucket, bucket/cause or rule is no failure: it is told as ignored, and ends with 0"
+    only = "only this bucket or bucket/cause counts as a failure: others are reported, and end with 0"
+    ignore = "this bucket, bucket/cause or rule is not a failure: it is reported as ignored, and ends with 0"
     add("--only", action="append", default=[], metavar="ID", help=f"{only} (repeatable)")
     add("--ignore", action="append", default=[], metavar="ID", help=f"{ignore} (repeatable)")
     below = "answer 'unknown' below this confidence (0 to 1)"
     add("--min-confidence", type=share, default=0.0, metavar="P", help=below)
     add_rules(made)
     add_engine(made)
-    start = "the start command, where the log does not tell it: vllm serve, docker run, a compose file or a manifest"
+    start = "the start command, where the log does not have it: vllm serve, docker run, a compose file or a manifest"
     add("--command", default="", metavar="TEXT", help=start)
-    release = "the vLLM release to advise for (default: the log's; where it tells none, the newest known)"
+    release = "the vLLM release to advise for (default: the log's; else the newest known)"
     add("--vllm-version", default="", metavar="X.Y.Z", help=release)
     add_live(made)
     shape = "form of the corrected start command in the text (default: shell)"
@@ -96,7 +96,11 @@ def add_engine(made: argparse.ArgumentParser) -> None:
 def add_live(made: argparse.ArgumentParser) -> None:
     """Add the options of logs that are still being written."""
     add = made.add_argument
-    add("--follow", action="store_true", help="read on while the log is written; tell a cause as soon as it is certain")
+    add(
+        "--follow",
+        action="store_true",
+        help="read on while the log is written; report a cause as soon as it is certain",
+    )
     add("--tee", action="store_true", help="with --follow: show the log as well")
     add("--quiet", action="store_true", help="on a terminal: do not show the log that is piped in, only how far it is")
     add("--no-keep", action="store_true", help="on a terminal: do not keep the log that is piped in")
@@ -116,7 +120,7 @@ def jobs_of(text: str) -> int:
         argparse.ArgumentTypeError: It is none.
     """
     if not text.isdigit() or not 1 <= int(text) <= 1024:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes")
     return int(text)
 
 
@@ -124,10 +128,10 @@ def budget(text: str) -> int:
     """Return the characters of a pack.
 
     Raises:
-        argparse.ArgumentTypeError: It is no number, or out of bounds.
+        argparse.ArgumentTypeError: It is not a number, or out of bounds.
     """
     if not text.isdigit() or not LEAST <= int(text) <= LARGEST:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of characters from {LEAST} to {LARGEST}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of characters from {LEAST} to {LARGEST}")
     return int(text)
 
 
@@ -142,5 +146,5 @@ def share(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
     return value

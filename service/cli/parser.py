@@ -46,7 +46,7 @@ class Parser(argparse.ArgumentParser):
         if action.choices is not None and value not in action.choices:
             choices = list(map(str, action.choices))
             hint = near(str(value), choices) or f"it is one of {', '.join(choices)}"
-            raise argparse.ArgumentError(action, f"{str(value)!r} is none of its values; {hint}")
+            raise argparse.ArgumentError(action, f"{str(value)!r} is not one of its values; {hint}")
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and what was probably meant, and end with 2."""

@@ -195,7 +195,7 @@ class AsyncClient:
         return protocol.result(await self._send(protocol.stats(**span)), Stats)
 
     async def unnamed(self) -> Unnamed:
-        """Return what nobody has named yet, in groups; ``pending`` says to ask again.
+        """Return not named yet, in groups; ``pending`` says to ask again.
 
         Raises:
             ClientError: It cannot be had.

@@ -195,7 +195,7 @@ class Client:
         return protocol.result(self._send(protocol.stats(**span)), Stats)
 
     def unnamed(self) -> Unnamed:
-        """Return what nobody has named yet, in groups; ``pending`` says to ask again.
+        """Return not named yet, in groups; ``pending`` says to ask again.
 
         Raises:
             ClientError: It cannot be had.

@@ -11,7 +11,7 @@ from typing import Any
 from ..batch.row import NOT_READ
 
 HEALTHY = "no_failure"
-NOT_TOLD = "(not told)"
+NOT_TOLD = "unknown"
 """Stands for what a log does not say."""
 DIMENSIONS = ("release", "model", "gpu", "node", "week")
 """What starts are counted by, besides buckets and causes."""

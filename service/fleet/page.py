@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from ...classifier.version import version
+from ..render.words import plural
 from . import charts
 from .counts import DIMENSIONS
 from .summary import Cause, Share, Summary
@@ -53,7 +54,7 @@ def _head(summary: Summary, title: str) -> str:
     days = f", {escape(summary.first)} to {escape(summary.last)}" if summary.first else ""
     unread = f" · {summary.not_read:,} log{'s' * (summary.not_read != 1)} could not be read" if summary.not_read else ""
     return (
-        f"<h1>{escape(title)}</h1><p>{own.starts:,} starts in {own.logs:,} logs{days}: {own.failed:,} starts failed, in"
+        f"<h1>{escape(title)}</h1><p>{plural(own.starts, 'start')} in {plural(own.logs, 'log')}{days}: {own.failed:,} failed, in"
         f" {own.failed_logs:,} logs ({_percent(own)}, {own.low:.1%} to {own.high:.1%}){unread}</p>"
     )
 

@@ -113,7 +113,7 @@ def _day(since: str, fleet: Fleet) -> str:
         try:
             return date.fromisoformat(since).isoformat()
         except ValueError:
-            raise InputError(f"{since!r} is no day such as 2026-11-02") from None
+            raise InputError(f"{since!r} is not a day such as 2026-11-02") from None
     return (date.fromisoformat(fleet.last) - RECENT + timedelta(days=1)).isoformat() if fleet.last else ""
 
 

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...classifier.report.shown import shown
+from ..render.words import plural
 from .counts import DIMENSIONS
 from .summary import Cause, Share, Summary
 from .upgrades import Change
@@ -64,7 +65,7 @@ def print_summary(summary: Summary, console: Console, verbose: bool = False) -> 
 def _print_head(summary: Summary, console: Console) -> None:
     own = summary.all
     days = f", {summary.first} to {summary.last}" if summary.first else ""
-    console.print(Text(f"{own.starts:,} starts in {own.logs:,} logs{days}", "bold"))
+    console.print(Text(f"{plural(own.starts, 'start')} in {plural(own.logs, 'log')}{days}", "bold"))
     console.print(f"{own.failed:,} starts failed, in {own.failed_logs:,} logs: {_interval(own)}")
     if summary.not_read:
         console.print(f"{summary.not_read:,} log{'s' * (summary.not_read != 1)} could not be read")

@@ -28,7 +28,7 @@ _WORDS = (
     ("read-only transaction", "it is read-only (a standby?): name the primary server"),
     ("database is locked", f"another process has kept it locked for {BUSY_SECONDS} seconds"),
     ("unable to open database file", "the file cannot be opened: check that its folder exists and may be written to"),
-    ("file is not a database", "the file is no SQLite database"),
+    ("file is not a database", "the file is not a SQLite database"),
     ("malformed", "the file is damaged: restore it from a backup, or move it away to begin a new one"),
     ("no such table", "it has no tables yet: run `vllm-triage history upgrade`"),
     ("does not exist", "it is not there, or has no tables yet (`vllm-triage history upgrade` makes them)"),

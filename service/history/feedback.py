@@ -127,7 +127,7 @@ def _truth(said: Said, bucket: str, cause: str) -> tuple[str, str]:
     if said.verdict not in VERDICTS:
         raise ValueError(f"verdict {said.verdict!r}: it is right or wrong")
     if said.bucket and not _ID.fullmatch(said.bucket):
-        raise ValueError(f"bucket {said.bucket[:80]!r} is no id of a bucket")
+        raise ValueError(f"bucket {said.bucket[:80]!r} is not the id of a bucket")
     if said.cause and not _CAUSE.fullmatch(said.cause):
         raise ValueError(f"cause {said.cause[:80]!r}: it looks like kv_cache_oom/context_exceeds_cache")
     told = said.bucket or said.cause.partition("/")[0]

@@ -152,7 +152,7 @@ def parse(model: type[Model], body: bytes) -> Model:
     """Return a JSON body as a model.
 
     Raises:
-        Problem: It is no JSON, or not what the model holds.
+        Problem: It is not JSON, or not what the model holds.
     """
     try:
         return model.model_validate_json(body)
@@ -160,7 +160,7 @@ def parse(model: type[Model], body: bytes) -> Model:
         # Without the values: they may be a log.
         found = error.errors(include_url=False, include_context=False, include_input=False)[:20]
         if any(item["type"] == "json_invalid" for item in found):
-            raise Problem("bad-request", "The body is no JSON.") from None
+            raise Problem("bad-request", "The body is not JSON.") from None
         raise impossible(
             [ValueProblem(place=("body", *place), message=words) for place, words in refusals(found)]
         ) from None

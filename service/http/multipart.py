@@ -108,7 +108,7 @@ class Form:
                     return "", None
                 self._parser.write(piece)
             except MultipartParseError:
-                raise Problem("bad-request", "The body is no multipart/form-data.", CLOSE) from None
+                raise Problem("bad-request", "The body is not multipart/form-data.", CLOSE) from None
         return self._found.popleft()
 
     def _begin(self) -> None:

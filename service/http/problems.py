@@ -24,11 +24,11 @@ TYPES = {
     "key-missing": (401, "An API key is needed"),
     "key-unknown": (401, "The API key is not known"),
     "scope-missing": (403, "The key or role does not allow this"),
-    "sign-in-failed": (403, "Nobody was signed in"),
+    "sign-in-failed": (403, "Sign-in failed"),
     "no-role": (403, "This person has no role here"),
     "not-local": (403, "Only programs of this machine are answered without a key"),
     "cross-site": (403, "Pages of other sites may not do this"),
-    "not-found": (404, "There is no such thing here"),
+    "not-found": (404, "Not found"),
     "no-history": (404, "This service keeps no history"),
     "method-not-allowed": (405, "The method is not allowed here"),
     "not-acceptable": (406, "None of the formats asked for can be made"),
@@ -166,7 +166,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
     # Neither the value nor its context: they may be a log.
     errors = [ValueProblem(place=place, message=words) for place, words in refusals(error.errors()[:20])]
     if any(item["type"] == "json_invalid" for item in error.errors()):
-        return _answer(request, Problem("bad-request", "The body is no JSON."))
+        return _answer(request, Problem("bad-request", "The body is not JSON."))
     return _answer(request, impossible(errors) if errors else Problem("invalid", "A value is not possible."))
 
 

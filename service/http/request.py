@@ -33,7 +33,7 @@ Label = Annotated[
 ]  # fmt: skip
 Name = Annotated[str, Field(max_length=NAME, description="name of the log, to be shown"), AfterValidator(file_name)]
 Command = Annotated[
-    str, Field(max_length=COMMAND, description="the start command, where the log does not tell it, or a manifest")
+    str, Field(max_length=COMMAND, description="the start command, where the log does not have it, or a manifest")
 ]
 
 
@@ -60,10 +60,11 @@ class Query(_Common):
     model_config = ConfigDict(extra="ignore")
 
     only: Annotated[
-        Ids, Field(description="only this bucket or bucket/cause counts as a failure; others are told (repeatable)")
+        Ids, Field(description="only this bucket or bucket/cause counts as a failure; others are reported (repeatable)")
     ] = []
     ignore: Annotated[
-        Ids, Field(description="this bucket, bucket/cause or rule is no failure; it is told as ignored (repeatable)")
+        Ids,
+        Field(description="this bucket, bucket/cause or rule is not a failure; it is reported as ignored (repeatable)"),
     ] = []
     min_confidence: Annotated[float, Field(ge=0, le=1, description="answer `unknown` below this")] = 0.0
     store: Annotated[bool, Field(description="keep the answer in the history")] = True

@@ -283,7 +283,7 @@ else:
 
 
 class _File(TomlConfigSettingsSource):
-    """The TOML file. A name that is no setting is an error there: a limit that is misspelt would go unnoticed."""
+    """The TOML file. A name that is not a setting is an error there: a limit that is misspelt would go unnoticed."""
 
     def __init__(self, settings_cls: type[BaseSettings], path: Path) -> None:
         if not path.is_file():
@@ -296,7 +296,7 @@ class _File(TomlConfigSettingsSource):
             # What is no TOML, or no UTF-8; the message has the place, not the line.
             raise ValueError(f"{path}: {error}") from None
         if strange := sorted(set(self.toml_data) - set(settings_cls.model_fields)):
-            raise ValueError(f"{path}: {strange[0]!r} is no setting")
+            raise ValueError(f"{path}: {strange[0]!r} is not a setting")
 
 
 def _refuse_misspelt(variables: Iterable[str], known: Iterable[str]) -> None:
@@ -310,7 +310,7 @@ def _refuse_misspelt(variables: Iterable[str], known: Iterable[str]) -> None:
             continue
         name = variable.removeprefix(PREFIX).partition("__")[0].lower()
         if name not in names and (near := difflib.get_close_matches(name, names, 1, 0.8)):
-            raise ValueError(f"{variable} is no setting: did you mean {PREFIX}{near[0].upper()}?")
+            raise ValueError(f"{variable} is not a setting: did you mean {PREFIX}{near[0].upper()}?")
 
 
 def state_folder() -> Path:

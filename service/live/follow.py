@@ -120,4 +120,4 @@ def _refuse(path: str) -> None:
     if stat.S_ISDIR(mode):
         raise InputError(f"{path} is a folder: name the log file in it")
     if not stat.S_ISREG(mode):
-        raise InputError(f"{path} is no plain file: pipe it in (… | vllm-triage - --follow)")
+        raise InputError(f"{path} is not a plain file: pipe it in (… | vllm-triage - --follow)")

@@ -102,7 +102,7 @@ class Teller(Told):
         """Tell that there is no answer."""
         event: Event = {"event": "end", "report": None, "failed": False, "problem": reason}
         if ended.code and not ended.stopped:
-            event["text"] = f"vllm-triage: the command {_ending(ended.code)} without a word of a server\n"
+            event["text"] = f"vllm-triage: the command {_ending(ended.code)} without a line from a server\n"
         self._send(event)
 
     def _announced(self, announcement: Announcement) -> str:
@@ -122,7 +122,9 @@ class Teller(Told):
     def _final(self, report: Report, told: Report | None, ended: Ended) -> str:
         style = self._shape.style
         if style == "follow" and told is not None and told.cause == report.cause:
-            return f"\nThe log has ended; it is still {report.cause} ({report.input.lines:,} lines read).\n"
+            from ..render.words import plural
+
+            return f"\nThe log has ended; it is still {report.cause} ({plural(report.input.lines, 'line')} read).\n"
         if style != "run":
             return f"\n{self._render(report)}"
         if report.failed and not (report.cause in QUIET_CAUSES and (not ended.code or ended.stopped)):

@@ -11,7 +11,7 @@ from rich.text import Text
 from ...classifier.report.shown import shown
 from .formats.text import LINK_ID, console_for
 from .interface import Options, Result
-from .words import answer_of, first_change, is_foreign
+from .words import answer_of, first_change, is_foreign, plural
 
 ROWS = 24
 """Rows for what failed: with head and foot one screen."""
@@ -31,7 +31,7 @@ def overview(results: Sequence[Result], options: Options) -> str:
         (len(failed), "failed"), (healthy, "without a failure"), (foreign, "not from vLLM"), (len(options.unread), "not read"),
     )  # fmt: skip
     logs = len(results) + len(options.unread)
-    head = [f"{logs:,} log" + "s" * (logs != 1), *(f"{count:,} {what}" for count, what in counts if count)]
+    head = [plural(logs, "log"), *(f"{count:,} {what}" for count, what in counts if count)]
     console.print(Text(" · ".join(head), "bold red" if failed else "bold green"))
     for line in _causes(failed, console.width):
         console.print(line, overflow="ignore", no_wrap=True, crop=False)

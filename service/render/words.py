@@ -83,6 +83,11 @@ def seconds_between(report: Report) -> dict[str, float]:
     }
 
 
+def plural(count: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{count:,} {noun}" + "s" * (count != 1)
+
+
 def percent(confidence: float) -> str:
     """Return a probability as people read it."""
     return f"{round(confidence * 100)} %"

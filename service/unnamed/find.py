@@ -32,7 +32,7 @@ GROUPS = 100
 """Groups that are told."""
 LINE = 400
 """Characters of an example."""
-ALIKE = "Only lines that differ in their values alone stand together: to compare others takes scikit-learn beside the service (the extra 'model')."
+ALIKE = "Only lines that differ in their values are grouped: grouping others needs scikit-learn (the extra 'model')."
 Span = tuple[datetime, datetime]
 """When an incident was first and last seen."""
 

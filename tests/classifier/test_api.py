@@ -111,9 +111,9 @@ def test_any_text_is_answered_or_refused(text):
         ({"ignore": "kv_cache_oom"}, "ignore is a list"),
         ({"only": 7}, "only is a list .* not int"),
         ({"ignore": [7]}, "as texts"),
-        ({"only": ["nosuch"]}, "'nosuch' is no bucket, cause or rule"),
-        ({"ignore": ["kv_cache_oom/nosuch"]}, "is no bucket, cause or rule"),
-        ({"vllm_version": "banana"}, "'banana' is no vLLM release such as"),
+        ({"only": ["nosuch"]}, "'nosuch' is not a bucket, cause or rule"),
+        ({"ignore": ["kv_cache_oom/nosuch"]}, "is not a bucket, cause or rule"),
+        ({"vllm_version": "banana"}, "'banana' is not a vLLM release such as"),
         ({"engine": "oracle"}, "none of auto, rules, model"),
         ({"rule_folders": ["/nosuch"]}, "/nosuch: no such rule file or folder"),
         ({"rule_folders": "rules"}, r"give \['rules'\]"),
@@ -130,12 +130,12 @@ def test_options_that_are_not_possible_are_refused(options, complaint):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"min_confidence": 2}, "2 is no number from 0 to 1"),
-        ({"min_confidence": float("nan")}, "nan is no number"),
+        ({"min_confidence": 2}, "2 is not a number from 0 to 1"),
+        ({"min_confidence": float("nan")}, "nan is not a number"),
         ({"min_confidence": "high"}, "not str"),
         ({"min_confidence": True}, "not bool"),
         ({"command": ["vllm", "serve"]}, "not list"),
-        ({"vllm_version": 7}, "7 is no vLLM release"),
+        ({"vllm_version": 7}, "7 is not a vLLM release"),
     ],
 )
 def test_a_question_that_is_not_possible_is_refused(options, complaint):
@@ -151,7 +151,7 @@ def test_a_question_may_be_asked_once_or_of_every_log():
         engine.report(LOG).facts["vllm_version"],
         engine.report(LOG, Question(vllm_version="0.9.1")).facts["vllm_version"],
     )
-    with pytest.raises(InputError, match="'nosuch' is no bucket"):
+    with pytest.raises(InputError, match="'nosuch' is not a bucket"):
         engine.report(LOG, Question(only=["nosuch"]))
 
 

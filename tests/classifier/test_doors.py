@@ -28,10 +28,10 @@ LOG = "(EngineCore_DP0 pid=7) ERROR 11-02 10:00:00 [core.py:1] ValueError: No av
     [
         ({"engine": "magic"}, "engine 'magic' is none of auto, rules, model"), ({"command": 7}, "command is a text (vllm serve MODEL …), not int"),
         ({"min_confidence": True}, "min_confidence is a number from 0 to 1, not bool"), ({"min_confidence": "1"}, "min_confidence is a number from 0 to 1, not str"),
-        ({"min_confidence": 1.1}, "min_confidence 1.1 is no number from 0 to 1"), ({"min_confidence": -0.1}, "min_confidence -0.1 is no number from 0 to 1"),
+        ({"min_confidence": 1.1}, "min_confidence 1.1 is not a number from 0 to 1"), ({"min_confidence": -0.1}, "min_confidence -0.1 is not a number from 0 to 1"),
         ({"only": "lora"}, "only is a list of buckets, causes or rules: give ['lora'], not 'lora'"), ({"ignore": 7}, "ignore is a list of buckets, causes or rules, not int"),
-        ({"ignore": ["a", 7]}, "ignore names buckets, causes or rules as texts; one of them is none"), ({"vllm_version": "banana"}, "'banana' is no vLLM release such as 0.19.1"),
-        ({"vllm_version": 7}, "7 is no vLLM release such as 0.19.1"),
+        ({"ignore": ["a", 7]}, "ignore names buckets, causes or rules as texts; one of them is none"), ({"vllm_version": "banana"}, "'banana' is not a vLLM release such as 0.19.1"),
+        ({"vllm_version": 7}, "7 is not a vLLM release such as 0.19.1"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_asked(options: dict[str, Any], says: str) -> None:

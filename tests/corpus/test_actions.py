@@ -80,7 +80,7 @@ def test_what_is_no_action_of_its_kind_is_refused(kind, text):
 
 
 def test_a_remark_and_an_image_stand_behind_the_actions():
-    """What people read behind a command is no part of it; an image is another way to the same release."""
+    """What people read behind a command is not part of it; an image is another way to the same release."""
     actions, remark = read_actions("--port 80   # on every node", "flag")
     assert ([SetOption("--port", ("80",))], "   # on every node") == (list(actions), remark)
     actions, remark = read_actions("pip install 'vllm>=0.9'   # or the image vllm/vllm-openai:v0.9", "command")
@@ -143,7 +143,7 @@ def test_actions_go_through_json():
         ([{"do": "set_option", "name": "--x", "values": "1"}], "a list of texts"),
         ([{"do": "set_option", "name": "--x; rm -rf /"}], "is no option"),
         ([{"do": "set_variable", "name": "A B", "value": "1"}], "is no variable"),
-        ([{"do": "install", "package": "$(id)"}], "is no package"),
+        ([{"do": "install", "package": "$(id)"}], "is not a package"),
         ([{"do": "run", "shell": "ls", "sudo": True}], "has no 'sudo'"),
     ],
 )

@@ -110,7 +110,7 @@ def strange_buckets(cases: Iterable[Case], known: Iterable[str]) -> Iterator[str
 
                 near = get_close_matches(bucket, sorted(names), 1, 0.5)
                 hint = f"did you mean {near[0]}?" if near else "vllm-triage rules lists them"
-                yield f"{case.where}: {bucket!r} is no bucket, so no answer can be right; {hint} (--rules adds your own)"
+                yield f"{case.where}: {bucket!r} is not a bucket, so no answer can be right; {hint} (--rules adds your own)"
                 names.add(bucket_id(bucket))
 
 

@@ -195,7 +195,7 @@ def _expression(run: Sequence[str]) -> str:
 
 def _file(cluster: Cluster, bucket: str, cause: str, title: str, found: Sequence[Pattern]) -> str:
     releases = ", ".join(cluster.releases[:8]) or "not told"
-    days = f"{cluster.first} to {cluster.last}" if cluster.first else "days not told"
+    days = f"{cluster.first} to {cluster.last}" if cluster.first else "days unknown"
     lines = [
         f"# Proposed by vllm-triage: {cluster.logs} logs, {days}, releases: {releases}.",
         f"# Nearest bucket: {cluster.nearest or 'none'}. Say in your own words what it is, and add fixes (docs/rules.md).",

@@ -223,7 +223,7 @@ def _switch(complaint: Complaint) -> Change | None:
 
 def _conflict(complaint: Complaint, case: Case) -> Change:
     del case
-    why = "The message says that it is not supported here." if complaint.given else "The two may not stand together."
+    why = "The message says that it is not supported here." if complaint.given else "The two exclude each other."
     return Change(f"Leave {complaint.name} out", "", complaint.name, why, complaint.name)
 
 

@@ -218,7 +218,7 @@ def _instructed(text: str, case: Case) -> list[Complaint]:
 
 
 def _of_number(text: str, case: Case) -> list[Complaint]:
-    """Read what Python says of a text that is no number, and asyncio of a port that is none."""
+    """Read what Python says of a text that is not a number, and asyncio of a port that is none."""
     if found := _INT.search(text):
         return _of_variable(found["given"] if found["given"] is not None else found["float"], case)
     return [Complaint("--port", str(case.arguments.get("port") or ""), (), "", 1, 65535)] if _PORT.search(text) else []

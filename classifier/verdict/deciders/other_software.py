@@ -22,7 +22,7 @@ def other_software(found: Findings) -> Verdict | None:
     telling = [evidence_of(item.hit, "telling") for item in found.candidates[:3]]
     telling = telling or [line_evidence(line) for line in incident.errors[:3]]
     whose = f"This is a log of {incident.engine}, not of vLLM." if incident.engine else "Nothing in this log is vLLM's."
-    note = f"{whose} If it is, give more of it: the lines before these tell what was started."
+    note = f"{whose} If it is, give more of it: the lines before these say what was started."
     verdict = replace(verdict, way="other_software", evidence=tuple(telling), notes=(note,))
     return with_alternatives(verdict, found)
 

@@ -32,7 +32,7 @@ def _verdict(state: Standstill, found: Findings) -> Verdict:
         evidence=(mark,) if state.line else (),
         notes=(
             *(f"Seen while it ran: {told}." for told in state.evidence),
-            *(f"To be run while it stands: {command}" for command in state.next[:3]),
+            *(f"To run while it hangs: {command}" for command in state.next[:3]),
         ),
         explanation=(f"watched: {state.stage} stood still for {lasted}: {'; '.join(state.evidence)}",),
         alternatives=halved(verdict, [*also(verdict, found), "no_failure"]),

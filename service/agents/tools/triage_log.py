@@ -30,7 +30,7 @@ class Asked(Arguments):
     path: Annotated[str, Field(max_length=4096, description="a log file; plain, gzip or zstd")] = ""
     incident: Annotated[str, Field(max_length=64, description="id of an incident that was answered before")] = ""
     command: Annotated[
-        str, Field(max_length=1 << 16, description="start command or manifest, where the log does not tell it")
+        str, Field(max_length=1 << 16, description="start command or manifest, where the log does not have it")
     ] = ""
     vllm_version: Annotated[str, Field(max_length=40, description="release to advise for; default: the log's")] = ""
     detail: Annotated[Detail, Field(description="short: at most 600 tokens; full: all evidence, facts, fixes")] = (

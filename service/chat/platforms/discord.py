@@ -18,7 +18,7 @@ class DiscordSettings(PlatformSettings):
 
     public_key: str = Field("", description="of the application, as its page shows it; turns the slash command on")
     application_id: str = Field("", description="of the application")
-    webhook_url: SecretStr = Field(NONE, description="webhook of the channel that incidents are told in; empty: none")
+    webhook_url: SecretStr = Field(NONE, description="webhook of the channel for incidents; empty: none")
     select: Selection = Selection()
     guilds: frozenset[str] = Field(frozenset(), description="ids of the servers that are answered; empty: all")
     api_url: str = "https://discord.com/api/v10/"
@@ -67,7 +67,7 @@ class DiscordSettings(PlatformSettings):
 
 
 SETTINGS = DiscordSettings
-ABOUT = "Discord: a slash command that answers logs and files, and a channel that is told of incidents"
+ABOUT = "Discord: a slash command that answers logs and files, and a channel for incidents"
 SEVERAL = False
 
 

@@ -48,7 +48,7 @@ class SlackSettings(PlatformSettings):
 
 
 SETTINGS = SlackSettings
-ABOUT = "Slack: an app that answers in threads, and a channel that is told of incidents"
+ABOUT = "Slack: an app that answers in threads, and a channel for incidents"
 SEVERAL = False
 
 

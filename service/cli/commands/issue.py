@@ -55,9 +55,9 @@ def _parser() -> argparse.ArgumentParser:
         default="-",
         help="the log, plain, gzip or zstd; - reads standard input (default)",
     )
-    start = "the start command, where the log does not tell it"
+    start = "the start command, where the log does not have it"
     add("--command", default="", metavar="TEXT", help=start)
-    add("--vllm-version", default="", metavar="X.Y.Z", help="the release, where the log does not tell it")
+    add("--vllm-version", default="", metavar="X.Y.Z", help="the release, where the log does not have it")
     add("-o", "--output", default="", metavar="FILE", help="write it there instead of to standard output")
     add_rules(made)
     return made

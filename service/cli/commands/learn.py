@@ -187,8 +187,8 @@ def _told(cluster: Cluster, proposal: Proposal, number: str) -> str:
     from ....classifier.report.shown import shown
 
     cause, named = cluster.answered
-    days = f"{cluster.first} to {cluster.last}" if cluster.first else "days not told"
-    releases = ", ".join(cluster.releases[:6]) or "releases not told"
+    days = f"{cluster.first} to {cluster.last}" if cluster.first else "days unknown"
+    releases = ", ".join(cluster.releases[:6]) or "releases unknown"
     lines = [
         f"{number}  {cluster.id}  {cluster.logs:,} logs, {cluster.starts:,} starts · {days} · {releases}",
         f"  nearest: {cluster.nearest or 'none'}"

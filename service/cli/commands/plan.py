@@ -95,7 +95,7 @@ def _size(text: str) -> int:
 
     found = parse_bytes(text)
     if not found:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size (24GiB, 80GB)")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size (24GiB, 80GB)")
     return found
 
 
@@ -105,7 +105,7 @@ def _count(text: str) -> int:
     except ValueError:
         found = 0
     if not 1 <= found <= 10**9:
-        raise argparse.ArgumentTypeError(f"{text!r} is no positive whole number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive whole number")
     return found
 
 
@@ -115,7 +115,7 @@ def _share(text: str) -> float:
     except ValueError:
         found = 0.0
     if not 0 < found <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0 and up to 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and up to 1")
     return found
 
 

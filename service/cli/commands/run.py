@@ -39,7 +39,7 @@ def run(words: Sequence[str]) -> int:  # noqa: PLR0911 - each refusal has its ow
     if not command:
         return complain("nothing to run: vllm-triage run -- vllm serve MODEL")
     if options.retry < 0:
-        return complain(f"--retry {options.retry} is no number of attempts")
+        return complain(f"--retry {options.retry} is not a number of attempts")
     from ....classifier.standstill.patience import parse
     from ...live.analyser import Task
     from ...live.run import Wanted

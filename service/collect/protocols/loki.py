@@ -56,7 +56,7 @@ def _of_protobuf(body: bytes, most: int) -> list[Entry]:
         push = push_request()()
         push.ParseFromString(bytes(cramjam.snappy.decompress_raw(body)))
     except (cramjam.DecompressionError, message.DecodeError, ValueError):
-        raise FormError("the body is no PushRequest, packed with snappy") from None
+        raise FormError("the body is not a PushRequest, packed with snappy") from None
     return list(_entries(push.streams))
 
 

@@ -28,7 +28,7 @@ def read(body: bytes, media_type: str, query: Mapping[str, str], most: int) -> l
         else:
             request.ParseFromString(body)
     except (json_format.ParseError, message.DecodeError, UnicodeDecodeError, ValueError):
-        raise FormError("the body is no ExportLogsServiceRequest") from None
+        raise FormError("the body is not an ExportLogsServiceRequest") from None
     return list(_entries(request.resource_logs))
 
 

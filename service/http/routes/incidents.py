@@ -65,7 +65,7 @@ class Handling(BaseModel):
 
     state: Annotated[
         HandlingState | None,
-        Field(description="acknowledged: looked after; muted: chats are not told of it; open: neither"),
+        Field(description="acknowledged: looked after; muted: chats hear nothing of it; open: neither"),
     ] = None
     muted_until: Annotated[Time, Field(description="with `muted`: until then; null for a mute without an end")] = None
     assignee: Annotated[str | None, Field(max_length=200, description="who looks after it; empty for nobody")] = None

@@ -137,7 +137,7 @@ async def _ask(request: Request, call: Callable[[], Found]) -> Found:
     """Return what a call that waits for the provider comes to.
 
     Raises:
-        Problem: Nobody was signed in.
+        Problem: Sign-in failed.
     """
     state, sessions = state_of(request), _sessions(request)
     state.rate.take(f"address {request.client.host if request.client else ''}")
@@ -172,5 +172,5 @@ def _told(request: Request, problem: Problem) -> Response:
 def _sessions(request: Request) -> Sessions:
     sessions = state_of(request).sessions
     if sessions is None:
-        raise Problem("not-found", "Nobody signs in here.")
+        raise Problem("not-found", "Sign-in is not set up here.")
     return sessions

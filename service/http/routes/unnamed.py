@@ -1,4 +1,4 @@
-"""``/v1/unnamed``: what nobody has named yet, in groups, with a rule proposed for each."""
+"""``/v1/unnamed``: not named yet, in groups, with a rule proposed for each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def routes() -> APIRouter:
     """Return the endpoints."""
     router = APIRouter(prefix="/v1/unnamed", tags=["history"])
     add = router.add_api_route
-    add("", unnamed, response_model=None, responses=said(wire.Unnamed), summary="Group what nobody has named yet")
+    add("", unnamed, response_model=None, responses=said(wire.Unnamed), summary="Group not named yet")
     add(
         "/{id}/rule", rule, response_model=None, summary="Download the rule proposed for a group",
         responses={

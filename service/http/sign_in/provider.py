@@ -223,7 +223,7 @@ class Provider:
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
-            raise ProviderError("the provider answered what is no JSON object")
+            raise ProviderError("the provider answered what is not JSON object")
         return found
 
 

@@ -85,7 +85,7 @@ class ProxySettings(RoleSettings):
     def _networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for text in value:
             if ipaddress.ip_network(text, strict=False).prefixlen == 0:
-                raise ValueError("the whole internet is no proxy")
+                raise ValueError("the whole internet is not a proxy")
         return value
 
     def speaks(self, peer: str) -> bool:

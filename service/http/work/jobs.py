@@ -73,7 +73,7 @@ def check(triage: Triage, question: Question) -> None:
     if strange := triage.strange(asked):
         # Not repeated: it may be anything.
         where = asked.index(strange[0]) + 1
-        raise RefusedError("invalid", f"only, ignore: value {where} is no bucket, cause or rule (GET /v1/buckets)")
+        raise RefusedError("invalid", f"only, ignore: value {where} is not a bucket, cause or rule (GET /v1/buckets)")
     try:
         triage.check(question)
     except InputError as error:

@@ -24,6 +24,7 @@ from ..words import (
     headline,
     left_out,
     percent,
+    plural,
     seconds_between,
     timeline,
     verdict_mark,
@@ -219,7 +220,7 @@ class _Page:
 
     def _more(self) -> list[Text]:
         report = self._report
-        lines = [Text(), Text("  left out, for they cannot help here", "dim")] if report.withheld else []
+        lines = [Text(), Text("  left out: they cannot help here", "dim")] if report.withheld else []
         for item in report.withheld:
             lines += self._hang(Text(f"{item.title}: {item.reason}", "dim"), Text("    "), 6)
         ways = report.memory.ways if report.memory is not None else ()
@@ -250,7 +251,7 @@ class _Page:
         report = self._report
         if not report.failed:
             more = "" if self._options.verbose or not report.fixes else " · -v says what can be done"
-            return [Text(), *self._wrap(f"{report.input.lines:,} lines read{more}", 2, "dim")]
+            return [Text(), *self._wrap(f"{plural(report.input.lines, 'line')} read{more}", 2, "dim")]
         lines = [Text()]
         if report.fixes and report.fixes[0].verify and not self._options.verbose:
             lines += self._wrap(f"check: {report.fixes[0].verify}", 2, "dim")

@@ -40,7 +40,7 @@ const KEYS = [
   ["c", "copy the first fix"],
   ["n", "a new log"],
   ["h", "history"],
-  ["u", "what nobody has named yet"],
+  ["u", "not named yet"],
   ["t", "light, dark, as the system"],
   ["Esc", "close, clear, cancel"],
   ["?", "this list"],

@@ -33,7 +33,7 @@ export function sureness(confidence) {
 }
 
 export const DECIDED = {
-  rule: "decided by words of the log",
+  rule: "decided by a rule",
   model: "decided by the text model",
   stage: "decided by how far the server got",
   none: "nothing decided it",

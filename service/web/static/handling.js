@@ -6,7 +6,7 @@ import { ago, moment } from "./format.js";
 import { me } from "./person.js";
 
 const MUTES = { hour: ["for an hour", 1], day: ["for a day", 24], week: ["for a week", 168], always: ["until somebody takes it back", 0] };
-const SAID = { acknowledged: "Acknowledged", muted: "Muted: chats are not told", open: "Nobody has acknowledged it" };
+const SAID = { acknowledged: "Acknowledged", muted: "Muted: no messages to chats", open: "Not acknowledged" };
 
 /** The words of a state in a list; nothing for what is open. */
 export const stateOf = ({ state, assignee }) => [state === "acknowledged" || state === "muted" ? state : "", assignee ? `assigned to ${assignee}` : ""].filter(Boolean);
@@ -53,7 +53,7 @@ export function handling(incident) {
     try {
       const now = await patch(`v1/incidents/${encodeURIComponent(incident.id)}`, words);
       show(now);
-      say(words.assignee !== undefined ? (now.assignee ? `Assigned to ${now.assignee}` : "Assigned to nobody") : SAID[now.state]);
+      say(words.assignee !== undefined ? (now.assignee ? `Assigned to ${now.assignee}` : "Unassigned") : SAID[now.state]);
       place.querySelector("button")?.focus();
     } catch (error) {
       set(place, h("span", { class: "problem", role: "alert" }, `${error.title}. ${error.detail}`), h("button", { type: "button", on: { click: () => show(incident) } }, "Back"));

@@ -15,8 +15,8 @@ const JUDGED = {
   unknown: ["not recognised", { bucket: "unknown" }],
   wrong: ["said wrong", { feedback: "wrong" }],
   right: ["said right", { feedback: "right" }],
-  none: ["nobody has judged", { feedback: "none" }],
-  open: ["nobody looks after", { state: "open" }],
+  none: ["not judged yet", { feedback: "none" }],
+  open: ["unassigned", { state: "open" }],
   acknowledged: ["acknowledged", { state: "acknowledged" }],
   muted: ["muted", { state: "muted" }],
 };

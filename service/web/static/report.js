@@ -55,8 +55,8 @@ function plain(value) {
 }
 
 function foot(report, { incident, occurrences = [] }) {
-  const parts = [`${report.input.lines.toLocaleString("en-US")} lines read`];
-  if (report.incidents > 1) parts.push(`${report.incidents} server starts in it; this is about the last that tells something`);
+  const parts = [`${plural(report.input.lines, "line")} read`];
+  if (report.incidents > 1) parts.push(`${report.incidents} server starts in it; this is about the last one with something to say`);
   if (incident?.fingerprint) parts.push(`fingerprint ${incident.fingerprint}`);
   const named = [...new Set(occurrences.map((item) => item.name).filter(Boolean))].slice(0, 5);
   if (named.length) parts.push(`seen in ${named.join(", ")}`);

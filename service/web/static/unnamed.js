@@ -51,7 +51,7 @@ export function showUnnamed(main) {
     if (!incidents) return "Every failure of this history was answered by a rule that is sure of it. What none recognises will stand here as soon as three logs fail with the same words.";
     const rest = alone ? h("a", { href: new URL("history", ROOT).pathname + "?judged=unknown", "data-nav": true }, groups.length ? `${plural(alone, "incident")} alone` : "the history") : null;
     const when = h("span", { title: moment(made) }, ` Looked ${ago(made)}${pending ? ", looking again …" : "."}`);
-    if (!groups.length) return [`No three logs fail with the same words: ${plural(incidents, "incident")} without a name, see `, rest, ".", when];
+    if (!groups.length) return [`No group of three logs with the same error yet: ${plural(incidents, "incident")} without a name, see `, rest, ".", when];
     return [`${plural(incidents, "incident")} without a name in ${plural(groups.length, "group")}`, rest && [", ", rest], ".", when];
   }
 }

@@ -133,7 +133,7 @@ def test_what_is_said_where_a_build_cannot_be_replaced() -> None:
     assert (kept[0].kind, kept[0].change, kept[0].why, kept[0].option, kept[0].exact) == (
         "step",
         "Take the change over where the build comes from (its repository or image) and build it anew",
-        "why This build of vLLM is no release of the registry: pip would put another program in its place.",
+        "why This build of vLLM is not a release of the registry: pip would put another program in its place.",
         "",
         False,
     )
@@ -159,7 +159,7 @@ def test_what_is_advised_where_nothing_holds() -> None:
         "The log holds lines of the level DEBUG.",
     )
     assert kept[0].why == (
-        "None of the fixes that are known for this cause holds for this server; what came first tells more than what came last."
+        "None of the fixes that are known for this cause holds for this server; what came first says more than what came last."
     )
 
 
@@ -268,7 +268,7 @@ def test_what_a_fix_becomes() -> None:
     (made,) = advice(lacking)
     assert (made.change, made.exact) == ("--max-model-len N", False)
     assert made.why == (
-        "Shorter. To work the value out takes kv_cache_available_gib and kv_bytes_per_token, which the log does not tell "
+        "Shorter. To work the value out takes kv_cache_available_gib and kv_bytes_per_token, which the log does not say "
         "(vllm-triage plan)."
     )
     (made,) = advice(lacking, kv_cache_available_gib=3)

@@ -162,7 +162,7 @@ def test_an_image_in_the_charts_words(image: str, repository: str, tag: str) -> 
     ],
 )  # fmt: skip
 def test_as_many_gpus_as_ranks(command: str, facts: dict[str, Any], gpus: int) -> None:
-    """As given, else as the log tells them; what is no number counts as one."""
+    """As given, else as the log tells them; what is not a number counts as one."""
     assert made(command, **facts)["helm"]["resources"]["limits"] == {"nvidia.com/gpu": gpus}
 
 

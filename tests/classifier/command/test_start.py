@@ -155,7 +155,7 @@ def test_arguments_are_written_as_their_release_takes_them():
 
 @pytest.mark.parametrize("change", ["export XX_GEMM=0", "XX_GEMM=0 vllm serve MODEL", "XX_GEMM=0   # first"])
 def test_a_change_may_be_written_as_a_person_types_it(change):
-    """What a shell needs around the variable is no part of the change."""
+    """What a shell needs around the variable is not part of the change."""
     assert forms("vllm serve a/b", fix(change, "env"))["shell"] == "XX_GEMM=0 vllm serve a/b"
 
 

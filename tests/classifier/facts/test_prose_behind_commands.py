@@ -1,4 +1,4 @@
-"""A sentence that goes on behind a quoted command is no part of it."""
+"""A sentence that goes on behind a quoted command is not part of it."""
 
 from __future__ import annotations
 

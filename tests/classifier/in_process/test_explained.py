@@ -115,7 +115,7 @@ def test_what_was_logged_counts_without_the_output():
 
 
 def test_an_exception_of_something_else_goes_on_as_it_is():
-    """A typing mistake in the block is no failure of vLLM's."""
+    """A typing mistake in the block is not a failure of vLLM's."""
     with pytest.raises(ZeroDivisionError) as raised, explained(output=False):
         _ = 1 / 0
 

@@ -156,7 +156,7 @@ def test_how_often_a_rule_may_miss() -> None:
     counted.missed(0)
     assert counted.done == {0}
     assert counted.given_up() == [
-        "The words of some rules stood in more than 8,000 lines without fitting one; the rest were not tried: a."
+        "The words of some rules are in more than 8,000 lines without fitting one; the rest were not tried: a."
     ]
 
 

@@ -78,7 +78,7 @@ def test_many_engines_are_told_apart_and_no_more_than_that():
 
 
 def test_the_server_that_speaks_last_is_judged():
-    """A restart that left no mark: what its predecessor said is no part of its life."""
+    """A restart that left no mark: what its predecessor said is not part of its life."""
     found = read(line(0, pid=7) + line(10, pid=7) + line(60, pid=8))
 
     assert ([3], 1) == (numbers(found), found.lines)

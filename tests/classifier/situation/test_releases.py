@@ -87,6 +87,6 @@ def test_advice_for_a_log_without_a_version_says_for_which_release_it_is() -> No
     log = "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine."
     answer = shared().report(log)
 
-    assert any("The log does not tell vLLM's release" in note for note in answer.notes)
+    assert any("The log does not say which vLLM release ran" in note for note in answer.notes)
     assert not any("newest" in note for note in answer.notes)
     assert not any("does not tell" in note for note in Triage(vllm_version="0.8.5").report(log).notes)

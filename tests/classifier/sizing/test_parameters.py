@@ -197,7 +197,7 @@ def test_nemotron_h_has_one_part_in_each_layer() -> None:
 
 @pytest.mark.parametrize("key", ["num_experts", "moe_num_experts", "n_routed_experts", "num_local_experts"])
 def test_keys_for_experts(key: str) -> None:
-    """All layers are sparse where nothing else is said; the router is no part of the experts."""
+    """All layers are sparse where nothing else is said; the router is not part of the experts."""
     assert number_of_experts({key: 8}) == 8
     found = counted(**{key: 8}, moe_intermediate_size=32)
     assert found.experts == LAYERS * 8 * 3 * HIDDEN * 32

@@ -173,7 +173,7 @@ def test_ranks_that_have_not_told_their_place_are_named():
     played.waits(400)
 
     assert [(state.verdict, state.finding) for state in played.said] == [("stalled", "silence")]
-    assert "of 4 ranks 2 have not told their place" in played.said[0].evidence
+    assert "of 4 ranks 2 have not reported their place" in played.said[0].evidence
 
 
 def test_a_progress_bar_that_stands_is_evidence():

@@ -80,7 +80,7 @@ def test_it_can_be_adjusted(words, stage, seconds):
 @pytest.mark.parametrize(
     ("word", "told"),
     [
-        ("wheights=3", "'wheights' is no stage of a start"),
+        ("wheights=3", "'wheights' is not a stage of a start"),
         ("weights=0", "give seconds above 0"),
         ("weights=nan", "give seconds above 0"),
         ("weights=", "give STAGE=SECONDS"),

@@ -39,7 +39,7 @@ def state(stage: str, finding: Finding) -> Standstill:
 @pytest.mark.parametrize(
     ("log", "stage", "finding", "cause", "title"),
     [
-        (START, "weights", "stood_still", "mqllmengine_stall/start_stands_still", "The start stands still in weights"),
+        (START, "weights", "stood_still", "mqllmengine_stall/start_stands_still", "The start hangs in weights"),
         (SERVED + STOP, "serving", "stalled", "mqllmengine_stall/request_unanswered", ""),
         (START, "distributed_init", "silence", "nccl_hang/silent_distributed_init", ""),
     ],

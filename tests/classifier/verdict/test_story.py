@@ -63,7 +63,7 @@ def test_the_first_error_is_the_cause_and_the_rest_follows_from_it() -> None:
 
     assert told.died_first is not None
     assert 7 == told.died_first.line
-    assert "The first error stands on line 7 in EngineCore_DP0; what line 8 says follows from it." in told.told
+    assert "The first error is on line 7 in EngineCore_DP0; line 8 follows from it." in told.told
 
 
 def test_what_failed_before_the_deciding_line_is_told() -> None:
@@ -79,7 +79,7 @@ def test_requests_that_failed_are_counted() -> None:
     told = story(START + READY + ANSWERED + "".join(map(TOO_LONG.format, range(7))))
 
     assert ("requests", 7) == (told.scope, told.requests_failed)
-    assert "It concerns single requests (7 errors are told of); the server itself went on." in told.told
+    assert "It concerns single requests (7 were logged); the server itself went on." in told.told
 
 
 def test_of_a_healthy_server_its_capacity_is_told() -> None:

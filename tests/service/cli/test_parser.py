@@ -14,7 +14,7 @@ from vllm_triage.service.cli.commands import COMMANDS
     ("words", "complaint"),
     [
         (["--frmat", "json", "x.log"], "there is no option --frmat; did you mean --format?"),
-        (["x.log", "--format", "jsn"], "'jsn' is none of its values; did you mean json?"),
+        (["x.log", "--format", "jsn"], "'jsn' is not one of its values; did you mean json?"),
         (["x.log", "--format", "xyzzy"], "it is one of concise, github"),
         (["x.log", "--as", "kubernets"], "did you mean kubernetes?"),
         (["history", "shw"], "did you mean show?"),

@@ -62,7 +62,7 @@ def test_a_name_that_is_no_setting_is_refused_in_the_file(monkeypatch, tmp_path,
 
     monkeypatch.setenv("VLLM_TRIAGE_CONFIG", "")
     assert main(["serve", "--config", str(tmp_path / "t.toml")]) == 2
-    assert "'rate_limmit' is no setting" in capsys.readouterr().err
+    assert "'rate_limmit' is not a setting" in capsys.readouterr().err
 
 
 def test_variables_of_others_are_left_alone(monkeypatch):

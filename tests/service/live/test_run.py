@@ -173,13 +173,13 @@ def test_a_command_that_cannot_be_run_ends_as_in_a_shell(command, code, told):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--patience", "nonsense=3"], "'nonsense' is no stage of a start"),
+        (["--patience", "nonsense=3"], "'nonsense' is not a stage of a start"),
         (["--patience", "weights=soon"], "give STAGE=SECONDS"),
         (["--rules", "/no/such"], "/no/such: no such rule file or folder"),
         (["--as", "fax"], "--as fax: one of"),
         (["--retry", "-1"], "no number of attempts"),
         (["--json-events", "/no/such/folder/x"], "/no/such/folder/x: cannot be written"),
-        (["--vllm-version", "banana"], "'banana' is no vLLM release"),
+        (["--vllm-version", "banana"], "'banana' is not a vLLM release"),
     ],
 )
 def test_misuse_is_told_before_anything_is_started(words, told):

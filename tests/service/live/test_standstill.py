@@ -55,7 +55,7 @@ def test_a_server_that_was_stuck_when_it_was_ended_is_not_called_healthy(live):
     os.kill(stopped, signal.SIGKILL)
 
     assert process.end() == -signal.SIGKILL
-    assert process.text.count("The start stands still in weights") == 1
+    assert process.text.count("The start hangs in weights") == 1
 
 
 @pytest.mark.slow

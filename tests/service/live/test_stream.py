@@ -272,7 +272,7 @@ def test_a_file_that_is_not_there_yet_is_waited_for(live, tmp_path):
         (["{folder}/a", "--follow", "-f", "sarif"], "--follow answers as text, json, jsonl"),
         (["{folder}/a", "--follow", "-f", "json", "--tee"], "give one of the two"),
         (["{folder}/a", "--follow", "--patience", "x0"], "give a factor above 0"),
-        (["{folder}/a", "--follow", "--only", "nothing"], "'nothing' is no bucket"),
+        (["{folder}/a", "--follow", "--only", "nothing"], "'nothing' is not a bucket"),
     ],
 )
 def test_misuse_of_following(words, told, tmp_path):

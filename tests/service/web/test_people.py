@@ -41,7 +41,7 @@ def test_an_incident_is_acknowledged_muted_and_assigned(
     tab.keyboard.press("Enter")
     tab.select_option("#mute", "day")
     tab.click(".handling button:has-text('Save')")
-    tab.wait_for_selector(".handling >> text=Muted: chats are not told")
+    tab.wait_for_selector(".handling >> text=Muted: no messages to chats")
     ends = datetime.fromisoformat(incident["muted_until"]) - datetime.now(UTC)
     assert timedelta(hours=23) < ends < timedelta(hours=25)
     assert [] == violations(tab)
@@ -61,7 +61,7 @@ def test_what_cannot_be_changed_says_why(
     tab.click(".handling button:has-text('Acknowledge')")
     tab.wait_for_selector(".handling [role=alert]:has-text('It lacks operate.')")
     tab.click(".handling button:has-text('Back')")
-    tab.wait_for_selector(".handling >> text=Nobody has acknowledged it")
+    tab.wait_for_selector(".handling >> text=Not acknowledged")
 
 
 def test_who_is_signed_in_is_named_and_may_leave(address: str, filled: Memory, open_page: Callable[..., Any]):

@@ -105,7 +105,7 @@ def test_axe_finds_nothing(address: str, found: Memory, open_page: Callable[...,
     [
         ({}, "Nothing has been triaged here yet."),
         ({"made": NOW.isoformat()}, "Every failure of this history was answered by a rule"),
-        ({"made": NOW.isoformat(), "incidents": 2, "alone": 2}, "No three logs fail with the same words: 2 incidents without a name"),
+        ({"made": NOW.isoformat(), "incidents": 2, "alone": 2}, "No group of three logs with the same error yet: 2 incidents without a name"),
     ],
 )  # fmt: skip
 def test_where_there_is_none_it_says_so(

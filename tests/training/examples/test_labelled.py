@@ -123,7 +123,7 @@ def test_a_label_that_is_no_bucket_is_told_once(tmp_path: Path) -> None:
     file = tmp_path / "cases.jsonl"
     file.write_text('{"text": "x", "bucket": "kv_cache_omm"}\n' * 2 + '{"text": "x", "bucket": "lora"}\n')
     [told] = strange_buckets(read_cases([file]), ["kv_cache_oom", "lora"])
-    assert "cases.jsonl:1: 'kv_cache_omm' is no bucket" in told
+    assert "cases.jsonl:1: 'kv_cache_omm' is not a bucket" in told
     assert "did you mean kv_cache_oom?" in told
 
 

@@ -86,7 +86,7 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.C
         ([".", "--out", "out", "--from-path", "(?P<who>a)"], "'who' is none of node, release, model, gpu, day"),
         ([".", "--out", "out", "--without", "nonsense"], "nonsense: no bucket, cause or rule"),
         ([".", "--out", "out", "--rules", "gone"], "gone: no such rule file"),
-        ([".", "--out", "out", "-j", "0"], "'0' is no number of processes"),
+        ([".", "--out", "out", "-j", "0"], "'0' is not a number of processes"),
         ([".", "--out", "nowhere://x"], "nowhere"),
     ],
 )

@@ -142,4 +142,4 @@ def test_a_label_that_is_no_bucket_is_told(run, tmp_path: Path) -> None:
     (tmp_path / "cases.jsonl").write_text('{"text": "acme.AcmeError: lease lost", "bucket": "acme_license"}\n')
     done = run("evaluate", tmp_path / "cases.jsonl")
     assert (0, 1) == (done.code, done.err.count("\n"))
-    assert "cases.jsonl:1: 'acme_license' is no bucket, so no answer can be right" in done.err
+    assert "cases.jsonl:1: 'acme_license' is not a bucket, so no answer can be right" in done.err

@@ -123,7 +123,7 @@ def test_what_the_release_does_not_take_is_pointed_out(capsys):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--gpu-memory", "lots"], "is no size"),
+        (["--gpu-memory", "lots"], "is not a size"),
         (["--gpu-memory", "24GiB", "--gpus", "0"], "no positive whole number"),
         (["--gpu-memory", "24GiB", "--gpu-memory-utilization", "1.2"], "no number above 0"),
         (
@@ -141,7 +141,7 @@ def test_misuse_is_exit_code_2(capsys, words, said):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("{", "is no JSON"), ("[]", "holds no model config"), ("{}", "num_hidden_layers")]
+    ("text", "said"), [("{", "is not JSON"), ("[]", "holds no model config"), ("{}", "num_hidden_layers")]
 )
 def test_a_config_that_is_none_is_exit_code_2(capsys, tmp_path, text, said):
     """Broken, of another kind, or empty."""
