@@ -44,9 +44,9 @@ def test_what_is_counted_by() -> None:
     """Values that a log does not tell have a name of their own."""
     summary = told([row(1, CACHE, node="gpu-7"), row(2, node="gpu-8"), row(3)])
     assert [(share.name, share.starts, share.failed) for share in summary.by["node"]] == [
-        (NOT_TOLD, 1, 0),
         ("gpu-7", 1, 1),
         ("gpu-8", 1, 0),
+        (NOT_TOLD, 1, 0),
     ]
     assert [share.name for share in summary.by["week"]] == ["2026-W45"]
     assert summary.weeks == {"2026-W45": {"kv_cache_oom": 1}}
@@ -77,7 +77,7 @@ def test_new_lines_of_a_known_cause_are_counted() -> None:
 
 def test_a_day_that_is_none_is_told() -> None:
     """Before a page says nonsense."""
-    with pytest.raises(InputError, match="is no day"):
+    with pytest.raises(InputError, match="is not a day"):
         told([row(1)], since="last week")
 
 
