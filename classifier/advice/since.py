@@ -53,6 +53,7 @@ class Since(Record):
         title: The same in short, for ``Upgrade vLLM to X or later: …``.
         older: Whether the server's release is not known, so that it may have the change already.
         gone: Whether it no longer has the check that refused.
+        sure: Whether what it changed is the very thing that the error names.
     """
 
     release: str
@@ -60,6 +61,7 @@ class Since(Record):
     title: str = ""
     older: bool = False
     gone: bool = False
+    sure: bool = False
 
 
 def since(situation: Situation) -> Since | None:
@@ -68,7 +70,30 @@ def since(situation: Situation) -> Since | None:
     Args:
         situation: Of the failed start.
     """
-    return _line(situation) or _refusal(situation)
+    return repaired(situation) or _line(situation) or _refusal(situation)
+
+
+def repaired(situation: Situation) -> Since | None:
+    """Return the change to vLLM that mended what failed; None where none is known.
+
+    Args:
+        situation: Of the failed start.
+    """
+    trace = situation.trace
+    if trace is None or not trace.kind or situation.own_build:
+        return None
+    from ..repairs.match import SURE, matches
+    from ..repairs.say import changed, number_of, sentence
+
+    found = matches(trace.kind, trace.message, trace.frames, situation.bound.first.partition("+")[0], situation.platform)
+    best = found[0] if found else None
+    if best is None or not best.repair.release:
+        return None
+    if len({each.repair.release for each in found if each.fit == best.fit}) > _HOT:
+        return None
+    older = situation.bound.within(f"<{best.repair.release}") is not True
+    title = f"{number_of(best)} {changed(best, trace.kind)}"
+    return Since(best.repair.release, sentence(best, trace.kind), title, older, sure=best.fit == SURE)
 
 
 def lifted(situation: Situation) -> Since | None:

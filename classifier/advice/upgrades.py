@@ -120,9 +120,13 @@ def _with_lifted(fixes: list[Advice], situation: Situation) -> list[Advice]:
     """Add the upgrade to a release that no longer refuses, or no longer fails so, behind what can be done without."""
     if any(_UPGRADES.match(fix.title) for fix in fixes) or not from_registry(situation) or situation.asked:
         return fixes
-    from .since import lifted
+    from .since import lifted, repaired
 
-    known = lifted(situation)
+    mended = repaired(situation)
+    if mended is not None and mended.sure and not mended.older:
+        # What the cause knows of it costs no other release.
+        return [*fixes[:1], _dated(_UPGRADE, mended, situation), *fixes[1:]]
+    known = mended or lifted(situation)
     return [*fixes, _dated(_UPGRADE, known, situation)] if known is not None else fixes
 
 
@@ -138,7 +142,7 @@ def _undated(fix: Advice, situation: Situation) -> bool:
 def _dated(fix: Advice, known: Since, situation: Situation) -> Advice:
     """Return an upgrade with the release that changed what failed, told as what that says and no more."""
     release = known.release
-    why = f"{known.fact} The sources do not say whether that fixes this error."
+    why = known.fact if known.sure else f"{known.fact} The sources do not say whether that fixes this error."
     if known.older:
         why = f"The log does not say which release ran. {why} A server that is {release} or newer has it already."
     if not from_registry(situation):

@@ -1,0 +1,169 @@
+"""What the history of vLLM mended: number, first release, and what failed before (``repairs.bin``).
+
+Written by ``python -m vllm_triage.training.repairs`` from a clone and the released packages, read when a failing stack or message
+asks, and then only the parts that it asks for. The file, all numbers little-endian:
+
+- ``MAGIC``, the length of the packed head (4 bytes), the head, the records, each packed by zlib.
+- The head, JSON: ``releases`` (oldest first), ``repairs`` (offset and length of that record), ``messages`` (of that), ``shards`` (of
+  each shard, ``SHARDS`` of them).
+- The repairs' record, a line each: number, number of the release (-1: in none yet), what it needs by blanks.
+- A shard, a line for each facet, in columns parted by tabs: checksum of kind and key, how, number of the repair, names lost, names
+  gained. Keys are shared out by their checksums; of lines of code and messages nothing else is kept.
+- The messages' record: the same, with the checksum of the first characters of a message's piece, its length and its checksum in
+  front.
+"""
+
+# ruff: noqa: PTH100, PTH118, PTH120, PTH123 - pathlib takes longer to import than the index to open
+from __future__ import annotations
+
+import os
+import zlib
+from functools import lru_cache
+
+from ..code_slices import LONGEST, SHORTEST, checksum, head_of
+from ..records import Record, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TypedDict
+
+    class Head(TypedDict):
+        """The index's table of contents."""
+
+        releases: list[str]
+        repairs: tuple[int, int]
+        messages: tuple[int, int]
+        shards: list[tuple[int, int]]
+
+
+INDEX = os.path.join(os.path.dirname(os.path.abspath(__file__)), "repairs.bin")
+MAGIC = b"VTR1"
+SHARDS = 256
+LINE, NAME, ARGUMENT, IMPORT, KEY, MESSAGE, ERROR, TITLE = "lnaikmet"
+"""Kinds of facets: a line of a function that failed; a name that was missing; an argument; an import; a text that was not known;
+a message that was raised on purpose; an error that the commit quotes; an exception that its title names, with a file."""
+MESSAGES = (MESSAGE, ERROR)
+
+
+@record(frozen=True, slots=True)
+class Facet(Record):
+    r"""One of the things by which a repair is found.
+
+    Attributes:
+        kind: ``LINE`` … ``ERROR``.
+        key: What must be the same: ``file\0function\0line``, a name, ``function\0argument``, ``module\0name``, a text, a piece of a
+            message, ``exception\0file``.
+        how: What became of it. Of lines ``c`` changed, ``g`` guarded, ``t`` its exception is caught, ``s`` a name of it is set
+            otherwise; of others ``+`` there since, ``-`` gone, ``g`` behind other tests; of errors the exception's class.
+        lost: Names that went; of what is no line where it stands: class, file, function.
+        gained: Names that came, in the line or in its guards.
+    """
+
+    kind: str
+    key: str
+    how: str
+    lost: tuple[str, ...] = ()
+    gained: tuple[str, ...] = ()
+
+
+@record(frozen=True, slots=True)
+class Repair(Record):
+    """A commit that mended something.
+
+    Attributes:
+        number: Of its pull request at vllm-project/vllm.
+        release: The first that has it; "" where none has it yet.
+        needs: Platforms and features without which what it mends does not come up.
+    """
+
+    number: int
+    release: str
+    needs: tuple[str, ...] = ()
+
+
+@record(frozen=True, slots=True)
+class Found(Record):
+    """A facet that a log shares with a repair: as in :class:`Facet`, without its key."""
+
+    repair: Repair
+    kind: str
+    how: str
+    lost: frozenset[str]
+    gained: frozenset[str]
+
+
+def key_of(kind: str, key: str) -> int:
+    """Return the checksum by which a facet is found."""
+    return zlib.crc32(f"{kind}{key}".encode("utf-8", "replace"))
+
+
+class Index:
+    """Finds repairs by what they share with a failing log."""
+
+    def __init__(self, path: str = INDEX) -> None:
+        import json
+
+        with open(path, "rb") as file:
+            self._data = file.read()
+        if self._data[:4] != MAGIC:
+            raise ValueError("not an index of vLLM's repairs, or one of another version of vllm-triage")
+        self._start = 8 + int.from_bytes(self._data[4:8], "little")
+        self._head: Head = json.loads(zlib.decompress(self._data[8 : self._start]))
+        self.releases = tuple(self._head["releases"])
+        self._shards: dict[int, dict[str, list[list[str]]]] = {}
+        self._repairs: list[list[str]] = []
+        self._said: dict[int, list[list[str]]] | None = None
+
+    def find(self, kind: str, key: str) -> list[Found]:
+        """Return the facets of a kind with a key, in the order of their repairs."""
+        wanted = key_of(kind, key)
+        rows = self._shards.get(wanted % SHARDS)
+        if rows is None:
+            rows = self._shards[wanted % SHARDS] = {}
+            for row in self._rows(self._head["shards"][wanted % SHARDS]):
+                rows.setdefault(row[0], []).append(row[1:])
+        return [self._found(kind, row) for row in rows.get(f"{wanted:x}", ())]
+
+    def said(self, text: str) -> list[Found]:
+        """Return the repairs of messages that a text holds.
+
+        Args:
+            text: Of an error, in one line.
+        """
+        if self._said is None:
+            self._said = {}
+            for row in self._rows(self._head["messages"]):
+                self._said.setdefault(int(row[0], 16), []).append(row[1:])
+        found = []
+        for at in range(len(text) - SHORTEST + 1):
+            for length, total, kind, *rest in self._said.get(head_of(text[at : at + SHORTEST]), ()):
+                if checksum(text[at : at + int(length)]) == int(total):
+                    found.append(self._found(kind, rest))
+        return found
+
+    def _found(self, kind: str, row: list[str]) -> Found:
+        how, number, lost, gained = row
+        if not self._repairs:
+            self._repairs = list(self._rows(self._head["repairs"]))
+        pull, release, needs = self._repairs[int(number)]
+        repair = Repair(int(pull), self.releases[int(release)] if int(release) >= 0 else "", tuple(needs.split()))
+        return Found(repair, kind, how, frozenset(lost.split()), frozenset(gained.split()))
+
+    def _rows(self, place: tuple[int, int]) -> Iterator[list[str]]:
+        start, length = place
+        packed = self._data[self._start + start : self._start + start + length]
+        for line in zlib.decompress(packed).decode().splitlines():
+            yield line.split("\t")
+
+
+def piece_row(piece: str) -> tuple[str, str, str]:
+    """Return the columns by which a message's piece is found: checksum of its head, its length, its checksum."""
+    kept = piece[:LONGEST]
+    return f"{head_of(kept):x}", str(len(kept)), str(checksum(kept))
+
+
+@lru_cache(maxsize=1)
+def index() -> Index:
+    """Return the index that comes with the package, read when first asked for."""
+    return Index()
