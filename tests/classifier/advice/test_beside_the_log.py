@@ -100,7 +100,7 @@ def changes(text: str) -> list[str]:
         (RESET, "Check Redis or the LMCache server"), (PROMPT_ROWS, "leave prompt_logprobs"), (EXPERTS, "leave out --enable-expert-parallel"),
         (MONITOR, "dmesg"), (DUPLICATE, "nvidia-smi -L"), (REASONS, "--block-size 16"), (TEST_RUN, "LLM(…, enforce_eager=True)"),
         ("vllm\\csrc\\cache_kernels.cu(96): error: expression must have a constant value", "wsl --install"),
-        (MLLAMA, "RGB JPEG"), (EXPERT_KERNEL, "--moe-backend marlin"), (PIXTRAL, "Leave --tokenizer-mode mistral out"),
+        (MLLAMA, "pip install -U 'vllm>=0.8.4'"), (EXPERT_KERNEL, "--moe-backend marlin"), (PIXTRAL, "Leave --tokenizer-mode mistral out"),
         (OLD_TORCH, "uv venv --python 3.11"), (OWN_MEMORY, "--gpu-memory-utilization"),
         (NO_ROUTE, "nc -vz 10.4.0.33 54485"), (XGRAMMAR, "pip install -U vllm"),
         (GAUDI, "Take the newest release of HabanaAI/vllm-fork"),

@@ -30,20 +30,24 @@ def answer(release: str, error: str, *frames: tuple[str, int, str, str]) -> Repo
 
 def dated(report: Report) -> list[Fix]:
     """Return the fixes that upgrade to a release for what vLLM's sources tell."""
-    return [fix for fix in report.fixes if fix.fixed_in and "the sources do not tell" in fix.why]
+    return [
+        fix
+        for fix in report.fixes
+        if fix.fixed_in and ("the sources do not tell" in fix.why or "vllm-project/vllm#" in fix.why)
+    ]
 
 
 @pytest.mark.parametrize(
     ("release", "error", "frames", "first", "said"),
     [
-        ("0.6.4.post1", "AttributeError: 'NoneType' object has no attribute 'get'", [HERMES], "0.6.5", "put a test before"),
-        ("0.9.2", "AssertionError", [STAGES], "0.10.0", "put a test before"),
+        ("0.6.4.post1", "AttributeError: 'NoneType' object has no attribute 'get'", [HERMES], "0.6.5", "vllm-project/vllm#10979, in 0.6.5, puts a test before"),
+        ("0.9.2", "AssertionError", [STAGES], "0.10.0", "vllm-project/vllm#20665, in 0.10.0, puts a test before"),
     ],
 )  # fmt: skip
 def test_the_upgrade_goes_to_the_release_that_changed_what_failed(
     release: str, error: str, frames: list[tuple[str, int, str, str]], first: str, said: str
 ) -> None:
-    """With the change as its reason, and no promise."""
+    """With the change as its reason, by number."""
     (fix,) = dated(answer(release, error, *frames))
     assert fix.fixed_in == first
     assert f"'vllm>={first}'" in fix.change
@@ -61,7 +65,9 @@ def test_where_the_release_is_not_known_the_upgrade_is_for_older_servers() -> No
     path, number, function, code = STAGES
     frame = FRAME.format(path, number, function, code)
     (fix,) = dated(shared().report(f"Traceback (most recent call last):\n{frame}\nAssertionError\n"))
-    assert fix.title == "Upgrade vLLM, if it is older, to 0.10.0 or later: a test guards the line that failed"
+    assert fix.title.startswith(
+        "Upgrade vLLM, if it is older, to 0.10.0 or later: vllm-project/vllm#20665 puts a test before"
+    )
     assert "does not tell the server's release" in fix.why
 
 
