@@ -122,19 +122,27 @@ def matches(kind: str, message: str, frames: Sequence[Frame], release: str = "",
         release: Of the server; repairs that it has are left out. "" where it is not known.
         platform: Of the server; repairs of what only other platforms do are left out. "" where it is not known.
     """
-    from ...corpus.repairs import index
+    from ...corpus.repairs import LINE, index
 
     if _COMMON.search(message):
         return []
     asked = _Asked(kind, message, frames)
     best: dict[int, Match] = {}
+    had = set[str]()
     for match in (*asked.by_line(), *asked.by_name(), *asked.by_message(), *asked.by_title()):
         repair = match.repair
         if not _holds(repair, release, platform):
+            had.add(match.place if repair.release and match.found.kind == LINE else "")
             continue
         known = best.get(repair.number)
         if known is None or match.fit > known.fit:
             best[repair.number] = match
+    # The server fails on a line that was mended before: which later change mends it, the line does not tell.
+    best = {
+        number: each
+        for number, each in best.items()
+        if not each.place or each.found.kind != LINE or each.place not in had
+    }
     order = {each: at for at, each in enumerate(index().releases)}
     return sorted(
         best.values(), key=lambda each: (-each.fit, order.get(each.repair.release, len(order)), each.repair.number)
@@ -299,7 +307,7 @@ class _Asked:
         for found in self._index.said(self._message):
             if (
                 found.kind == MESSAGE
-                and self._own
+                and not self._theirs
                 and found.lost & self._files
                 and _LIMIT.search(self._message)
                 and self._gone()
