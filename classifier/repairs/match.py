@@ -141,7 +141,7 @@ def matches(kind: str, message: str, frames: Sequence[Frame], release: str = "",
     best = {
         number: each
         for number, each in best.items()
-        if not each.place or each.found.kind != LINE or each.place not in had
+        if each.wrong.name or each.found.kind != LINE or each.place not in had
     }
     order = {each: at for at, each in enumerate(index().releases)}
     return sorted(
@@ -217,7 +217,7 @@ class _Asked:
         if at or how not in "cg":
             return 0
         named = {word for word in _WORD.findall(self._message) if "_" in word}
-        return LIKELY if changed & named or (changed and self._kind in _UNMEANT) else 0
+        return LIKELY if changed & named or (changed and self._kind in _UNMEANT and not self._theirs) else 0
 
     def _fits_name(self, found: Found, code: str, words: frozenset[str]) -> int:  # noqa: PLR0911 - one for each way
         """Tell how well a change of a line fits an error that names an attribute, an argument or a variable."""
