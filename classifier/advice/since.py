@@ -85,7 +85,9 @@ def repaired(situation: Situation) -> Since | None:
     from ..repairs.match import SURE, matches
     from ..repairs.say import changed, number_of, sentence
 
-    found = matches(trace.kind, trace.message, trace.frames, situation.bound.first.partition("+")[0], situation.platform)
+    found = matches(
+        trace.kind, trace.message, trace.frames, situation.bound.first.partition("+")[0], situation.platform
+    )
     best = found[0] if found else None
     if best is None or not best.repair.release:
         return None
