@@ -33,6 +33,7 @@ from .actions import (
     Uninstall,
     UseImage,
     Wait,
+    is_blank,
     written,
     wrongly_named,
 )  # fmt: skip
@@ -49,21 +50,18 @@ _WORD = re.compile(rf"(?:{_SLOT}|<[^<>]*>|[^\s'\"\\]|'[^']*'|\"[^\"$`\\]*\")+")
 _QUOTE = re.compile(rf"(?P<slot>{_SLOT})|'(?P<single>[^']*)'|\"(?P<double>[^\"]*)\"")
 _ASSIGNS = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
 _EXPANDS = re.compile(r"\$[A-Za-z_{(]|`")
-_BLANK = re.compile(
-    r"…|<|path/(?:to|in)|/(?:data|shared)/|example\.(?:org|com)|server\.yaml|(?<![A-Za-z0-9_])(?:[A-Z]|ORG|NAME|MODEL|DRAFT|"
-    r"ORIGINAL|PATH|DIR|FILE|VALUE|FIELD|DATA|CACHE|BUCKET|PREFIX|PROXY|PORT|HOST|KEY|ID|URL|TOKEN|USER|LIMIT|BASE|CERT|"
-    r"MAX_MODEL_LEN|AcmeForCausalLM)(?![A-Za-z0-9_])"
-)
-"""What texts write where a person's own value belongs."""
 _NUMBER = re.compile(r"-\d[\d.]*(?:[eE][+-]?\d+)?$")
 _OPTION = re.compile(r"--?[A-Za-z]")
-_PIP = re.compile(r"(?P<by>(?:uv )?pip3?|python3? -m pip) (?P<verb>install|uninstall) ")
+_PIP = re.compile(r"(?P<by>(?:uv |[\w./~-]+/)?pip3?|python3? -m pip) (?P<verb>install|uninstall) ")
 _REQUIREMENT = re.compile(
     rf"(?P<package>(?:{_SLOT}|[A-Za-z0-9])[\w.-]*(?:\[[\w,-]+\])?)(?P<spec>(?:[<>=!~]=?|===).*)?", re.DOTALL
 )
 _PLACE = re.compile(r"(?:git\+)?https?://\S+|\.|\./\S+|\S+\.whl")
 _VALUED = frozenset({"-c", "--constraint", "--index-url", "--extra-index-url", "-f", "--find-links", "--no-binary"})
 """Flags of pip with a word behind them."""
+_MENTIONED = re.compile(r"(?<![\w/.=-])--[A-Za-z][\w-]*\w")
+_OF_OTHERS = re.compile(r"\b(?:docker|podman|torchrun|accelerate|ray start|pip install|hf download|git clone)\b")
+"""Commands with options of their own."""
 _SERVE = re.compile(r"(?P<output> 2>&1 \| tee [^;&|#]*)?$")
 
 
@@ -84,7 +82,7 @@ def read_actions(text: str, kind: str, tags: Sequence[str] = ()) -> tuple[tuple[
     """
     text = text.strip()
     if kind == "step":
-        return (_sentence(text, tags),), ""
+        return _sentences(text, tags), ""
     body, remark = text, ""
     if found := _REMARK.match(text):
         body, remark = found["body"], found["remark"]
@@ -106,10 +104,13 @@ def read_actions(text: str, kind: str, tags: Sequence[str] = ()) -> tuple[tuple[
     return tuple(actions), remark
 
 
-def _sentence(text: str, tags: Sequence[str]) -> Action:
+def _sentences(text: str, tags: Sequence[str]) -> tuple[Action, ...]:
+    """Return a sentence, clause by clause where it mentions options."""
     kinds: dict[str, type[Look | Wait | ChangeRequest]] = {"look": Look, "wait": Wait, "request": ChangeRequest}
     kind = next((kinds[tag] for tag in tags if tag in kinds), Step)
-    return kind(text)
+    if _OF_OTHERS.search(text) or not _MENTIONED.search(text):
+        return (kind(text),)
+    return tuple(kind(clause, tuple(filter(flag_of, _MENTIONED.findall(clause)))) for clause in text.split("; "))
 
 
 def _words(text: str) -> list[str] | None:
@@ -142,7 +143,7 @@ def _settings(body: str) -> list[Action]:
     actions: list[Action] = []
     rest = words[export:]
     while rest and (found := _ASSIGNS.fullmatch(rest[0])) and not _OPTION.match(rest[0]):
-        actions.append(SetVariable(found["name"], found["value"], export, _blank(found["value"])))
+        actions.append(SetVariable(found["name"], found["value"], export, is_blank(found["value"])))
         rest = rest[1:]
     options = _options(rest)
     return [] if options is None else [*actions, *options]
@@ -175,21 +176,16 @@ def _options(words: Sequence[str]) -> list[Action] | None:
             return None
         name, equals, value = word.partition("=")
         if equals and not word.startswith("{"):
-            made.append(SetOption(name, (value,), joined=True, open=_blank(value)))
+            made.append(SetOption(name, (value,), joined=True, open=is_blank(value)))
             continue
         values: list[str] = []
         while at < len(words) and (not _OPTION.match(words[at]) or _NUMBER.match(words[at])):
             values.append(words[at])
             at += 1
         denied = word.startswith("--no-") and flag_of(word) is None
-        blank = any(map(_blank, values))
+        blank = any(map(is_blank, values))
         made.append(SetOption(f"--{word[5:]}" if denied else word, tuple(values), denied, open=blank))
     return made
-
-
-def _blank(value: str) -> bool:
-    """Whether a value is for a person to fill in, whatever the log tells."""
-    return _BLANK.search(re.sub(_SLOT, "", value)) is not None
 
 
 def _parts(body: str) -> list[str]:
@@ -274,3 +270,41 @@ def _served(text: str) -> list[Action]:
         model, rest = f"{model} {OWN}", rest[1:]
     options = _options(rest)
     return [] if options is None else [*before, Serve(model, output), *options]
+
+
+def read_piece(text: str, dropped: bool = False) -> tuple[tuple[Action, ...], str]:
+    """Return the actions of a piece of a start command, as a log has it or a table of vLLM's options: ``--a x   # instead of --b``.
+
+    Args:
+        text: The piece.
+        dropped: Whether it is what is to be taken out.
+
+    Raises:
+        TextError: It is no piece of a command.
+    """
+    found = _REMARK.match(text)
+    body, remark = (found["body"], found["remark"]) if found else (text, "")
+    taken: list[Action] = []
+    if remark.strip().startswith(_INSTEAD):
+        taken, remark = _taken(remark.strip()[len(_INSTEAD) :]), ""
+    if dropped:
+        return tuple(_taken(body)), remark
+    made = _settings(body)
+    if not made:
+        raise TextError(f"{text!r} is no piece of a command")
+    return (*made, *taken), remark
+
+
+_INSTEAD = "# instead of "
+
+
+def _taken(text: str) -> list[Action]:
+    """Return the options that stand in a piece of a command, with their values, as what is taken out."""
+    options = _options(_words(text) or ())
+    if not options:
+        raise TextError(f"{text!r} is no piece of a command")
+    return [
+        DropOption(each.name, (each.name, *each.values) if each.values else ())
+        for each in options
+        if isinstance(each, SetOption)
+    ]

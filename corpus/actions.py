@@ -129,6 +129,8 @@ class Serve(Action):
     model: str = OWN
     output: str = ""
     """What the shell does with the output: ``2>&1 | tee next.log``."""
+    command: str = ""
+    """The whole start in its place, where it is known: ``python -m vllm.entrypoints.openai.api_server …``."""
 
 
 @record(slots=True, frozen=True)
@@ -148,31 +150,32 @@ class Expand(Action):
 
 
 @record(slots=True, frozen=True)
-class ChangeRequest(Action):
+class Sentence(Action):
+    """What a person reads and does; several are clauses of one sentence."""
+
+    text: str
+    names: tuple[str, ...] = ()
+    """Options of vLLM that it mentions: a release without one of them takes the clause away."""
+
+
+@record(slots=True, frozen=True)
+class ChangeRequest(Sentence):
     """Send another request: for whoever calls the server."""
 
-    text: str
-
 
 @record(slots=True, frozen=True)
-class Wait(Action):
+class Wait(Sentence):
     """Wait, or try again later; nothing is changed."""
 
-    text: str
-
 
 @record(slots=True, frozen=True)
-class Look(Action):
+class Look(Sentence):
     """Look at something; nothing is changed."""
 
-    text: str
-
 
 @record(slots=True, frozen=True)
-class Step(Action):
+class Step(Sentence):
     """What a person does that no program can."""
-
-    text: str
 
 
 KINDS: dict[str, type[Action]] = {
@@ -182,8 +185,6 @@ KINDS: dict[str, type[Action]] = {
 }  # fmt: skip
 """All kinds of actions, by their names in JSON. The list is closed: one more needs a decision (docs/decisions)."""
 _NAMES = {kind: name for name, kind in KINDS.items()}
-SENTENCES = (ChangeRequest, Wait, Look, Step)
-"""Actions for people."""
 SETTINGS = (SetOption, DropOption, SetVariable, DropVariable)
 """Actions that change the start command."""
 
@@ -295,7 +296,7 @@ def filled(action: Action, put: Callable[[str, str], tuple[str, bool]]) -> tuple
             itself, quoted when it is written), ``word`` (written as it stands: only ordinary words may come from a log),
             ``shell`` (a command) or ``prose`` (a sentence).
     """
-    if isinstance(action, SENTENCES):
+    if isinstance(action, Sentence):
         use = "prose"
     elif isinstance(action, (Run, Serve)):
         use = "shell"
@@ -312,9 +313,23 @@ def filled(action: Action, put: Callable[[str, str], tuple[str, bool]]) -> tuple
             changed[own.name] = made[0][0] if isinstance(value, str) else tuple(text for text, _ in made)
     if not changed:
         return action, True
-    if not known and isinstance(action, (SetOption, SetVariable)):
-        changed["open"] = True
-    return replace(action, **changed), known
+    made = replace(action, **changed)
+    if not known and isinstance(made, (SetOption, SetVariable)):
+        values = made.values if isinstance(made, SetOption) else (made.value,)
+        made = replace(made, open=any(map(is_blank, values)))
+    return made, known
+
+
+_BLANK = re.compile(
+    r"…|<|path/(?:to|in)|/(?:data|shared)/|example\.(?:org|com)|server\.yaml|(?<![A-Za-z0-9_])(?:[A-Z]|ORG|NAME|MODEL|DRAFT|"
+    r"ORIGINAL|PATH|DIR|FILE|VALUE|FIELD|DATA|CACHE|BUCKET|PREFIX|PROXY|PORT|HOST|KEY|ID|URL|TOKEN|USER|LIMIT|BASE|CERT|"
+    r"MAX_MODEL_LEN|AcmeForCausalLM)(?![A-Za-z0-9_])"
+)
+
+
+def is_blank(value: str) -> bool:
+    """Whether a value of a template is for a person to fill in, whatever the log tells."""
+    return _BLANK.search(_SLOTS.sub("", value)) is not None
 
 
 # As text
@@ -357,6 +372,8 @@ def _joins(first: Action, other: Action) -> bool:
         return first.by == other.by
     if isinstance(first, DropVariable):
         return isinstance(other, DropVariable)
+    if isinstance(first, Sentence):
+        return isinstance(other, Sentence)
     return isinstance(first, _START) and isinstance(other, _START)
 
 
@@ -368,7 +385,9 @@ def _written(group: Sequence[Action]) -> str:
         return f"{first.by} uninstall -y {' '.join(each.package for each in group if isinstance(each, Uninstall))}"
     if isinstance(first, DropVariable):
         return f"unset {' '.join(each.name for each in group if isinstance(each, DropVariable))}"
-    plain = next((getattr(first, name) for name in ("image", "shell", "text") if hasattr(first, name)), None)
+    if isinstance(first, Sentence):
+        return "; ".join(each.text for each in group if isinstance(each, Sentence))
+    plain = next((getattr(first, name) for name in ("image", "shell") if hasattr(first, name)), None)
     return _command(group) if plain is None else str(plain)
 
 
@@ -396,7 +415,7 @@ def _command(group: Sequence[Action]) -> str:
         words.insert(0, "export")
     served = next((each for each in group if isinstance(each, Serve)), None)
     if served is not None:
-        words += ["vllm serve", served.model]
+        words.append(served.command or f"vllm serve {served.model}")
     for each in group:
         if isinstance(each, SetOption):
             words += _option(each)
@@ -404,7 +423,7 @@ def _command(group: Sequence[Action]) -> str:
             words.append(each.slot)
     if served is not None and served.output:
         words.append(served.output)
-    given = [text for each in group for text in _dropped(each, bool(words))]
+    given = [text for each in group for text in _dropped(each)]
     if not given:
         return " ".join(words)
     return f"{' '.join(words)}   # instead of {' '.join(given)}" if words else f"leave out {' '.join(given)}"
@@ -425,9 +444,9 @@ _TO_FILL = re.compile(r"(?:<[^<>'\"]*>|…|[\w@%+=:,./~-]|\{[a-z_][a-z0-9_]*(?:\
 """Values with a blank that stand without quotes: nobody pastes them."""
 
 
-def _dropped(action: Action, instead: bool) -> list[str]:
+def _dropped(action: Action) -> list[str]:
     if isinstance(action, DropOption):
-        return list(action.given) if action.given and instead else [action.name]
+        return list(map(quoted, action.given)) or [action.name]
     if isinstance(action, DropWords):
-        return ["the words", *action.words]
+        return ["the words", *(quoted(word) if set(word) & set(" '\"\\$`;|&<>") else word for word in action.words)]
     return [action.slot] if isinstance(action, Expand) and action.drop else []

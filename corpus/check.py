@@ -11,12 +11,13 @@ import re
 import sys
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import regex
 
 from .action_text import TextError, read_actions
 from .compiler import read_bucket
+from .kinds import Tag
 from .lint import lint_pattern
 from .literals import MINIMUM, required_literals
 from .places import CorpusError, complaint
@@ -53,11 +54,15 @@ def check_remedies(path: Path) -> list[str]:
     complaints = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         parts = line.split("\t")
-        if len(parts) == COLUMNS:
-            try:
-                read_actions(parts[3], parts[1])
-            except TextError as error:
-                complaints.append(complaint(path.name, number, str(error)))
+        if len(parts) < COLUMNS:
+            continue
+        tags = " ".join(parts[COLUMNS:]).split()
+        if unknown := [tag for tag in tags if tag not in get_args(Tag)]:
+            complaints.append(complaint(path.name, number, f"no tag: {unknown[0]!r}"))
+        try:
+            read_actions(parts[3], parts[1], tags)
+        except TextError as error:
+            complaints.append(complaint(path.name, number, str(error)))
     return complaints
 
 

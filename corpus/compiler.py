@@ -18,6 +18,7 @@ from typing import TypedDict
 
 from .build import FORMAT, RULES, regex_build
 from .effort import tell_effort
+from .guards import read_guards
 from .literals import all_strings, required_literals
 from .messages.row import NOBODYS, Row
 from .options import version_key
@@ -85,7 +86,7 @@ def complete(bucket: Bucket, file: str) -> list[dict[str, list[str]]]:
         CorpusError: A rule has no literal that every match contains.
     """
     for cause in bucket.causes:
-        tell_effort(cause, bucket.side)
+        tell_effort(cause)
     for rule in bucket.rules:
         if rule.pattern and not rule.literals:
             found = required_literals(rule.pattern)
@@ -178,7 +179,9 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
         _write(target / "known.marshal", marshal.dumps(known))
     rows = _catalogue(source)
     _write(target / "messages.marshal", _messages(rows))
-    _write(target / "remedies.bin", _remedies(source, rows))
+    _write(target / "remedies.bin", _remedies(source))
+    guards = source / "guards.toml"
+    _write(target / "guards.marshal", marshal.dumps(read_guards(guards) if guards.exists() else []))
     _write(target / RULES, b"".join(packed))
     _write(target / "index.marshal", marshal.dumps(dict(index)))
 
@@ -221,17 +224,14 @@ def _messages(rows: list[Row]) -> bytes:
     )  # fmt: skip
 
 
-def _remedies(source: Path, rows: list[Row]) -> bytes:
+def _remedies(source: Path) -> bytes:
     """Return what is advised for single messages, packed."""
     from .remedies import remedies
     from .remedies.packed import pack
 
     folder = source / "remedies"
     found = remedies(str(folder)) if folder.is_dir() else []
-    return pack(
-        found,
-        {(row.package, row.template) for row in rows if row.label.fatal == "request" or row.label.owner == "client"},
-    )
+    return pack(found)
 
 
 def _programs(rules: list[Rule]) -> tuple[str, dict[str, bytes]]:

@@ -12,13 +12,11 @@ Kind = Literal["flag", "env", "command", "step"]
 Safety = Literal["safe", "quality", "destructive"]
 Side = Literal["server", "client"]
 Tag = Literal[
-    "look", "wait", "request", "search",
+    "look", "wait", "request", "beside", "root", "search", "blind", "dated", "try", "settled", "environment", "promise", "newer", "nvidia", "amd", "between_gpus", "vllm",
+    "remote_code", "privileged", "pickle", "deprecated", "server", "endpoint", "config", "formats", "of_requests", "media", "chat",
+    "container", "fewer_weights", "complete_class", "checkpoint",
 ]  # fmt: skip
-"""What kind of advice a fix is, where that does not follow from its actions: asked for instead of its words.
-
-``look``: it changes nothing and finds something out. ``wait``: it changes nothing. ``request``: whoever calls the server does
-it. ``search``: it sends to others' reports.
-"""
+"""What kind of advice a fix is, where that does not follow from its actions: asked for instead of its words (docs/rules.md)."""
 Moves = Literal["", "up", "down"]
 Stage = Literal[
     "launch", "config", "engine_init", "distributed_init", "weights", "compile",

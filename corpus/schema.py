@@ -32,7 +32,7 @@ FAILURE_LEVELS: tuple[Level, ...] = ("", "ERROR", "CRITICAL")
 _VERSIONS = re.compile(
     r"^(?:[<>]=?|==|!=)\s*\d+(?:\.\d+)*(?:\.?(?:post|rc|dev)\d+)?(?:\s*,\s*(?:[<>]=?|==|!=)\s*\d+(?:\.\d+)*(?:\.?(?:post|rc|dev)\d+)?)*$"
 )
-_WHEN = re.compile(r"^[\w:\-\.]+ (?:present|absent|(?:==|!=|<=|>=|<|>|in) .+)$")
+CONDITION = re.compile(r"^[\w:\-\.]+ (?:present|absent|(?:==|!=|<=|>=|<|>|in) .+)$")
 _RULE_ID = re.compile(r"^[a-z0-9_\-]+/[a-z0-9][a-z0-9_.\-]*$")
 _OF_CAUSE = ("confirmed_by", "refuted_by")
 """Attributes of a rule that its cause's table tells."""
@@ -108,7 +108,7 @@ def _cause(table: object, place: Place, bucket: str) -> Cause:
         rules.append(_rule(within, spot, bucket, {cause.id}))
     for key in _OF_CAUSE:
         for sign in getattr(cause, key):
-            if not _RULE_ID.match(sign) and not all(_WHEN.match(part) for part in sign.split(" and ")):
+            if not _RULE_ID.match(sign) and not all(CONDITION.match(part) for part in sign.split(" and ")):
                 message = f"{key} {sign!r} is neither a rule's full id nor a condition such as 'enforce_eager == True'"
                 raise CorpusError(place.says(message, key))
     cause.rules = tuple(rules)
@@ -135,7 +135,7 @@ def _fix(table: object, place: Place) -> Fix:
         refuse("fixed_in needs versions: an upgrade helps the releases before it", "fixed_in")
     for key in ("when", "first_when"):
         for condition in getattr(fix, key):
-            if not _WHEN.match(condition):
+            if not CONDITION.match(condition):
                 refuse(f"{key} {condition!r} is no condition such as 'tensor_parallel_size > 1'", key)
     for key in ("mentions", "unless_mentions", "first_mentions"):
         try:

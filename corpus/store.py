@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .compiler import Index
+    from .guards import Guards
     from .messages.matching import Matcher
     from .remedies.find import Remedies
 
@@ -55,6 +56,7 @@ class Corpus:
         self._read: dict[str, Bucket] = dict(extra)
         self._messages: Matcher | None = None
         self._remedies: Remedies | None = None
+        self._guards: Guards | None = None
 
     def bucket(self, name: str) -> Bucket:
         """Return a bucket with its causes, fixes and rules.
@@ -114,6 +116,15 @@ class Corpus:
 
             self._remedies = Remedies(os.path.join(self._folder, "remedies.bin"))
         return self._remedies
+
+    def guards(self) -> Guards:
+        """Return what speaks against fixes; read when first asked for."""
+        if self._guards is None:
+            from .guards import Guards
+
+            with open(os.path.join(self._folder, "guards.marshal"), "rb") as file:
+                self._guards = Guards(marshal.loads(file.read()))  # noqa: S302 - our own file
+        return self._guards
 
     def causes(self) -> list[str]:
         """Return all causes as ``bucket/cause``, by bucket."""

@@ -6,18 +6,21 @@ from ...corpus.records import Record, record, replace
 from ...corpus.remedies.find import SOURCE
 from ...corpus.types import Bucket, Cause
 from ..command import corrected_command
-from ..diagnosis import Advice as Fix
+from ..fix import Fix
 from ..lines.mistakes import MISTAKES
 from ..situation.releases import gone_from, reference
 from ..situation.situate import situate
 from ..verdict.known import Known
 from ..verdict.types import Verdict
-from .fixes import advise as fill_in
-from .fixes import led_by_the_log, worked_out
-from .gate import sift
-from .remedy import remedy_for
+from .context import Context
+from .pipeline import sift
 from .signs import Signs
+from .sources.cause import advise as fill_in
+from .sources.cause import led_by_the_log, worked_out
+from .sources.message import remedy_for
 
+_OLD_HUB = ("huggingface_hub/utils/_errors", "huggingface_hub.utils._errors")
+"""A module that later clients of the hub have elsewhere."""
 _FAULTS = "engine_bug"
 _KERNELS = frozenset({"experts", "attention", "all_reduce", "all2all"})
 """Parts of vLLM of which there are several, to choose from by an option."""
@@ -57,6 +60,8 @@ def advise(verdict: Verdict, known: Known) -> Advice:
     if signs is not None and release and not facts.get("vllm_version"):
         # What a release's defaults are is asked of the one that the log can have been written by.
         facts = signs.facts = {**facts, "assumed_release": release}
+    if signs is not None and any(name in signs.words for name in _OLD_HUB):
+        captures["old_hub_client"] = True
     gone = gone_from(hit.rule.versions, bound) if hit is not None and hit.rule.source == "vllm" else ""
     say = signs.say if signs is not None else None
     remedy = remedy_for(hit, corpus, str(facts.get("platform") or "")) if signs is not None else None
@@ -67,10 +72,13 @@ def advise(verdict: Verdict, known: Known) -> Advice:
     leads = None
     if remedy is not None:
         leads = fill_in(replace(entry, fixes=remedy.fixes), facts, {**captures, **remedy.values}, bound, gone, say)
-    fixes, withheld = sift(fill_in(entry, facts, captures, bound, gone, say), hit, incident, release, signs, leads)
+    context = Context.of(hit, incident, release, signs)
+    fixes, withheld = sift(
+        fill_in(entry, facts, captures, bound, gone, say), context, corpus.guards(), leads, verdict.failed
+    )
     led = any(fix.source == SOURCE for fix in fixes)
     if guessed and not led:
-        from .cause_of_guess import as_guess
+        from .sources.guess import as_guess
 
         fixes = as_guess(fixes, _own_fault(verdict))
     return Advice(
@@ -87,7 +95,7 @@ def _cause(verdict: Verdict, bucket: Bucket, guessed: bool) -> Cause:
     entry = bucket.cause(verdict.cause.partition("/")[2])
     if entry is not None and not guessed:
         return entry
-    from .cause_of_guess import generic_cause, searchable
+    from .sources.guess import generic_cause, searchable
 
     return generic_cause(bucket) if entry is None else searchable(entry)
 

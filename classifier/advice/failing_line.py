@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..lines.types import Frame, Trace
-    from .situation import Situation
+    from .context import Context
 
 _FAULTS = MISTAKES - {"NotImplementedError"}
 """Exceptions that a mistake in Python code raises."""
@@ -81,13 +81,13 @@ def place_of(mark: FrameMark) -> str:
     return f"{mark.function} in {mark.path}"
 
 
-def failing_mark(situation: Situation) -> tuple[FrameMark | None, bool]:
+def failing_mark(context: Context) -> tuple[FrameMark | None, bool]:
     """Return the frame whose mistake an exception can be, and whether it came to light in a wrapper that it called.
 
     Args:
-        situation: Of the failed start.
+        context: Of the failed start.
     """
-    trace = situation.trace
+    trace = context.trace
     if trace is None or not _mistaken(trace):
         return None, False
     mark, wrapped = _raised_at(trace)
@@ -99,25 +99,25 @@ def failing_mark(situation: Situation) -> tuple[FrameMark | None, bool]:
     return mark, wrapped
 
 
-def fate_of(mark: FrameMark | None, wrapped: bool, situation: Situation) -> FailingLine | None:
+def fate_of(mark: FrameMark | None, wrapped: bool, context: Context) -> FailingLine | None:
     """Return what became of the line that failed; None where the log does not have it, or its code is not a release's.
 
     Args:
         mark: The frame that :func:`failing_mark` found.
         wrapped: Whether the mistake came to light in a wrapper that it called.
-        situation: Of the failed start.
+        context: Of the failed start.
     """
-    trace = situation.trace
+    trace = context.trace
     if mark is None or trace is None:
         return None
     from ...corpus.code_lines import FILE, FUNCTION, index
 
     known = index()
-    told = situation.told.partition("+")[0]
+    told = context.told.partition("+")[0]
     if told and in_range(told, f">={known.releases[0]}") is not True:
         return None
     names = [found[1] for found in _NAMED.finditer(trace.message)]
-    fate = known.fate(mark.path, mark.function, mark.code, told or situation.release, names)
+    fate = known.fate(mark.path, mark.function, mark.code, told or context.release, names)
     if fate is None and not told:
         # The newest that can have written the log no longer has it: the line tells that an older one did.
         fate = known.fate(mark.path, mark.function, mark.code, "", names)

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..diagnosis import Advice
+    from ..fix import Fix
     from .start import Start
 
 FORMS = ("shell", "docker", "compose", "kubernetes", "helm", "python", "diff")
 """The forms that a corrected command has."""
 
 
-def corrected_command(facts: Mapping[str, object], fixes: Sequence[Advice]) -> str:
+def corrected_command(facts: Mapping[str, object], fixes: Sequence[Fix]) -> str:
     """Return the start command that the log tells of with the first fix applied; "" where that cannot be done.
 
     Args:
@@ -24,7 +24,7 @@ def corrected_command(facts: Mapping[str, object], fixes: Sequence[Advice]) -> s
             or what the engine's configuration line says.
         fixes: The fixes in their order; the first must set or leave out flags or variables whose values are all known.
     """
-    if not fixes or not (fixes[0].exact or "eave out -" in fixes[0].change):
+    if not fixes or not (fixes[0].exact or fixes[0].dropped):
         return ""
     from .change import best
     from .shell import shell
@@ -35,7 +35,7 @@ def corrected_command(facts: Mapping[str, object], fixes: Sequence[Advice]) -> s
     return shell(found[0].safe(), facts) if found else ""
 
 
-def corrected(command: str, facts: Mapping[str, object], fixes: Sequence[Advice]) -> dict[str, str | int] | None:
+def corrected(command: str, facts: Mapping[str, object], fixes: Sequence[Fix]) -> dict[str, str | int] | None:
     """Return the corrected command in all forms; None where there is none.
 
     ``fix`` is the rank of the fix applied, ``basis`` what the command was made of: ``command``, ``arguments`` or

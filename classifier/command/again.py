@@ -2,44 +2,47 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from ...corpus.actions import OWN, Serve, SetOption, written
 from ...corpus.records import replace
-from ..diagnosis import Advice
-from ..patterns.lazy import LazyPattern
 
-_SERVE = "vllm serve "
-_AGAIN = LazyPattern(
-    r"^(?P<variables>(?:[A-Z][A-Z0-9_]*=[^\s;&|]+ )*)vllm serve (?P<model>…|[^\s;&|#-][^\s;&|#]*)(?: …)?"
-    r"(?P<flags>(?: --[a-z][\w-]*(?: [^\s;&|#-][^\s;&|#]*)?)*)(?P<output> 2>&1 \| tee [^;&|#]*)?$"
-)
-_ANY = frozenset({"…", "MODEL"})
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..fix import Fix
+
+_ANY = frozenset({OWN, "MODEL"})
 """What stands for the user's model where a fix does not name it."""
 _LONGEST = 1500
 """Characters of a command that people still read."""
 
 
-def as_started(fix: Advice, facts: Mapping[str, object]) -> Advice:
+def as_started(fix: Fix, facts: Mapping[str, object]) -> Fix:
     """Return a fix that starts the server once more with the whole start that the log tells of; where it tells none, with ``…``.
 
     Args:
         fix: Of a server that vLLM's own command starts.
         facts: Of the log: ``command``, ``arguments``, ``model``.
     """
-    found = _AGAIN.match(fix.change) if _SERVE in fix.change and fix.kind in ("command", "env") else None
-    if found is None or found["model"] not in _ANY | {str(facts.get("model") or "…")}:
+    served = next((each for each in fix.actions if isinstance(each, Serve)), None)
+    model = served.model.removesuffix(f" {OWN}") if served is not None else ""
+    if (
+        served is None
+        or fix.kind not in ("command", "env")
+        or len(fix.actions) - len(fix.options) - len(fix.variables) > 1
+    ):
         return fix
-    if not found["variables"] and not found["output"]:
+    if model not in _ANY | {str(facts.get("model") or OWN)} or not (fix.variables or served.output) or fix.remark:
         return fix
-    output, flags = found["output"] or "", found["flags"]
     started = _started(facts)
     if not started:
-        change = f"{found['variables']}{_SERVE}{found['model']}{'' if found['model'] == '…' else ' …'}{flags}{output}"
-        return replace(fix, change=change, exact=False)
-    flags = "".join(f" {flag}" for flag in re.findall(r"--\S+(?: [^\s-]\S*)?", flags) if f" {flag}" not in started)
-    change = f"{found['variables']}{started}{flags}{output}"
-    return replace(fix, change=change, exact="…" not in change and "<" not in change)
+        own = model if model == OWN else f"{model} {OWN}"
+        actions = tuple(replace(each, model=own) if each is served else each for each in fix.actions)
+        return replace(fix, actions=actions, whole=False)
+    new = replace(served, model=str(facts.get("model") or model), command=started)
+    kept = (each for each in fix.actions if not (isinstance(each, SetOption) and f" {written([each])}" in started))
+    actions = tuple(new if each is served else each for each in kept)
+    return replace(fix, actions=actions, whole=OWN not in started and "<" not in started)
 
 
 def _started(facts: Mapping[str, object]) -> str:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from ..advice import Advice
-    from ..diagnosis import Advice as Advised
     from ..facts.types import Facts
+    from ..fix import Fix as Advised
     from ..input.numbers import Numbers
     from ..lines.types import Evidence as Proof
     from ..verdict.types import Verdict

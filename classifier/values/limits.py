@@ -82,3 +82,10 @@ def free_port(facts: Mapping[str, object]) -> Worked:
         return Worked("", f"{facts.get('port')!r} is no port", missing=("port",))
     other = port + 1 if 0 < port < 65535 else DEFAULT + 1
     return Worked(str(other), f"the next after {port}", {"port": port})
+
+
+@value
+def graphs(facts: Mapping[str, object]) -> Worked:
+    """Return what CUDA graphs are called where there is no CUDA; no value on NVIDIA's and AMD's GPUs, and where no platform is told."""
+    platform = str(facts.get("platform") or "cuda")
+    return Worked("" if platform in ("cuda", "rocm") else "captured graphs", "")

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from ...corpus import modules
 from ...corpus.store import HERE
+from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
 from .worked import Worked, value
 
@@ -262,3 +263,17 @@ def _named(facts: Mapping[str, object], last: bool) -> Worked:
 def _asked(facts: Mapping[str, object]) -> str:
     module = str(facts.get("package") or "").strip("'\"`., ")
     return module if module.startswith("vllm.") and not _BUILT.fullmatch(module) else ""
+
+
+@value
+def hub_client(facts: Mapping[str, object]) -> Worked:
+    """Return the hub's command before ``hf``, which came with 0.34 of huggingface_hub: for releases before 0.10."""
+    release = str(facts.get("vllm_version") or facts.get("assumed_release") or "")
+    old = facts.get("old_hub_client") or in_range(release, "<0.10") is True
+    return Worked("huggingface-cli" if old else "", "")
+
+
+@value
+def hub_auth(facts: Mapping[str, object]) -> Worked:
+    """Return the same where ``hf`` has a word more: ``hf auth login``."""
+    return hub_client(facts)

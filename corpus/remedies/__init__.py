@@ -18,13 +18,13 @@ from ..records import Record, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..kinds import Kind
+    from ..kinds import Kind, Tag
 
 FOLDER = os.path.dirname(__file__)  # noqa: PTH120 (pathlib is slow to import)
 KEEP = "keep"
 """Stands where the fixes of the cause are the right ones, or where nothing that anybody can change leads to the message."""
 COLUMNS = 5
-"""Of a fix: template (empty: that of the fix before), kind, title, change, why."""
+"""Of a fix: template (empty: that of the fix before), kind, title, change, why; behind them tags, where it has some."""
 KINDS = ("flag", "env", "command", "step")
 
 __all__ = [
@@ -52,6 +52,7 @@ class Change(Record):
     change: str
     """``--option value``, ``leave out --option``, ``VARIABLE=value``, a shell command, or a sentence."""
     why: str
+    tags: tuple[Tag, ...] = ()
 
 
 @record(slots=True, frozen=True)
@@ -104,7 +105,15 @@ def to_text(found: Iterable[Remedy]) -> str:
             if not remedy.changes:
                 lines.append(f"{head}\t{KEEP}\n")
             for change in remedy.changes:
-                lines.append(f"{head}\t{change.kind}\t{change.title}\t{change.change}\t{change.why}" + "\n")
+                told = [
+                    head,
+                    change.kind,
+                    change.title,
+                    change.change,
+                    change.why,
+                    *filter(None, [" ".join(change.tags)]),
+                ]
+                lines.append("\t".join(told) + "\n")
                 head = ""
     return "".join(lines)
 
@@ -130,8 +139,14 @@ def from_text(package: str, lines: Iterable[str]) -> Iterator[Remedy]:
             template, changes = parts[0], []
             if parts[1:] == [KEEP] and path:
                 continue
-        if not path or not template or len(parts) != COLUMNS or parts[1] not in KINDS or not all(parts[2:4]):
+        if (
+            not path
+            or not template
+            or len(parts) not in (COLUMNS, COLUMNS + 1)
+            or parts[1] not in KINDS
+            or not all(parts[2:4])
+        ):
             raise ValueError(f"{package}: line {number} is no remedy: {line[:80]!r}")
-        changes.append(Change(parts[1], *parts[2:]))  # type: ignore[arg-type] # one of KINDS
+        changes.append(Change(*parts[1:COLUMNS], tuple(" ".join(parts[COLUMNS:]).split())))  # type: ignore[arg-type] # one of KINDS
     if template:
         yield Remedy(package, path, template, tuple(changes))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from zlib import crc32
 
 from ..action_text import TextError, read_actions
-from ..actions import SETTINGS, DropOption, DropVariable, SetOption
+from ..actions import SETTINGS, SetOption
 from ..actions import packed as pack_actions
 from ..effort import tell_effort
 from ..kinds import Safety
@@ -23,12 +23,11 @@ _DELETES = re.compile(r"\brm -")
 _NOBODY = Label("", "", "", "any", True, "place")
 
 
-def pack(remedies: Iterable[Remedy], clients: set[tuple[str, str]]) -> bytes:
+def pack(remedies: Iterable[Remedy]) -> bytes:
     """Return the form in which a compiled corpus holds remedies.
 
     Args:
         remedies: Of all packages. Those that keep a cause's fixes are packed as well: a longer message may hold a shorter one.
-        clients: Package and template of messages that answer a request: no server is started anew for their fixes.
 
     Raises:
         ValueError: A change is no action of its kind.
@@ -41,7 +40,7 @@ def pack(remedies: Iterable[Remedy], clients: set[tuple[str, str]]) -> bytes:
     ]
     data, ends = bytearray(), []
     for remedy in known:
-        data += marshal.dumps(_fixes(remedy, (remedy.package, remedy.template) in clients))
+        data += marshal.dumps(_fixes(remedy))
         ends.append(len(data))
     sums = array("I", sorted({crc32(_beginning(remedy)) for remedy in known if remedy.changes})).tobytes()
     return len(sums).to_bytes(SIZE, "little") + sums + marshal.dumps((packed(rows), ends, bytes(data)))
@@ -52,13 +51,13 @@ def _beginning(remedy: Remedy) -> bytes:
     return piece[: max(length for length in BEGINNINGS if length <= len(piece))]
 
 
-def _fixes(remedy: Remedy, of_client: bool) -> tuple[str, list[tuple[object, ...]]]:
+def _fixes(remedy: Remedy) -> tuple[str, list[tuple[object, ...]]]:
     try:
         fixes = tuple(map(_fix, remedy.changes))
     except TextError as error:
         raise ValueError(f"{remedy.package}: {remedy.template[:80]!r}: {error}") from None
     cause = Cause(id="", title="", summary="", fixes=fixes)
-    tell_effort(cause, "client" if of_client else "server")
+    tell_effort(cause)
     told: list[tuple[object, ...]] = [
         (
             fix.title,
@@ -80,19 +79,24 @@ def _fixes(remedy: Remedy, of_client: bool) -> tuple[str, list[tuple[object, ...
 
 def _fix(change: Change) -> Fix:
     """Return a change as a fix, with the option or variable that it is about."""
-    actions, remark = read_actions(change.change, change.kind)
-    option = value = ""
+    actions, remark = read_actions(change.change, change.kind, change.tags)
     about = actions[0]
+    option = value = ""
     if change.kind in ("flag", "env") and isinstance(about, SETTINGS):
-        option, value = (
-            about.name,
-            ""
-            if isinstance(about, (DropOption, DropVariable))
-            else (about.values[0] if about.values else "")
-            if isinstance(about, SetOption)
-            else about.value,
-        )
+        denied = isinstance(about, SetOption) and about.negative
+        option = f"--no-{about.name[2:]}" if denied else about.name
+        value = next(iter(getattr(about, "values", ())), getattr(about, "value", ""))
     safety: Safety = "destructive" if _DELETES.search(change.change) else "safe"
     return Fix(
-        change.title, change.kind, pack_actions(actions), change.why, "none", "", option, value, safety, remark=remark
+        change.title,
+        change.kind,
+        pack_actions(actions),
+        change.why,
+        "none",
+        "",
+        option,
+        value,
+        safety,
+        tags=change.tags,
+        remark=remark,
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tests.fixes import made
 from vllm_triage.classifier.advice import Advice
-from vllm_triage.classifier.diagnosis import Advice as Fix
 from vllm_triage.classifier.facts.types import Facts
 from vllm_triage.classifier.incidents.types import Incident, StageSpan
 from vllm_triage.classifier.lines.types import Evidence
@@ -52,16 +52,16 @@ def found_words(text: str, summary: str = "", line: int = 1) -> Sample:
 def found_failure() -> Sample:
     """A start that failed, with all that an answer can hold."""
     fixes = [
-        Fix(
-            1, "Cap the context at what fits", "flag", "--max-model-len 41936", "vLLM names the longest that does.",
-            "Longer requests are refused.", "The log prints a concurrency of at least 1.0x.", "--max-model-len", "41936",
+        made(
+            "--max-model-len 41936", title="Cap the context at what fits", why="vLLM names the longest that does.", cost="Longer requests are refused.",
+            verify="The log prints a concurrency of at least 1.0x.", option="--max-model-len", value="41936", rank=1,
         ),
-        Fix(
-            2, "Store the KV cache in 8 bits", "flag", "--kv-cache-dtype fp8", "Half the bytes for each token.",
-            "Some accuracy.", "", "--kv-cache-dtype", "fp8", "quality", ">=0.3", "https://docs.vllm.ai/en/latest/",
+        made(
+            "--kv-cache-dtype fp8", title="Store the KV cache in 8 bits", why="Half the bytes for each token.", cost="Some accuracy.",
+            option="--kv-cache-dtype", value="fp8", safety="quality", versions=">=0.3", fixed_in="https://docs.vllm.ai/en/latest/", rank=2,
         ),
-        Fix(3, "Free the GPU", "step", "Stop what else runs on it.", "More is left.", "none", ""),
-        Fix(4, "Drop the cache", "command", "rm -r ~/.cache/acme", "It is filled anew.", "Slow start.", "", safety="destructive"),
+        made("Stop what else runs on it.", "step", title="Free the GPU", why="More is left.", cost="none", rank=3),
+        made("rm -r ~/.cache/acme", "command", title="Drop the cache", why="It is filled anew.", cost="Slow start.", safety="destructive", rank=4),
     ]  # fmt: skip
     stages = [
         StageSpan("launch", 1, "11-02 09:14:03", 2.0), StageSpan("config", 8, "11-02 09:14:05", 9.0),

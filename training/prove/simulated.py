@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...classifier.api import Triage
-from ...classifier.command.change import read_change
 from ...classifier.report.model import Report
+from ...corpus.action_text import TextError, read_actions
+from ...corpus.actions import SetOption
 
 CORPUS = Path(__file__).resolve().parents[2]
 LOGS = ("corpus/logs/written", "corpus/logs/recorded", "tests/fixtures")
@@ -132,10 +133,13 @@ def _needed(facts: Mapping[str, object], options: Mapping[str, str], needed: flo
 
 def _options(change: str) -> dict[str, str]:
     """Return what a fix sets; nothing where it is no list of options."""
-    read = read_change(change)
-    if read is None or read[0]:
+    try:
+        actions, _ = read_actions(change, "flag")
+    except TextError:
         return {}
-    return {part.name: part.values[0].value for part in read[1] if len(part.values) == 1}
+    if not all(isinstance(each, SetOption) for each in actions):
+        return {}
+    return {each.name: each.value for each in actions if isinstance(each, SetOption) and len(each.values) == 1}
 
 
 def _number(facts: Mapping[str, object], name: str) -> float | None:

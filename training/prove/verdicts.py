@@ -15,9 +15,10 @@ from ...classifier.api import Triage
 from ...classifier.command.change import applied
 from ...classifier.command.source import read_text
 from ...classifier.command.words import join
-from ...classifier.diagnosis import Advice
+from ...classifier.fix import Fix as Made
 from ...classifier.question import Question
 from ...classifier.report.model import Fix, Report
+from ...corpus.action_text import TextError, read_actions
 from ..record.traffic import filled
 from .faults import ByHand, Proof
 from .starts import Started, Starter
@@ -147,11 +148,8 @@ class Judge:
         if fix.rank == 1 and report.corrected_command:
             return "command", report.corrected_command
         start = read_text(command)
-        advice = Advice(
-            fix.rank, fix.title, fix.kind, fix.change, fix.why, fix.cost, fix.verify, fix.option, fix.value, fix.safety,
-            exact=not re.search(r"…|<", fix.change),
-        )  # fmt: skip
-        made = applied(start, advice) if start is not None else None
+        advice = _made(fix)
+        made = applied(start, advice) if start is not None and advice is not None else None
         if made is not None:
             return "fix", join(made.words())
         for hand in fault.by_hand:
@@ -184,6 +182,17 @@ class Judge:
         for name, value in self._fill.items():
             text = text.replace(value, f"{{{name}}}" if name == "port" else f"/{name}")
         return text
+
+
+def _made(fix: Fix) -> Made | None:
+    """Return a report's fix with its actions; None where its text is none of the grammar."""
+    try:
+        actions, remark = read_actions(fix.change, fix.kind)
+    except TextError:
+        return None
+    return Made(
+        fix.title, fix.kind, actions, fix.why, fix.cost, fix.verify, fix.option, fix.value, fix.safety, whole=True, remark=remark,
+    )  # fmt: skip
 
 
 def _by_hand(hand: ByHand, command: str, fill: dict[str, str]) -> str:

@@ -10,14 +10,14 @@ from .case import Case
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ...diagnosis import Advice
+    from ...fix import Fix
 
 __all__ = ("Case", "correct")
 
 _UNRECOGNISED = "error: unrecognized arguments: "
 
 
-def correct(case: Case) -> list[Advice]:
+def correct(case: Case) -> list[Fix]:
     """Return the correction of what the error names as fix 1; nothing where it does not settle what was meant."""
     from .read import read
 

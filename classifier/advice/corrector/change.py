@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....corpus.actions import Action
 from ....corpus.records import Record, record
 
 
@@ -10,10 +11,10 @@ class Change(Record):
     """One correction."""
 
     title: str
-    put: str
-    """What to write; "" where something is only left out."""
-    dropped: str
-    """What is left out; "" where nothing is."""
+    put: tuple[Action, ...]
+    """What to set; nothing where something is only left out."""
+    dropped: tuple[Action, ...]
+    """What is left out; nothing where nothing is."""
     why: str
     option: str
     value: str = ""

@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping
 
 from ....corpus import options
-from ...command.quoting import quoted
-from ...diagnosis import Advice
+from ....corpus.actions import Action, DropOption, DropVariable, SetOption, SetVariable
+from ....corpus.records import replace
+from ...fix import CORRECTION, OF_ERROR, Fix, leave_out, option
 from ...patterns.lazy import LazyPattern
-from ...values.options import joined
 from . import values
 from .case import Case
 from .change import Change
@@ -34,7 +34,7 @@ _TOGETHER = {"--tool-call-parser": ("--enable-auto-tool-choice",)}
 _VERIFY = "The server's next start gets past this message."
 
 
-def corrected(case: Case, complaints: list[Complaint]) -> list[Advice]:
+def corrected(case: Case, complaints: list[Complaint]) -> list[Fix]:
     """Return the correction of what the error names as fix 1; nothing where it does not settle what was meant.
 
     Args:
@@ -51,27 +51,43 @@ def corrected(case: Case, complaints: list[Complaint]) -> list[Advice]:
     return [_written(changes)] if changes else []
 
 
-def _written(changes: list[Change]) -> Advice:
+def _written(changes: list[Change]) -> Fix:
     """Write several changes as one fix."""
     env = all(change.env for change in changes)
-    put = joined(change.put for change in changes if change.put)
-    dropped = " ".join(change.dropped for change in changes if change.dropped)
+    put = _joined([action for change in changes for action in change.put])
+    dropped = [action for change in changes for action in change.dropped]
     if env and not put:
-        put, dropped = f"unset {' '.join(change.option for change in changes)}", ""
-    text = put
-    if dropped:
-        text = f"{put}   # instead of {dropped}" if put else f"leave out {dropped}"
+        put, dropped = [DropVariable(change.option) for change in changes], []
     title = (
         changes[0].title
         if len(changes) == 1
         else "; ".join([changes[0].title, *(c.title[:1].lower() + c.title[1:] for c in changes[1:])])
     )
     why = " ".join(dict.fromkeys(change.why for change in changes if change.why))
-    return Advice(
-        rank=1, title=title, kind="env" if env else "flag", change=text, why=why, cost="none", verify=_VERIFY,
-        option=changes[0].option, value=changes[0].value if len(changes) == 1 else "", restart=True,
-        source="the error's own words", exact=True,
+    return Fix(
+        title=title, kind="env" if env else "flag", actions=(*put, *dropped), why=why, cost="none", verify=_VERIFY,
+        option=changes[0].option, value=changes[0].value if len(changes) == 1 else "", restart=True, source=OF_ERROR, whole=True,
+        tier=CORRECTION,
     )  # fmt: skip
+
+
+def _joined(put: list[Action]) -> list[Action]:
+    """Return what is set, each once; keys of one JSON option are given as one object."""
+    made: list[Action] = []
+    for action in put:
+        table = _table(action)
+        other = next((each for each in made if table and _table(each) and each.name == action.name), None)  # type: ignore[attr-defined]
+        if other is not None:
+            whole = json.dumps({**(_table(other) or {}), **(table or {})})
+            made[made.index(other)] = replace(other, values=(whole,))
+        elif action not in made:
+            made.append(action)
+    return made
+
+
+def _table(action: Action) -> dict[str, object] | None:
+    value = action.value if isinstance(action, SetOption) else ""
+    return json.loads(value) if value.startswith("{") and value.endswith("}") and '"' in value else None
 
 
 def _change(complaint: Complaint, case: Case) -> Change | None:
@@ -131,8 +147,8 @@ def _behind_colon(name: str, given: str) -> str:
 
 
 def _choices(complaint: Complaint, case: Case) -> tuple[str, ...]:
-    option = options.describe(complaint.name, case.release) if "." not in complaint.name else None
-    return tuple(map(str, option.choices)) if option else ()
+    about = options.describe(complaint.name, case.release) if "." not in complaint.name else None
+    return tuple(map(str, about.choices)) if about else ()
 
 
 def _family(complaint: Complaint, case: Case) -> str:
@@ -156,15 +172,15 @@ def _in_range(complaint: Complaint, case: Case) -> tuple[str, str]:
         return "", ""
     bounds = (complaint.low, complaint.high, complaint.open_low, complaint.open_high)
     why = _bounds(complaint)
-    option = options.describe(complaint.name, case.release) if "." not in complaint.name else None
-    default = option.default if option is not None else None
+    about = options.describe(complaint.name, case.release) if "." not in complaint.name else None
+    default = about.default if about is not None else None
     if values.within(given, *bounds):
         return "", ""
     if complaint.name in _SHARE and 0.3 <= given / 100 <= 1 and values.within(given / 100, *bounds):
         return f"{given / 100:.4g}", f"{why} {complaint.given} read as per cent."
     if isinstance(default, (int, float)) and not isinstance(default, bool) and values.within(default, *bounds):
         return f"{default:g}" if isinstance(default, float) else str(default), f"{why} This is vLLM's default."
-    whole = (option is not None and option.kind == "int") or complaint.given.lstrip("-").isdigit()
+    whole = (about is not None and about.kind == "int") or complaint.given.lstrip("-").isdigit()
     if complaint.high is not None and given >= complaint.high and (whole or not complaint.open_high):
         return f"{complaint.high - (1 if complaint.open_high else 0):g}", why
     return "", why  # below the range nothing near makes sense: vLLM's own value does
@@ -183,8 +199,8 @@ def _fits(name: str, text: str, case: Case) -> bool:
     table = json.loads(text)
     if name == "--limit-mm-per-prompt" and not all(isinstance(item, (int, dict)) for item in table.values()):
         return False
-    option = options.describe(name, case.release)
-    return option is None or not option.keys or set(table) <= set(option.keys)
+    about = options.describe(name, case.release)
+    return about is None or not about.keys or set(table) <= set(about.keys)
 
 
 def _set(complaint: Complaint, value: str, why: str, case: Case) -> Change | None:
@@ -194,18 +210,20 @@ def _set(complaint: Complaint, value: str, why: str, case: Case) -> Change | Non
         return None
     shown = f": {complaint.given!r} is not accepted" if complaint.given and len(complaint.given) < 60 else ""
     if complaint.variable:
-        return Change(f"Set {name} to {value}{shown}", f"{name}={quoted(value)}", "", why, name, value, env=True)
+        return Change(f"Set {name} to {value}{shown}", (SetVariable(name, value),), (), why, name, value, env=True)
     base, _, path = name.partition(".")
     if path:
         given = case.arguments.get(base[2:].replace("-", "_"))
         table = given if isinstance(given, dict) else {}
         if not table:
-            return Change(f"Give {name} {value}{shown}", f"{name}={quoted(value)}", "", why, base, value)
+            return Change(
+                f"Give {name} {value}{shown}", (SetOption(name, (value,), joined=True),), (), why, base, value
+            )
         whole = json.dumps(values.with_key(table, path.split("."), value), ensure_ascii=False)
-        return Change(f"Give {path} of {base} {value}{shown}", f"{base} {quoted(whole)}", "", why, base, whole)
-    written = f"{name}={quoted(value)}" if value.startswith("-") else f"{name} {quoted(value)}"
+        return Change(f"Give {path} of {base} {value}{shown}", option(base, whole), (), why, base, whole)
+    written = (SetOption(name, (value,), joined=value.startswith("-")),)
     return Change(
-        f"Give {name} {value}{shown}" if len(value) < 40 else f"Give {name} valid JSON", written, "", why, name, value
+        f"Give {name} {value}{shown}" if len(value) < 40 else f"Give {name} valid JSON", written, (), why, name, value
     )
 
 
@@ -213,10 +231,16 @@ def _switch(complaint: Complaint) -> Change | None:
     said = values.boolean(complaint.given)
     why = f"{complaint.name} is a switch: it takes no value."
     if said == "false":
-        return Change(f"Leave {complaint.name} out", "", f"{complaint.name}={complaint.given}", why, complaint.name)
+        return Change(
+            f"Leave {complaint.name} out",
+            (),
+            (DropOption(complaint.name, (f"{complaint.name}={complaint.given}",)),),
+            why,
+            complaint.name,
+        )
     if said == "true":
         return Change(
-            f"Write {complaint.name} alone, without {complaint.given}", complaint.name, "", why, complaint.name
+            f"Write {complaint.name} alone, without {complaint.given}", option(complaint.name), (), why, complaint.name
         )
     return None
 
@@ -224,7 +248,7 @@ def _switch(complaint: Complaint) -> Change | None:
 def _conflict(complaint: Complaint, case: Case) -> Change:
     del case
     why = "The message says that it is not supported here." if complaint.given else "The two exclude each other."
-    return Change(f"Leave {complaint.name} out", "", complaint.name, why, complaint.name)
+    return Change(f"Leave {complaint.name} out", (), leave_out([complaint.name]), why, complaint.name)
 
 
 def _told(complaint: Complaint, case: Case) -> Change | None:
@@ -232,11 +256,10 @@ def _told(complaint: Complaint, case: Case) -> Change | None:
     del case
     if complaint.name.startswith("VLLM_ALLOW_"):
         return None  # it takes a check away
-    written = f"{complaint.name}={quoted(complaint.given)}"
     return Change(
         f"Set {complaint.name} to {complaint.given}",
-        written,
-        "",
+        (SetVariable(complaint.name, complaint.given),),
+        (),
         "The message asks for it.",
         complaint.name,
         complaint.given,
@@ -247,26 +270,26 @@ def _told(complaint: Complaint, case: Case) -> Change | None:
 def _needed(complaint: Complaint, case: Case) -> Change | None:
     """Give the option that another one needs, where its value is settled; else leave out the one that needs it."""
     name, other = complaint.name, complaint.given
-    option = options.describe(other, case.release)
+    about = options.describe(other, case.release)
     why = f"{name} needs {other} beside it."
-    if option is None or other in _NEVER:
+    if about is None or other in _NEVER:
         return None
-    if option.kind == "switch":
-        return Change(f"Give {other} as well", other, "", why, other)
-    parser = _family(Complaint(other, "", tuple(map(str, option.choices))), case)
+    if about.kind == "switch":
+        return Change(f"Give {other} as well", option(other), (), why, other)
+    parser = _family(Complaint(other, "", tuple(map(str, about.choices))), case)
     if parser:
         return Change(
             f"Give {other} {parser} as well",
-            f"{other} {parser}",
-            "",
+            option(other, parser),
+            (),
             f"{why} By its name the model goes with it.",
             other,
             parser,
         )
     if case.arguments and name[2:].replace("-", "_") not in case.arguments:
         return None
-    accepted = f" It takes: {', '.join(map(str, option.choices))}." if option.choices else ""
-    return Change(f"Leave {name} out, or give {other} as well", "", name, f"{why}{accepted}", name)
+    accepted = f" It takes: {', '.join(map(str, about.choices))}." if about.choices else ""
+    return Change(f"Leave {name} out, or give {other} as well", (), leave_out([name]), f"{why}{accepted}", name)
 
 
 def _key(complaint: Complaint, case: Case) -> Change | None:
@@ -274,27 +297,27 @@ def _key(complaint: Complaint, case: Case) -> Change | None:
     from difflib import get_close_matches
 
     base, _, path = complaint.name.partition(".")
-    option = options.describe(base, case.release)
+    about = options.describe(base, case.release)
     given = case.arguments.get(base[2:].replace("-", "_"))
-    if option is None or not option.keys or not path or not isinstance(given, dict) or path not in given:
+    if about is None or not about.keys or not path or not isinstance(given, dict) or path not in given:
         return None
     rest = {key: value for key, value in given.items() if key != path}
-    near = get_close_matches(path, option.keys, n=1, cutoff=0.75)
+    near = get_close_matches(path, about.keys, n=1, cutoff=0.75)
     if near and near[0] not in rest:
         rest[near[0]] = given[path]
         title = f"Write the key {near[0]} in {base}: {path!r} is none"
     else:
         title = f"Leave the key {path} out of {base}"
-    knows = f"{base} knows: {', '.join(option.keys[:20])}."
+    knows = f"{base} knows: {', '.join(about.keys[:20])}."
     if not rest:
-        return Change(f"Leave {base} out: it has no key {path}", "", _now(base, given), knows, base)
+        return Change(f"Leave {base} out: it has no key {path}", (), _now(base, given), knows, base)
     whole = json.dumps(rest, ensure_ascii=False)
-    return Change(title, f"{base} {quoted(whole)}", _now(base, given), knows, base, whole)
+    return Change(title, option(base, whole), _now(base, given), knows, base, whole)
 
 
-def _now(base: str, table: Mapping[str, object]) -> str:
+def _now(base: str, table: Mapping[str, object]) -> tuple[Action, ...]:
     """Return an option as it stands now: a new JSON value takes its place, their keys are not mixed."""
-    return f"{base} {quoted(json.dumps(table, ensure_ascii=False))}"
+    return (DropOption(base, (base, json.dumps(table, ensure_ascii=False))),)
 
 
 def _value_now(argument: str, path: str, case: Case) -> str:
@@ -318,22 +341,22 @@ def _left_out(complaint: Complaint, case: Case) -> Change | None:
     if complaint.variable:
         if not base.startswith("VLLM_"):
             return None
-        return Change(f"Unset {base}: {complaint.given!r} is not accepted", "", base, why, base, env=True)
+        return Change(f"Unset {base}: {complaint.given!r} is not accepted", (), (), why, base, env=True)
     given = argument in case.arguments or "error: argument " in case.text
     if case.arguments and not given:
         return None  # something else than what was given led to it
     if path and base in _WHOLE:
-        return Change(f"Leave {base} out: the {path} {complaint.given!r} is not accepted", "", base, why, base)
-    dropped = f"{complaint.name} {quoted(complaint.given)}" if complaint.given else complaint.name
-    dropped += "".join(f" {other}" for other in _TOGETHER.get(base, ()))
+        return Change(
+            f"Leave {base} out: the {path} {complaint.given!r} is not accepted", (), leave_out([base]), why, base
+        )
+    given_as = (complaint.name, complaint.given) if complaint.given else ()
+    dropped = (DropOption(complaint.name, given_as), *leave_out(_TOGETHER.get(base, ())))
     refused = f": {complaint.given!r} is not accepted" if complaint.given else ", or give it a value"
-    option = options.describe(base, case.release)
+    about = options.describe(base, case.release)
     usual = (
-        f" vLLM's default is {option.default}."
-        if option and not path and option.default not in (None, "", False)
-        else ""
+        f" vLLM's default is {about.default}." if about and not path and about.default not in (None, "", False) else ""
     )
-    return Change(f"Leave {complaint.name} out{refused}", "", dropped, f"{why}{usual}".strip(), base)
+    return Change(f"Leave {complaint.name} out{refused}", (), dropped, f"{why}{usual}".strip(), base)
 
 
 def _absent(complaint: Complaint, case: Case) -> Change:
@@ -344,7 +367,9 @@ def _absent(complaint: Complaint, case: Case) -> Change:
         f"{path} is not there for the server: a path of another machine, or one that is not mounted into the container."
     )
     title = f"Correct the path of {name}, or leave it out"
-    return Change(title, "", "" if complaint.variable else f"{name} {quoted(path)}", why, name, env=complaint.variable)
+    return Change(
+        title, (), () if complaint.variable else (DropOption(name, (name, path)),), why, name, env=complaint.variable
+    )
 
 
 def _added(complaint: Complaint, case: Case) -> Change | None:
@@ -358,24 +383,24 @@ def _added(complaint: Complaint, case: Case) -> Change | None:
     both = list(complaint.allowed) if begin else both
     if not isinstance(table, dict) or len(both) != 1:
         return None
-    option = options.describe(base, case.release)
-    if option is not None and option.keys and key not in option.keys:
+    about = options.describe(base, case.release)
+    if about is not None and about.keys and key not in about.keys:
         # Up to 0.10 the message says kv_disagg_role where the key is kv_role.
-        like = [item for item in option.keys if item.rpartition("_")[2] == key.rpartition("_")[2]]
+        like = [item for item in about.keys if item.rpartition("_")[2] == key.rpartition("_")[2]]
         if len(like) != 1:
             return None
         key = like[0]
-    unknown = [name for name in table if option is None or name not in option.keys]
+    unknown = [name for name in table if about is None or name not in about.keys]
     if misspelt := get_close_matches(key, unknown, n=1, cutoff=0.85):
         # Releases that take any key ask for the right one and say nothing of the one beside it.
         renamed = {key if name == misspelt[0] else name: value for name, value in table.items()}
         whole = json.dumps(renamed, ensure_ascii=False)
         title = f"Write the key {key} in {base}: {misspelt[0]!r} is none"
-        return Change(title, f"{base} {quoted(whole)}", _now(base, table), "", base, whole)
+        return Change(title, option(base, whole), _now(base, table), "", base, whole)
     whole = json.dumps(values.with_key(table, [key], int(both[0]) if begin else both[0]), ensure_ascii=False)
     why = f"{both[0]} is a number to begin with." if begin else f"{key} is one of {', '.join(complaint.allowed)}."
     return Change(
-        f"Give {base} the key {key} as well", f"{base} {quoted(whole)}", _now(base, table), why, base, whole,
+        f"Give {base} the key {key} as well", option(base, whole), _now(base, table), why, base, whole,
     )  # fmt: skip
 
 

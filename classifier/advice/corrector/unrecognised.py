@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ....corpus import options
+from ....corpus.action_text import read_piece
+from ....corpus.actions import DropOption, DropWords, SetOption
 from ...command.known import flag
 from ...command.quoting import quoted
 from ...patterns.lazy import LazyPattern
@@ -30,7 +32,7 @@ def of_unrecognised(case: Case) -> list[Change]:
         return [wrong]
     changes: list[Change] = []
     for item in refused(found["option"], case.release):
-        dropped = " ".join([item.name, *map(quoted, item.value.split())])
+        dropped = (DropOption(item.name, (item.name, *item.value.split()) if item.value else ()),)
         lost = item.fate == "meant" and bool(item.value) and "…" in item.other
         if lost or _came_later(item.name, case.release):
             # A value that what takes the option's place has open is no command to be pasted; what a newer option takes, an
@@ -39,9 +41,11 @@ def of_unrecognised(case: Case) -> list[Change]:
         settled = item.fate == "meant" and item.other.startswith("-") and not _UNSAFE.search(item.other)
         if settled:
             name = item.other.split()[0]
-            changes.append(Change(f"Write {name} instead of {item.name}", item.other, dropped, item.said, name))
+            changes.append(
+                Change(f"Write {name} instead of {item.name}", read_piece(item.other)[0], dropped, item.said, name)
+            )
         elif item.fate in ("gone", "unknown") or item.fate == "meant":
-            changes.append(Change(f"Leave {item.name} out", "", dropped, item.said, item.name))
+            changes.append(Change(f"Leave {item.name} out", (), dropped, item.said, item.name))
         else:
             return []  # it came later, or the release has it: other fixes say what to do
     return changes
@@ -56,19 +60,19 @@ def _dashes(words: list[str], case: Case) -> Change | None:
     values = [value] if equals else words[1:]
     if any(word.startswith("-") and not word[1:2].isdigit() for word in values):
         return None
-    put = " ".join([whole, *map(quoted, values)])
+    put = (SetOption(whole, tuple(values)),)
     mixed = _DASH.match(name) is not None
     if name[:2] != "--" and not mixed:
         why = "Long options begin with two hyphens."
-        return Change(f"Write {whole} with two hyphens", put, " ".join([name, *map(quoted, values)]), why, whole)
+        return Change(f"Write {whole} with two hyphens", put, (DropOption(name, (name, *values)),), why, whole)
     # Dashes are mended to hyphens before a log is read; in the command they stand as they were typed.
     command = str(case.facts.get("command") or "").split()
     typed = name if mixed else next((word for word in command if _DASH.match(word.strip("'\""))), "")
     if not typed:
         return None
-    dropped = " ".join([typed.strip("'\""), *map(quoted, values)])
+    dropped = (DropWords((typed.strip("'\""), *values)),)
     why = "A program for texts made a dash of two hyphens: vLLM takes the word for no option."
-    return Change(f"Type the two hyphens of {whole} anew", put, f"the words {dropped}", why, whole)
+    return Change(f"Type the two hyphens of {whole} anew", put, dropped, why, whole)
 
 
 def _stray(words: list[str], case: Case) -> list[Change]:
@@ -82,7 +86,7 @@ def _stray(words: list[str], case: Case) -> list[Change]:
         return [switch]
     told = " ".join(map(quoted, words))
     why = "No option takes it: the one before it takes one value, or is a switch, which takes none."
-    return [Change(f"Leave the word {told} out", "", f"the words {told}", why, "")]
+    return [Change(f"Leave the word {told} out", (), (DropWords(tuple(words)),), why, "")]
 
 
 def _of_switch(command: list[str], word: str, case: Case) -> Change | None:
@@ -96,10 +100,19 @@ def _of_switch(command: list[str], word: str, case: Case) -> Change | None:
         if meant == "true" or not option.negated:
             return None
         why = f"{name} is a switch: it takes no value."
-        return Change(f"Write --no-{name[2:]} for {name} {word}", f"--no-{name[2:]}", f"the words {word}", why, name)
+        return Change(
+            f"Write --no-{name[2:]} for {name} {word}", (SetOption(name, (), True),), (DropWords((word,)),), why, name
+        )
     put = name if meant == "true" else f"--no-{name[2:]}" if option.negated else ""
     title = f"Write {put} for {name} {word}" if put else f"Leave {name} {word} out"
-    return Change(title, put, f"{name} {word}", f"{name} is a switch in this release: it takes no value.", name)
+    set_to = (SetOption(name, (), meant != "true"),) if put else ()
+    return Change(
+        title,
+        set_to,
+        (DropOption(name, (name, word)),),
+        f"{name} is a switch in this release: it takes no value.",
+        name,
+    )
 
 
 def _came_later(name: str, release: str) -> bool:

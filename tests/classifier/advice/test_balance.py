@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.classifier.advice.test_gate import fix, situation
-from vllm_triage.classifier.advice.gate import tried
+from tests.fixes import context as situation
+from tests.fixes import made as fix
+from tests.fixes import tried
 
 MISSING = {"kv_cache_needed_gib": 16.0, "kv_cache_available_gib": 5.0, "max_model_len": 131072, "platform": "cuda"}
 SMALL = {

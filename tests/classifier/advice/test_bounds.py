@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.classifier.advice.test_gate import fix
-from tests.classifier.advice.test_presumed import situation
-from vllm_triage.classifier.advice.bounds import within_bounds
+from tests.fixes import context
+from tests.fixes import made as fix
+from vllm_triage.classifier.advice.adapters.install import adapt
 from vllm_triage.corpus import model_types
 
 
 def bounded(change: str, release: str) -> str:
-    given = situation(vllm_version=release)
-    given.release = release
-    made, _ = within_bounds(fix(change, "command"), given)
+    made, _ = adapt(fix(change, "command"), context(release=release))
     assert made is not None
     return made.change
 
@@ -22,7 +20,6 @@ def bounded(change: str, release: str) -> str:
     ("change", "expected"),
     [
         ("pip install -U transformers tokenizers", "pip install -U 'transformers<5' tokenizers"),
-        ("FROM vllm/vllm-openai:TAG\nRUN pip install -U transformers", "FROM vllm/vllm-openai:TAG\nRUN pip install -U 'transformers<5'"),
         ("pip install -U 'transformers>=4.57'", "pip install -U 'transformers>=4.57'"),
         ("pip install -U transformers vllm==0.10.2", "pip install -U transformers vllm==0.10.2"),
         ("pip install transformers-neuronx", "pip install transformers-neuronx"),

@@ -54,7 +54,7 @@ CASES = [
     (("WARNING 12-10 08:00:00 [attention.py:82] Using VLLM_USE_CUDNN_PREFILL environment variable is deprecated and will be removed in v0.14.0 or v1.0.0, whichever is soonest.\n"
       + HEAD + FRAME.format("vllm/model_executor/layers/fused_moe/fused_moe.py", "fused_experts", "f()")
       + "torch.AcceleratorError: CUDA error: an illegal memory access was encountered"), "--moe-backend", ["unset VLLM"]),
-    ("ValueError: Attempted to assign 1 x 1480 = 1480 multimodal tokens to 1452 placeholders", "Upgrade to the newest", ["/v1/chat/completions"]),
+    ("ValueError: Attempted to assign 1 x 1480 = 1480 multimodal tokens to 1452 placeholders", "pip install -U vllm", ["/v1/chat/completions"]),
     ("ValueError: Attempted to assign 3 x 576 = 1728 multimodal tokens to 1152 placeholders", "Send the media as parts", ["count is wrong"]),
     (("ValueError: You can only use one kind of structured outputs constraint but multiple are specified: "
       "{'json': None, 'regex': '[a-z]+', 'choice': None, 'grammar': None, 'json_object': True}"), "Send only one of", ["backend"]),

@@ -245,7 +245,7 @@ def test_a_variable_by_which_the_log_says_that_it_chose_is_taken_back():
     failed = triage(ENGINE.format("0.22.0") + line.format("FLASHINFER") + CHOICE.format("'FLASHINFER'"))
     other = triage(ENGINE.format("0.22.0") + line.format("AITER") + CHOICE.format("'FLASHINFER'"))
 
-    assert failed.fixes[0].change == "set VLLM_ACME_ROUTE=0"
+    assert failed.fixes[0].change == "VLLM_ACME_ROUTE=0"
     assert not any("VLLM_ACME_ROUTE" in fix.change for fix in other.fixes)
 
 

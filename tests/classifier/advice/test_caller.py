@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.classifier.advice.test_gate import fix
 from tests.classifier.advice.test_presumed import situation, trace
+from tests.fixes import context, tried
+from tests.fixes import made as fix
 from vllm_triage.classifier import triage
-from vllm_triage.classifier.advice.caller import SCRIPT, as_called, as_released, caller
+from vllm_triage.classifier.advice.adapters.caller import SCRIPT, adapt, as_released, caller_of
+from vllm_triage.classifier.fix import Fix
 
 SCRIPTED = """Traceback (most recent call last):
   File "/home/ana/run.py", line 3, in <module>
@@ -37,7 +39,14 @@ ValueError: Total number of attention heads (14) must be divisible by tensor par
 )
 def test_who_makes_the_engine_is_told_by_the_words_of_a_failure(words: str, who: str) -> None:
     """A server's own marks go before those of a script, a framework's before both."""
-    assert caller(situation(words)) == who
+    assert caller_of(situation(words)) == who
+
+
+def adapted(change: str, kind: str, who: str, *tags: str) -> tuple[Fix | None, str]:
+    """Return a fix as who makes the engine takes it."""
+    start = context()
+    start.__dict__["caller"] = who  # as if worked out
+    return adapt(fix(change, kind, tags=tags), start)
 
 
 @pytest.mark.parametrize(
@@ -51,17 +60,16 @@ def test_who_makes_the_engine_is_told_by_the_words_of_a_failure(words: str, who:
         ("--tool-call-parser NAME", "flag", "--tool-call-parser NAME", "--tool-call-parser NAME"),
         ("CUDA_LAUNCH_BLOCKING=1 vllm serve … --enforce-eager", "command", "CUDA_LAUNCH_BLOCKING=1 python SCRIPT.py   # with LLM(…, enforce_eager=True)", "CUDA_LAUNCH_BLOCKING=1 <the command that starts trl>   # with enforce_eager=True"),
         ("VLLM_USE_V1=0", "env", "VLLM_USE_V1=0", "VLLM_USE_V1=0"),
-        ("--max-model-len N   (N up to the model's limit)", "flag", "LLM(…, max_model_len=N)", "max_model_len=N   # an engine"),
+        ("--max-model-len N", "flag", "LLM(…, max_model_len=N)", "max_model_len=N   # an engine"),
         ("leave out --port", "flag", "leave out --port", "leave out --port"),
         ("vllm serve --help=all | less", "command", "vllm serve --help=all | less", "vllm serve --help=all | less"),
         ("A=1 vllm serve m … --disable-custom-all-reduce", "command", "A=1 python SCRIPT.py   # with LLM(…, disable_custom_all_reduce=True)", "A=1 <the command that starts trl>   # with disable"),
-        ("vllm serve ORG/NAME", "step", "python SCRIPT.py   # with model ORG/NAME", "<the command that starts trl>   # with model ORG/NAME"),
     ],
 )  # fmt: skip
 def test_options_become_arguments_of_the_engine(change: str, kind: str, script: str, framework: str) -> None:
     """Options that are the server's alone stay; there is nothing else that they could become."""
-    assert as_called(fix(change, kind), SCRIPT)[0].change == script  # type: ignore[union-attr]
-    made = as_called(fix(change, kind), "trl")[0]
+    assert adapted(change, kind, SCRIPT)[0].change == script  # type: ignore[union-attr]
+    made = adapted(change, kind, "trl")[0]
     assert made is not None
     assert made.change.startswith(framework)
 
@@ -78,7 +86,8 @@ def test_options_become_arguments_of_the_engine(change: str, kind: str, script: 
 )
 def test_nothing_is_asked_of_a_server_that_is_not_there(change: str) -> None:
     """A reason stands in its place."""
-    kept, reason = as_called(fix(change, "command"), SCRIPT)
+    tags = ("endpoint",) if change.startswith("POST") else () if change.startswith("--") else ("server",)
+    kept, reason = adapted(change, "flag" if change.startswith("--") else "command", SCRIPT, *tags)
     assert kept is None
     assert "script" in reason
 
@@ -93,7 +102,7 @@ def test_nothing_is_asked_of_a_server_that_is_not_there(change: str) -> None:
 )
 def test_releases_before_the_command_are_started_by_their_module(release: str, change: str) -> None:
     """0.5.2 was the first with a program of the name."""
-    assert as_released(fix("vllm serve acme/tiny --dtype half", "command"), release).change == change
+    assert as_released(fix("vllm serve acme/tiny --dtype half", "command"), context(release=release)).change == change
 
 
 def test_a_script_gets_arguments_and_no_command_of_a_server() -> None:
@@ -107,10 +116,12 @@ def test_a_script_gets_arguments_and_no_command_of_a_server() -> None:
 
 def test_a_plug_ins_error_is_looked_for_at_the_plug_ins_own_tracker() -> None:
     """The innermost frame that is no library's decides."""
-    from vllm_triage.classifier.advice.gate import tried
 
     made = fix(
-        "search https://github.com/vllm-project/vllm/issues for: KeyError x", "step", title="Search vLLM's issues"
+        "search https://github.com/vllm-project/vllm/issues for: KeyError x",
+        "step",
+        title="Search vLLM's issues",
+        tags=("look", "search"),
     )
     own = trace(
         "KeyError", "vllm/v1/engine/core.py:run", "vllm_ascend/worker/model_runner_v1.py:step", "torch/nn/x.py:f"
@@ -125,7 +136,5 @@ def test_a_plug_ins_error_is_looked_for_at_the_plug_ins_own_tracker() -> None:
 def test_who_calls_a_server_does_not_make_its_engine() -> None:
     """A trainer's client fails at a server that has a command line of its own."""
     words = "File /root/verl/verl/trainer/main_ppo.py"
-    assert caller(situation(words)) == "verl"
-    made = situation(words)
-    made.asked = True
-    assert caller(made) == ""
+    assert caller_of(situation(words)) == "verl"
+    assert caller_of(context(words, words=words, asked=True)) == ""

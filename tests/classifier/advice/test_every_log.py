@@ -13,12 +13,11 @@ import pytest
 
 from tests.fixtures.marked import FOLDER
 from vllm_triage.classifier.advice import advise
-from vllm_triage.classifier.advice.balance import balanced, beyond_free
+from vllm_triage.classifier.advice.adapters.memory import balanced, beyond_free
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.command.change import read_change
 from vllm_triage.classifier.command.source import read_text
-from vllm_triage.classifier.diagnosis import Advice as Fix
 from vllm_triage.classifier.facts.types import Facts, FactValue
+from vllm_triage.classifier.fix import Fix
 from vllm_triage.classifier.input.read import read_blocks
 from vllm_triage.classifier.verdict.decide import decide
 from vllm_triage.corpus import options
@@ -64,12 +63,11 @@ def arguments_of(answer: Answer) -> dict[str, FactValue]:
 
 def changes(answer: Answer) -> list[tuple[Fix, list[tuple[str, Any]]]]:
     """Return the fixes of an answer that set options, with these and their values."""
-    found = []
-    for fix in answer.fixes:
-        change = read_change(fix.change) if fix.kind in ("flag", "env") else None
-        if change is not None:
-            found.append((fix, [(part.name, part.values[0].value if part.values else None) for part in change[1]]))
-    return found
+    return [
+        (fix, [(option.name, option.values[0] if option.values else None) for option in fix.options])
+        for fix in answer.fixes
+        if fix.kind in ("flag", "env") and fix.sets
+    ]
 
 
 def test_no_failure_is_left_without_a_fix() -> None:
@@ -92,7 +90,7 @@ def test_no_fix_asks_for_memory_that_the_log_excludes() -> None:
         f"{name}: {fix.change}"
         for name, answer in answers().items()
         for fix, set_here in changes(answer)
-        if (parts := (read_change(fix.change) or ([], []))[1])
+        if (parts := fix.options)
         if beyond_free(parts, answer.facts)
         or (
             len(set_here) == 1

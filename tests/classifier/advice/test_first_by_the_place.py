@@ -118,7 +118,7 @@ CASES = [
      "LLM(**vars(args))", ["Take kv_connector out"]),
     (TOOLS, "Send no response_format", ["--structured-outputs-config"]),
     ("ERROR 03-03 19:06:24 [serving_chat.py:664] RuntimeError: " + LOST.format(2, 0), "Leave --chat-template out", []),
-    ("ERROR 03-03 19:06:24 [serving_chat.py:664] RuntimeError: " + LOST.format(2, 1), "Upgrade to the newest", ["--chat-template"]),
+    ("ERROR 03-03 19:06:24 [serving_chat.py:664] RuntimeError: " + LOST.format(2, 1), "pip install -U vllm", ["--chat-template"]),
     (stack((SITE + "vllm/model_executor/models/acme_moe.py", "__init__", "self.experts = FusedMoE("),
            (SITE + "vllm/model_executor/layers/fused_moe/layer.py", "__init__", "assert self.quant_method is not None"), error="AssertionError"),
      "pip install -U 'vllm>=0.10.1'", ["4-bit symmetric"]),

@@ -6,32 +6,25 @@ from typing import Any
 
 import pytest
 
+from tests.fixes import context as situation
+from tests.fixes import made, tried
 from vllm_triage.classifier import triage
-from vllm_triage.classifier.advice.corrector import Case
-from vllm_triage.classifier.advice.gate import tried
-from vllm_triage.classifier.advice.situation import Situation
-from vllm_triage.classifier.diagnosis import Advice
+from vllm_triage.classifier.fix import CORRECTION, OF_ERROR, Fix
 
 
 def fix(
     change: str, kind: str = "flag", *, option: str = "", moves: str = "", safety: str = "safe", title: str = "t"
-) -> Advice:
+) -> Fix:
     """Return a fix that can be pasted."""
     option = option or change.partition(" ")[0].partition("=")[0]
-    return Advice(0, title, kind, change, "why", "cost", "", option=option, safety=safety, exact=True, moves=moves)
-
-
-def situation(text: str = "", release: str = "0.32.0", **facts: Any) -> Situation:
-    """Return a start of a server of a release."""
-    facts = {"vllm_version": release, **facts}
-    return Situation(Case(text, facts, release), facts, release)
+    return made(change, kind, title=title, option=option, safety=safety, moves=moves)
 
 
 def shown(change: str, kind: str = "flag", *, moves: str = "", **situated: Any) -> str:
     """Return what the gate makes of one fix beside another that always holds; "" where it is left out."""
-    kept, withheld = tried(
-        [fix(change, kind, moves=moves, title="this"), fix("--seed 7", title="that")], situation(**situated)
-    )
+    tags = ("nvidia",) if "nvidia" in change else ("amd",) if "rocm" in change else ()
+    this = made(change, kind, moves=moves, title="this", tags=tags, option=change.partition(" ")[0].partition("=")[0])
+    kept, withheld = tried([this, fix("--seed 7", title="that")], situation(**situated))
     found = [each.change for each in kept if each.title == "this"]
     assert [] == [title for title, reason in withheld if title != "this" or not reason]
     assert len(found) + len(withheld) == 1
@@ -125,10 +118,8 @@ def test_what_destroys_comes_last_and_an_answer_is_never_without_a_fix() -> None
 
 def test_a_correction_stands_before_what_says_less() -> None:
     """A fix on the same option that cannot be pasted goes without a word; others follow."""
-    correction = Advice(
-        1, "c", "flag", "--dtype half", "", "", "", option="--dtype", source="the error's own words", exact=True
-    )
-    vague = Advice(0, "v", "flag", "--dtype <auto|half>", "", "", "", option="--dtype")
+    correction = made("--dtype half", option="--dtype", source=OF_ERROR, tier=CORRECTION)
+    vague = made("--dtype <auto|half>", option="--dtype", whole=False)
     kept, withheld = tried([vague, fix("--seed 1")], situation(), [correction])
     assert (["--dtype half", "--seed 1"], []) == ([each.change for each in kept], withheld)
 

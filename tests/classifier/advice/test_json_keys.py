@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.classifier.advice.test_gate import fix
+from tests.fixes import made as fix
 from vllm_triage.classifier import triage
-from vllm_triage.classifier.advice.json_keys import within_json
+from vllm_triage.classifier.advice.adapters.options import within_json
 
 KEY = "--speculative-config.num_speculative_tokens 2"
 

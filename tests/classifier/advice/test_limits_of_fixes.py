@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.classifier.advice.test_gate import fix, shown, situation
-from vllm_triage.classifier.advice.cause_of_guess import generic_cause
-from vllm_triage.classifier.advice.fixes import advise
-from vllm_triage.classifier.advice.gate import tried
+from tests.classifier.advice.test_gate import shown, situation
+from tests.fixes import made as fix
+from tests.fixes import tried
+from vllm_triage.classifier.advice.sources.cause import advise
+from vllm_triage.classifier.advice.sources.guess import generic_cause
 from vllm_triage.classifier.command.quoting import as_word, in_prose
 from vllm_triage.classifier.conditions import holds
 from vllm_triage.classifier.templates import fill, lookup, sentences
@@ -18,10 +19,10 @@ from vllm_triage.corpus.actions import packed
 from vllm_triage.corpus.types import Bucket, Cause, Fix
 
 
-def reason(change: str, kind: str = "flag", *, moves: str = "", **situated: Any) -> str:
+def reason(change: str, kind: str = "flag", *, moves: str = "", tags: tuple[str, ...] = (), **situated: Any) -> str:
     """Return why the gate leaves a fix out; "" where it does not."""
     _, withheld = tried(
-        [fix(change, kind, moves=moves, title="this"), fix("--seed 7", title="that")], situation(**situated)
+        [fix(change, kind, moves=moves, title="this", tags=tags), fix("--seed 7", title="that")], situation(**situated)
     )
     return withheld[0][1] if withheld else ""
 
@@ -29,15 +30,13 @@ def reason(change: str, kind: str = "flag", *, moves: str = "", **situated: Any)
 @pytest.mark.parametrize(
     ("change", "kind", "moves", "situated", "why"),
     [
-        ("nvidia-smi -q", "command", "", {"platform": "ROCm"}, "for NVIDIA GPUs; this server runs on rocm"),
-        ("rocm-smi", "command", "", {"platform": "cuda"}, "for AMD GPUs; this server runs on cuda"),
         ("--attention-backend TRITON_ATTN", "flag", "", {"platform": "cpu"}, "the backend needs a GPU; this server runs on cpu"),
         ("VLLM_CPU_KVCACHE_SPACE=8", "env", "", {"platform": "cuda"}, "for servers on CPUs; this one runs on cuda"),
         ("--trust-remote-code", "flag", "", {"text": "x"}, "it lowers security, and nothing in the log asks for it"),
         ("pip install -U vllm", "command", "", {"release": "0.33.0"}, "0.33.0 is the newest release that is known"),
         ("--swap-space 4", "flag", "", {}, "vLLM 0.32.0 has no --swap-space"),
         ("VLLM_USE_V1=0", "env", "", {}, "vLLM 0.32.0 has no VLLM_USE_V1"),
-        ("unset VLLM_USE_V1", "step", "", {}, "vLLM 0.32.0 has no VLLM_USE_V1"),
+        ("unset VLLM_USE_V1", "env", "", {}, "vLLM 0.32.0 has no VLLM_USE_V1"),
         ("--enforce-eager", "flag", "", {"enforce_eager": True}, "it is set so already"),
         ("--dtype half", "flag", "", {"text": "error: argument --dtype: invalid choice: 'half' (choose from 'auto', 'float32')"}, "the error refuses --dtype half"),
         ("--dtype bfloat16", "flag", "", {"text": "error: argument --dtype: invalid choice: 'x' (choose from 'auto', 'float32')"},
@@ -53,36 +52,14 @@ def test_reasons(change: str, kind: str, moves: str, situated: dict[str, Any], w
     assert reason(change, kind, moves=moves, **situated) == why
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "nvidia-smi", "nvidia-ctk x", "docker run --gpus all", "CUDA_VISIBLE_DEVICES=0", "nvcc -V", "ls libcuda.so", "systemctl start fabricmanager", "x --torch-backend y",
-        "TORCH_CUDA_ARCH_LIST=9", "look at NVML", "pip install nvidia-ml-py", "cuda-compat", "ls /usr/local/nvidia", "compute-sanitizer x", "CUDA_LAUNCH_BLOCKING=1",
-    ],
-)  # fmt: skip
-def test_words_of_nvidia(words: str) -> None:
-    """Elsewhere they are of no use, unless AMD's stand beside them."""
-    assert shown(words, "command", platform="rocm") == ""
-    assert shown(words, "command", platform="cuda") == words
-    assert shown(f"{words} or rocm-smi", "command", platform="rocm") == f"{words} or rocm-smi"
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "rocm-smi",
-        "amd-smi",
-        "HIP_VISIBLE_DEVICES=0",
-        "ls /dev/kfd",
-        "VLLM_ROCM_USE_AITER=0",
-        "HSA_OVERRIDE_GFX_VERSION=1",
-    ],
-)
-def test_words_of_amd(words: str) -> None:
-    """The same the other way round."""
-    assert shown(words, "command", platform="cuda") == ""
-    assert shown(words, "command", platform="rocm") == words
-    assert shown(f"{words} or nvidia-smi", "command", platform="cuda") == f"{words} or nvidia-smi"
+@pytest.mark.parametrize(("tag", "platform"), [("nvidia", "cuda"), ("amd", "rocm")])
+def test_tools_of_one_platform(tag: str, platform: str) -> None:
+    """Elsewhere they are of no use; where the log tells no platform they may be."""
+    others = [name for name in ("cuda", "rocm", "cpu") if name != platform]
+    assert [reason("tool --list", "command", tags=(tag,), platform=name) != "" for name in others] == [True, True]
+    assert (
+        reason("tool --list", "command", tags=(tag,), platform=platform) == reason("tool", "command", tags=(tag,)) == ""
+    )
 
 
 @pytest.mark.parametrize("backend", ["TRITON_ATTN", "FLASHINFER", "FLASH_ATTN", "XFORMERS", "FLEX_ATTENTION"])
@@ -105,7 +82,6 @@ def test_backends_that_need_a_gpu(backend: str) -> None:
         *[("--trust-remote-code", words) for words in ("trust-remote-code", "trust_remote_code", "custom code", "remote code", "execute the configuration file", "Execute The Model file")],
         *[("--allow-deprecated-quantization", words) for words in ("allow_deprecated_quantization", "allow-deprecated quantization", "x is deprecated")],
         *[("VLLM_ALLOW_INSECURE_SERIALIZATION=1", words) for words in ("insecure serialization", "pickle", "cannot serialize")],
-        *[("docker run --privileged x", words) for words in ("privileged", "seccomp", "Operation not permitted", "permission denied")],
     ],
 )  # fmt: skip
 def test_switches_that_lower_security_are_shown_where_a_log_asks_for_them(change: str, words: str) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.classifier.advice.test_gate import fix, situation
-from vllm_triage.classifier.advice.platforms import on_platform
-from vllm_triage.classifier.diagnosis import Advice
+from tests.fixes import context as situation
+from tests.fixes import guarded as on_platform
+from tests.fixes import made as fix
+from vllm_triage.classifier.advice.adapters.options import adapt
 
 
 @pytest.mark.parametrize(
@@ -30,27 +31,11 @@ def test_what_a_platform_lacks_is_left_out(change: str, platform: str, shown: bo
     assert (platform in reason) if not shown else reason == ""
 
 
-def held(step: Advice, platform: str) -> Advice:
-    """Return a fix that holds on a platform."""
-    made, _ = on_platform(step, situation(platform=platform))
-    assert made is not None
-    return made
-
-
 def test_a_plug_in_has_quantised_formats_of_its_own() -> None:
     """Those of GPUs are not named there; a fix of another kind keeps its words."""
-    step = fix("Use an AWQ or GPTQ checkpoint", "step")
-    kept = [held(step, platform).change == step.change for platform in ("npu", "tpu", "cuda", "cpu")]
-    assert kept == [False, False, True, True]
-    named = fix("vllm serve ORG/NAME-AWQ", "command")
-    assert held(named, "npu").change == named.change
-
-
-def test_graphs_are_not_cudas_everywhere() -> None:
-    """What an NPU captures has another name."""
-    eager = fix("--enforce-eager", title="Do without CUDA graphs")
-    assert held(eager, "npu").title == "Do without captured graphs"
-    assert held(eager, "cuda").title == "Do without CUDA graphs"
+    step = fix("Use an AWQ or GPTQ checkpoint", "step", tags=("formats",))
+    shown = [adapt(step, situation(platform=platform))[0] for platform in ("npu", "tpu", "cuda", "cpu")]
+    assert [each is step for each in shown] == [False, False, True, True]
 
 
 @pytest.mark.parametrize(

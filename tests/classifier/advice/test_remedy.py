@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from vllm_triage.classifier import triage
-from vllm_triage.classifier.advice.remedy import remedy_for
+from vllm_triage.classifier.advice.sources.message import remedy_for
 from vllm_triage.classifier.lines.types import Frame, Line, Trace
 from vllm_triage.classifier.matching.types import Hit
 from vllm_triage.corpus import Corpus, load
@@ -62,7 +62,7 @@ class Shelf(Corpus):
 
         self.__dict__.update(load().__dict__)
         file = folder / "remedies.bin"
-        file.write_bytes(pack([remedy], set()))
+        file.write_bytes(pack([remedy]))
         self._remedies = Remedies(str(file))
 
 

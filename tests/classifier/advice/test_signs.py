@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vllm_triage.classifier import triage
-from vllm_triage.classifier.advice.fixes import advise
+from vllm_triage.classifier.advice.sources.cause import advise
 from vllm_triage.classifier.api import shared
 from vllm_triage.classifier.situation import platforms
 from vllm_triage.classifier.situation.platforms import ranks_of, told_by

@@ -55,7 +55,7 @@ CASES = [
     (("openai_harmony.HarmonyError: Unexpected token 12606 while expecting start token 200006\n" + HEAD
       + FRAME.format("vllm/entrypoints/openai/serving_chat.py", "chat_completion_stream_generator", "harmony_parser.process(token_id)")
       + FRAME.format("openai_harmony/__init__.py", "process", "self._inner.process(token)") + "openai_harmony.HarmonyError: Unexpected token 12606 while expecting start token 200006"),
-     "Upgrade", ["--tool-call-parser", "tool_choice"]),
+     "pip install -U vllm", ["--tool-call-parser", "tool_choice"]),
     ("vllm: error: unrecognized arguments: serve acme/tiny-7b", "command: MODEL", ["vllm serve MODEL"]),
     (("pydantic_core._pydantic_core.ValidationError: 1 validation error for SpeculativeConfig\n"
       "  Value error, Either prompt_lookup_max or prompt_lookup_min must be provided when using the ngram method. [type=value_error]"),

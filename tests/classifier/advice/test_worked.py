@@ -19,10 +19,10 @@ REFUSED = "vllm serve: error: argument --dtype: invalid choice: 'flaot16' (choos
 @pytest.mark.parametrize(
     ("said", "change"),
     [
-        ("It worked with v0.10.2 last month.", "pip install 'vllm==0.10.2'   # or the image vllm/vllm-openai:v0.10.2"),
-        ("The same start is fine on vLLM 0.9.1", "pip install 'vllm==0.9.1'   # or the image vllm/vllm-openai:v0.9.1"),
+        ("It worked with v0.10.2 last month.", "pip install vllm==0.10.2   # or the image vllm/vllm-openai:v0.10.2"),
+        ("The same start is fine on vLLM 0.9.1", "pip install vllm==0.9.1   # or the image vllm/vllm-openai:v0.9.1"),
         ("works in 0.12.0, by the way", "pip install 'vllm>=0.12.0'   # or the image vllm/vllm-openai:v0.12.0"),
-        ("works in 0.90 though", "pip install 'vllm==0.9.0'   # or the image vllm/vllm-openai:v0.9.0"),
+        ("works in 0.90 though", "pip install vllm==0.9.0   # or the image vllm/vllm-openai:v0.9.0"),
     ],
 )
 def test_the_release_is_offered_before_searches(said: str, change: str) -> None:

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import strategies as st
 
 from vllm_triage.classifier.command import corrected, corrected_command
-from vllm_triage.classifier.diagnosis import Advice
+from vllm_triage.classifier.fix import Fix
+
+from ...fixes import made
 
 
-def fix(change: str, kind: str = "flag", *, rank: int = 1, exact: bool = True, safety: str = "safe") -> Advice:
+def fix(change: str, kind: str = "flag", *, rank: int = 1, exact: bool = True, safety: str = "safe") -> Fix:
     """Return a fix that sets what ``change`` says."""
-    return Advice(rank, "title", kind, change, "why", "cost", "verify", safety=safety, exact=exact)
+    return made(change, kind, rank=rank, safety=safety, whole=exact)
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Answer:
     """What a start command becomes with the first of some fixes."""
 
     facts: dict[str, Any]
-    fixes: tuple[Advice, ...]
+    fixes: tuple[Fix, ...]
 
     @property
     def corrected_command(self) -> str:
@@ -35,7 +37,7 @@ class Answer:
         return corrected(self.corrected_command, self.facts, self.fixes)
 
 
-def answer(command: str | None, *fixes: Advice, **facts: Any) -> Answer:
+def answer(command: str | None, *fixes: Fix, **facts: Any) -> Answer:
     """Return what a log with this start command is answered with, given these fixes."""
     return Answer({"command": command, **facts} if command is not None else facts, fixes)
 
@@ -45,7 +47,7 @@ def load_yaml(text: str) -> Any:
     return pytest.importorskip("yaml").safe_load(text)
 
 
-def forms(command: str | None, *fixes: Advice, **facts: Any) -> dict[str, Any]:
+def forms(command: str | None, *fixes: Fix, **facts: Any) -> dict[str, Any]:
     """Return the corrected command in all forms; there must be one."""
     made = answer(command, *fixes, **facts).corrected
     assert made is not None

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vllm_triage.classifier.advice.fixes import advise
+from vllm_triage.classifier.advice.sources.cause import advise
 from vllm_triage.classifier.api import Triage
 from vllm_triage.classifier.command.quoting import as_word, in_prose
 from vllm_triage.classifier.values.options import accepted_value, gone_options, meant_options

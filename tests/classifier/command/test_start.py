@@ -10,7 +10,7 @@ from hypothesis import given
 
 from tests.classifier.command.helpers import answer, commands, fix, forms
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.command.change import read_change
+from vllm_triage.corpus.actions import SetOption
 
 FLAG = fix("--max-model-len 4096")
 VARIABLE = fix("XX_GEMM=0", "env")
@@ -168,9 +168,9 @@ def test_no_placeholder_of_the_corpus_is_pasted():
     """Words in capitals stand for a person's own value, unless they are values of an option."""
     pasted = []
     for cause in (cause for bucket in CORPUS.buckets() for cause in CORPUS.bucket(bucket).causes):
-        for change in (item.change for item in cause.fixes if item.kind in ("flag", "env")):
-            _, parts = read_change(re.sub(r"\{[a-z_0-9]+(?:\|[^{}]*)?\}", "7", change)) or ([], [])
-            pasted += [value.value for part in parts for value in part.values]
+        settings = [action for item in cause.fixes if item.kind in ("flag", "env") for action in item.actions]
+        given = [each for each in settings if isinstance(each, SetOption) and not each.open]
+        pasted += [re.sub(r"\{[a-z_0-9]+(?:\|[^{}]*)?\}", "7", value) for each in given for value in each.values]
     words = {word for value in pasted for word in re.split(r"[^A-Za-z0-9_]+", value)}
     assert {word for word in words if word.isupper()} <= NAMES
     assert "TRITON_ATTN" in words

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from vllm_triage.classifier.command.change import read_change
 from vllm_triage.corpus import load, options, remedies
+from vllm_triage.corpus.action_text import read_actions
+from vllm_triage.corpus.actions import DropOption, DropVariable, SetOption, SetVariable
 from vllm_triage.corpus.messages import catalogue
 from vllm_triage.corpus.remedies import Change, Remedy, from_text, to_text
 from vllm_triage.corpus.remedies.find import Remedies, values_of
@@ -54,16 +55,14 @@ def test_slots_are_those_of_the_template() -> None:
     assert wrong == []
 
 
-def test_flags_can_be_applied_to_a_command() -> None:
-    """What is set can be read as options; what is left out is a list of them."""
+def test_flags_and_variables_are_settings() -> None:
+    """What is set, or left out, is a list of options and variables."""
+    kinds = (SetOption, DropOption, SetVariable, DropVariable)
     wrong = [
         change.change
-        for _, change in changes("flag")
-        if not (
-            re.fullmatch(r"leave out -[^ ]+(?: -[^ ]+)*", change.change)
-            if change.change.startswith("leave out ")
-            else read_change(filled(change.change))
-        )
+        for kind in ("flag", "env")
+        for _, change in changes(kind)
+        if not all(isinstance(each, kinds) for each in read_actions(change.change, kind)[0])
     ]
     assert wrong == []
 
@@ -109,7 +108,7 @@ def test_values_are_what_stands_in_the_slots() -> None:
 
 
 def found_in(tmp_path: Path, text: str, places: tuple[str, ...] = (), *known: Remedy) -> str:
-    (tmp_path / "remedies.bin").write_bytes(pack(known, set()))
+    (tmp_path / "remedies.bin").write_bytes(pack(known))
     found = Remedies(str(tmp_path / "remedies.bin")).find(text, places)
     return found.fixes[0].change if found is not None else ""
 

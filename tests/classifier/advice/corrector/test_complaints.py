@@ -225,8 +225,7 @@ def test_the_option_that_a_rule_captured() -> None:
 def written(text: str, code: str = "", **arguments: Any) -> tuple[str, str, str, str, str]:
     """Return title, change, reason, option and value of a correction."""
     (made,) = correct(case(text, code, **arguments))
-    assert (made.rank, made.cost, made.restart, made.exact, made.source) == (
-        1,
+    assert (made.cost, made.restart, made.exact, made.source) == (
         "none",
         True,
         True,

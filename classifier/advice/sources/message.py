@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-from ...corpus.actions import Step, packed
-from ...corpus.records import Record, record, replace
-from ...corpus.store import Corpus
-from ...corpus.types import Fix
-from ..matching.types import Hit
-from ..patterns.lazy import LazyPattern
+from ....corpus.records import Record, record, replace
+from ....corpus.store import Corpus
+from ....corpus.types import Fix
+from ...matching.types import Hit
+from ...patterns.lazy import LazyPattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,11 +97,20 @@ def _elsewhere(raised: str, known: str) -> bool:
 
 def _with(fix: Fix, values: Mapping[str, str]) -> Fix | None:
     """Return a fix without what hangs on values that could not be read; None where nothing is left of it."""
-    unread = [found for found in _SLOT.findall(f"{fix.title} {fix.change}") if found not in values]
+    texts = [fix.title, *(text for _, *fields in fix.does for each in fields for text in _texts(each))]
+    unread = [found for text in texts for found in _SLOT.findall(text) if found not in values]
     if not unread:
         return fix
     slots = [f"{{{name}}}" for name in unread]
     if fix.kind != "step" or any(slot in fix.title for slot in slots):
         return None
-    kept = [clause for clause in _CLAUSE.made.split(fix.change) if not any(slot in clause for slot in slots)]
-    return replace(fix, does=packed([Step("; ".join(kept))])) if kept else None
+    rows = []
+    for name, sentence, *rest in fix.does:
+        clauses = _CLAUSE.made.split(str(sentence))
+        if kept := [clause for clause in clauses if not any(slot in clause for slot in slots)]:
+            rows.append((name, sentence if len(kept) == len(clauses) else "; ".join(kept), *rest))
+    return replace(fix, does=tuple(rows)) if rows else None
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ()

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import re
 
-from ...corpus.records import Record, record, replace
-from ..diagnosis import Advice
-from ..patterns.lazy import LazyPattern
-from .pins import TRY, pinned_by, plugin_of
-from .provenance import from_registry
+from ....corpus.actions import Action, Install, SetOption, Step, UseImage
+from ....corpus.records import Record, record, replace
+from ...fix import Fix, because
+from ...patterns.lazy import LazyPattern
+from ..owners import plugin_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .situation import Situation
+    from ..context import Context
 
-_UPGRADES = LazyPattern(r"^(?:Upgrade|Update)\b(?!.*\btransformers within)")
 _UNKNOWN = LazyPattern(
     r"Model architectures? \[?(?P<listed>['\"]?\w[\w, '\"]{0,400}?)\]? (?:are|is) not supported (?:for now|by ROCm)|"
     r"\b(?P<untold>\w{1,100}) has no vLLM implementation and the Transformers implementation is not compatible|"
@@ -24,7 +23,6 @@ _UNKNOWN = LazyPattern(
 )
 _CONFIG = LazyPattern(r"'(?P<stem>[A-Z]\w{2,60}?)(?:Text)?Config' object has no attribute")
 """A configuration without a field that vLLM reads: one whose model the release does not know has it elsewhere."""
-_PIN = "pip install transformers=="
 _REFUSED = (
     ("SupportsLoRA", "LoRA adapters", LazyPattern(
         r"(?:\b(?P<cls>(?!Model\b)\w{1,80})|<class '[\w.]{1,200}?(?P<path>\w{1,80})'>|\bModel|modeling) (?:does not support LoRA(?: yet\b|, but)|is not supported for LoRA)|No supported LoRA modules found in (?P<cls2>\w{1,80})"
@@ -38,20 +36,17 @@ _REFUSED = (
 _MODEL_FILE = LazyPattern(r"vllm/model_executor/models/(?P<name>\w+)\.py:")
 _NO_MODELS = frozenset({"interfaces", "interfaces_base", "registry", "utils", "adapters", "vision", "__init__", "config", "module_mapping"})  # fmt: skip
 _OF_MODEL = LazyPattern(r"\w+(?:ForCausalLM|ForConditionalGeneration|Model|LMHeadModel|For\w+)")
-_UNNAMED_CLASS = "Use the complete model class"
-"""How the cause's own fix for a backbone begins, which names no class."""
 _FALLS_BACK = (0, 7, 2)
 """The release from which vLLM tries the Transformers backend by itself (``model_impl`` is ``auto``)."""
 _FALLEN = LazyPattern(r"\b(?P<name>\w{1,100}) has no vLLM implementation, falling back to Transformers")
 _FALLEN_SIGN = "has no vLLM implementation, falling back"
 _BACKEND = LazyPattern(r"vllm/model_executor/models/transformers(?:/\w+)?\.py:|\bTransformers\w*For\w+")
 """Frames of the Transformers backend, and its classes."""
-_OF_CONFIG = LazyPattern(r"--hf-overrides|\bconfig\.json\b|\btransformers==")
-"""What changes the model's configuration, or how it is read."""
 
 
-_OWN_CLASS = Advice(
-    0, "Upgrade vLLM", "command", "pip install -U vllm", "", "Other defaults and flags change with the release.", "", restart=True,
+_OWN_CLASS = Fix(
+    "Upgrade vLLM", "command", (Install("vllm", "", True),), "", "Other defaults and flags change with the release.", restart=True,
+    tags=("blind",),
 )  # fmt: skip
 """For a model that fell to the Transformers backend and failed there."""
 
@@ -68,9 +63,9 @@ class Lack(Record):
     """What the interface is for."""
 
 
-def lack_in(situation: Situation) -> Lack | None:
+def lack_in(context: Context) -> Lack | None:
     """Return what the error says that this release lacks for the model; None where it says something else, or names no model."""
-    text = situation.case.text
+    text = context.case.text
     if found := _UNKNOWN.search(text):
         listed = found["listed"] or found["untold"] or found["backend"] or found["module"]
         return Lack(tuple(dict.fromkeys(re.findall(r"\w+", listed))))
@@ -78,93 +73,100 @@ def lack_in(situation: Situation) -> Lack | None:
         if told := words.search(text):
             groups = told.groupdict()
             cls = groups.get("cls") or groups.get("path") or groups.get("cls2") or ""
-            names = _served_by(cls) if cls else _in_use(situation)
+            names = _served_by(cls) if cls else _in_use(context)
             return Lack(names, interface, use) if names else None
-    names = _of_config(found["stem"], situation.release) if (found := _CONFIG.search(text)) else ()
+    names = _of_config(found["stem"], context.release) if (found := _CONFIG.search(text)) else ()
     return Lack(names) if names else None
 
 
 def _of_config(stem: str, release: str) -> tuple[str, ...]:
     """Return the architectures that go with a configuration's class, where a later release serves them and this one serves none."""
-    from ...corpus import architectures
+    from ....corpus import architectures
 
     kinds = re.compile(rf"{re.escape(stem)}(?:Thinker)?(?:For[A-Z]\w+|Model)")
     names = tuple(name for name in architectures.names() if kinds.fullmatch(name))
     return () if any(architectures.serves(name, release) is not False for name in names) else names
 
 
-def fallen_back(situation: Situation) -> str:
+def fallen_back(context: Context) -> str:
     """Return the architecture on which the Transformers backend failed, and for which a later release has a class of its own.
 
     Args:
-        situation: Of the failed start; "" where the error is another part's, or where no later release has such a class.
+        context: Of the failed start; "" where the error is another part's, or where no later release has such a class.
     """
-    trace = situation.trace
+    trace = context.trace
     if trace is None or not _BACKEND.search(f"{trace.stack()}\n{trace.message}"):
         return ""
-    found = _FALLEN.search(situation.words) if _FALLEN_SIGN in situation.words else None
-    told = situation.facts.get("architecture")
+    found = _FALLEN.search(context.words) if _FALLEN_SIGN in context.words else None
+    told = context.facts.get("architecture")
     name = found["name"] if found else told if isinstance(told, str) else ""
-    if not name or _has(name, "", situation.release):
+    if not name or _has(name, "", context.release):
         return ""
-    return name if _first(name, "", situation.release, has=False) else ""
+    return name if _first(name, "", context.release, has=False) else ""
 
 
-def as_supported(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
+def adapt(fix: Fix, context: Context) -> tuple[Fix | None, str]:
     """Name the release that an upgrade must reach so that vLLM has what the error says is lacking; or tell that none has.
 
     Args:
         fix: As it holds otherwise. One that was turned over to a plug-in, or to a build of one's own, stays so.
-        situation: Of the failed start.
+        context: Of the failed start.
     """
-    if reason := _beside_the_class(fix, situation):
+    if reason := _beside_the_class(fix, context):
         return None, reason
     backend = fix.option == "--model-impl" and fix.value == "transformers"
-    if not backend and not _UPGRADES.search(fix.title):
+    if not backend and (not fix.upgrade or "settled" in fix.tags):
         return fix, ""
-    lack = lack_in(situation)
-    if lack is None and not backend and (name := fallen_back(situation)):
+    lack = lack_in(context)
+    if lack is None and not backend and (name := fallen_back(context)):
         lack = Lack((name,))
     if lack is None:
-        return (fix, "") if backend else _given_up(fix, situation)
+        return (fix, "") if backend else _given_up(fix, context)
     if backend:
-        return (None, "vLLM tried the Transformers backend by itself") if _tried(lack, situation) else (fix, "")
-    if plugin_of(situation):
+        return (None, "vLLM tried the Transformers backend by itself") if _tried(lack, context) else (fix, "")
+    if plugin_of(context):
         return fix, ""  # its own classes are in no release of vLLM
-    return _upgrade(fix, lack, situation)
+    return _upgrade(fix, lack, context)
 
 
-def beside(situation: Situation) -> tuple[list[Advice], list[Advice]]:
+def beside(context: Context) -> tuple[list[Fix], list[Fix]]:
     """Return what helps a model whose architecture this release does not know: first of all, and last of all.
 
     Args:
-        situation: Of the failed start.
+        context: Of the failed start.
     """
-    lack = lack_in(situation)
-    if lack is None and fallen_back(situation):
+    lack = lack_in(context)
+    if lack is None and fallen_back(context):
         return [_OWN_CLASS], []
     if lack is None or lack.interface or any(_known(name) for name in lack.names):
         return [], []
-    from ...corpus import architectures
+    from ....corpus import architectures
 
     name = lack.names[0]
     if full := architectures.complete(name):
-        return [_whole(name, full, situation.release)], []
-    meant = architectures.nearest(name, situation.release)
+        return [_whole(name, full, context.release)], []
+    meant = architectures.nearest(name, context.release)
     first = [_respelt(name, meant)] if meant else []
     last = [] if meant else [_elsewhere(name)]
     return first, last
 
 
-def _beside_the_class(fix: Advice, situation: Situation) -> str:
+def _beside_the_class(fix: Fix, context: Context) -> str:
     """Tell why a fix of config.json is none: the class is named already, or it is the one that failed; "" elsewhere."""
-    if fix.change.startswith(_PIN) and _CONFIG.search(situation.case.text) and lack_in(situation) is not None:
+    pinned = fix.installs("transformers")
+    if (
+        pinned is not None
+        and pinned.spec.startswith("==")
+        and _CONFIG.search(context.case.text)
+        and lack_in(context) is not None
+    ):
         return "its transformers knows the configuration, and this vLLM has no class for the model"
-    if fix.title.startswith(_UNNAMED_CLASS) and _backbone(situation):
+    if "complete_class" in fix.tags and _backbone(context):
         return "the class is named before it"
-    if fix.kind == "env" or not _OF_CONFIG.search(f"{fix.title} {fix.change}"):
+    of_config = "config" in fix.tags or any(each.base == "--hf-overrides" for each in fix.options)
+    if not of_config and not (pinned is not None and pinned.spec.startswith("==")):
         return ""
-    name = fallen_back(situation)
+    name = fallen_back(context)
     return (
         f"the release has no class of its own for {name}: the Transformers backend failed on it, not on its configuration"
         if name
@@ -172,27 +174,27 @@ def _beside_the_class(fix: Advice, situation: Situation) -> str:
     )
 
 
-def _backbone(situation: Situation) -> bool:
+def _backbone(context: Context) -> bool:
     """Tell whether the unknown architecture is the backbone of a known one."""
-    from ...corpus import architectures
+    from ....corpus import architectures
 
-    lack = lack_in(situation)
+    lack = lack_in(context)
     return lack is not None and not lack.interface and bool(architectures.complete(lack.names[0]))
 
 
-def _upgrade(fix: Advice, lack: Lack, situation: Situation) -> tuple[Advice | None, str]:
-    from ...corpus import architectures
+def _upgrade(fix: Fix, lack: Lack, context: Context) -> tuple[Fix | None, str]:
+    from ....corpus import architectures
 
     newest = architectures.releases()[-1]
-    has = {name: _has(name, lack.interface, situation.release) for name in lack.names}
-    if situation.told and any(has.values()):
+    has = {name: _has(name, lack.interface, context.release) for name in lack.names}
+    if context.told and any(has.values()):
         # The release has it: the words are those of a platform, a plug-in or a patched build.
         return fix, ""
-    when = {name: _first(name, lack.interface, situation.release, has[name]) for name in lack.names}
+    when = {name: _first(name, lack.interface, context.release, has[name]) for name in lack.names}
     reached = [(release, name) for name, release in when.items() if release]
     if not reached:
-        return _last(fix, lack, situation, newest)
-    from ...corpus.options import version_key
+        return _last(fix, lack, context, newest)
+    from ....corpus.options import version_key
 
     release, name = min(reached, key=lambda item: version_key(item[0]) or ())
     found = architectures.model_class(name, release)
@@ -203,42 +205,43 @@ def _upgrade(fix: Advice, lack: Lack, situation: Situation) -> tuple[Advice | No
     else:
         what = f"the first that serves {name}"
         why = f"vLLM's registry has {name} from {release} on ({file})."
-    if not from_registry(situation):
-        return replace(fix, why=f"{fix.why} {why}".strip()), ""
+    if not context.from_registry:
+        return replace(fix, why=because(fix, why)), ""
     return replace(
-        fix,
-        title=f"Upgrade vLLM to {release} or later, {what}",
-        kind="command",
-        change=f"pip install -U 'vllm>={release}'   # or the image vllm/vllm-openai:v{release}",
-        why=why,
-        fixed_in=release,
-        exact=True,
+        fix, title=f"Upgrade vLLM to {release} or later, {what}", kind="command", actions=to_release(release), remark="", why=why,
+        fixed_in=release, whole=True,
     ), ""  # fmt: skip
 
 
-def _given_up(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
-    """Return an upgrade as it is where the newest release serves the model in use; else none, or the last release that does."""
-    from ...corpus import architectures
-    from ...corpus.options import version_key
+def to_release(release: str, *more: Action) -> tuple[Action, ...]:
+    """Return the actions that bring a release of vLLM, or a later one."""
+    return (Install("vllm", f">={release}", True), *more, UseImage(f"vllm/vllm-openai:v{release}"))
 
-    names = _in_use(situation, all_of_file=True)
+
+def _given_up(fix: Fix, context: Context) -> tuple[Fix | None, str]:
+    """Return an upgrade as it is where the newest release serves the model in use; else none, or the last release that does."""
+    from ....corpus import architectures
+    from ....corpus.options import version_key
+
+    names = _in_use(context, all_of_file=True)
     # A file holds several: as long as one of them is served, that may be the one.
     until = architectures.served_until(names[0]) if names and all(map(architectures.served_until, names)) else ""
-    release = version_key(situation.release)
-    if not until or release is None or situation.own_build or pinned_by(situation) or plugin_of(situation):
+    release = version_key(context.release)
+    if not until or release is None or context.own_build or context.pinned_by or plugin_of(context):
         return fix, ""
     if release >= (version_key(until) or ()):
         return None, f"vLLM serves {names[0]} up to {until} only"
-    last, reason = _last(fix, Lack((names[0],), "", ""), situation, until)
+    last, reason = _last(fix, Lack((names[0],), "", ""), context, until)
     if last is None or fix.fixed_in or fix.versions:
         return last, reason
     # The server's own release serves it as well: nothing says yet that a later one helps.
-    return replace(last, title=f"{TRY} {until}, the last that serves {names[0]}, without knowing that it helps"), ""
+    title = f"Try vLLM {until}, the last that serves {names[0]}, without knowing that it helps"
+    return replace(last, title=title, tags=(*last.tags, "try")), ""
 
 
-def _last(fix: Advice, lack: Lack, situation: Situation, newest: str) -> tuple[Advice | None, str]:
+def _last(fix: Fix, lack: Lack, context: Context, newest: str) -> tuple[Fix | None, str]:
     """Return the way back to the last release that served a model; None where no release has what it lacks."""
-    from ...corpus import architectures
+    from ....corpus import architectures
 
     name = lack.names[0]
     if lack.interface:
@@ -246,31 +249,27 @@ def _last(fix: Advice, lack: Lack, situation: Situation, newest: str) -> tuple[A
     until = architectures.served_until(name)
     if not until:
         return None, f"no release of vLLM up to {newest} serves {name}"
-    if situation.own_build or pinned_by(situation):
+    if context.own_build or context.pinned_by:
         return None, f"vLLM serves {name} up to {until} only"
     address = architectures.plugin(name)
     also = f"   # or the plug-in {address}" if address else ""
     return replace(
-        fix,
-        title=f"Install vLLM {until}, the last that serves {name}",
-        kind="command",
-        change=f"pip install 'vllm=={until}'{also}",
-        why=f"vLLM's registry has {name} up to {until} and no more.",
-        cost="An old release without later fixes.",
-        exact=True,
+        fix, title=f"Install vLLM {until}, the last that serves {name}", kind="command", actions=(Install("vllm", f"=={until}"),), remark=also,
+        why=f"vLLM's registry has {name} up to {until} and no more.", cost="An old release without later fixes.", whole=True,
+        tags=tuple(tag for tag in fix.tags if tag != "blind"),
     ), ""  # fmt: skip
 
 
 def _has(name: str, interface: str, release: str) -> bool:
-    from ...corpus import architectures
+    from ....corpus import architectures
 
     found = architectures.model_class(name, release)
     return found is not None and (not interface or interface in found.interfaces)
 
 
 def _first(name: str, interface: str, release: str, has: bool) -> str:
-    """Return the first release, later than the log's, that has it; where the log does not have its own, the first of the last run."""
-    from ...corpus import architectures
+    """Return the first release, later than the log's, that has it; where the log does not tell its own, the first of the last run."""
+    from ....corpus import architectures
 
     if not has:
         return architectures.first_serving(name, release, interface)
@@ -278,55 +277,55 @@ def _first(name: str, interface: str, release: str, has: bool) -> str:
     return architectures.first_serving(name, runs[-1] if runs else "", interface)
 
 
-def _tried(lack: Lack, situation: Situation) -> bool:
-    from ...corpus.options import version_key
+def _tried(lack: Lack, context: Context) -> bool:
+    from ....corpus.options import version_key
 
-    if lack.interface or situation.case.arguments.get("model_impl") == "vllm":
+    if lack.interface or context.arguments.get("model_impl") == "vllm":
         return False
-    if any(_has(name, "", situation.release) for name in lack.names) and situation.told:
+    if any(_has(name, "", context.release) for name in lack.names) and context.told:
         return False
-    return (version_key(situation.release) or ())[:3] >= _FALLS_BACK
+    return (version_key(context.release) or ())[:3] >= _FALLS_BACK
 
 
 def _known(name: str) -> bool:
-    from ...corpus import architectures
+    from ....corpus import architectures
 
     return bool(architectures.spans(name) or architectures.served_until(name))
 
 
 def _served_by(cls: str) -> tuple[str, ...]:
     """Return the architectures of a class; its own name where no release has the class, and nothing for what is no model's."""
-    from ...corpus import architectures
+    from ....corpus import architectures
 
     found = architectures.of_class(cls)
     return found[:1] if found else ((cls,) if _OF_MODEL.fullmatch(cls) else ())
 
 
-def _in_use(situation: Situation, all_of_file: bool = False) -> tuple[str, ...]:
+def _in_use(context: Context, all_of_file: bool = False) -> tuple[str, ...]:
     """Return the architecture that the log says was loaded: by vLLM's own line, or by the frames of its file."""
-    from ...corpus import architectures
+    from ....corpus import architectures
 
-    told = situation.facts.get("architecture")
+    told = context.facts.get("architecture")
     if isinstance(told, str) and told:
         return (told,)
-    stack = situation.trace.stack() if situation.trace is not None else ""
+    stack = context.stack
     files = [file for file in _MODEL_FILE.made.findall(stack) if file not in _NO_MODELS]
-    found = architectures.of_module(files[-1], situation.release) if files else ()
+    found = architectures.of_module(files[-1], context.release) if files else ()
     return found if all_of_file else found[:1]
 
 
-def _respelt(name: str, meant: str) -> Advice:
+def _respelt(name: str, meant: str) -> Fix:
     value = json.dumps({"architectures": [meant]})
-    return Advice(
-        0, f"Correct the architecture's name: {meant}", "flag", f"--hf-overrides '{value}'",
+    return Fix(
+        f"Correct the architecture's name: {meant}", "flag", (SetOption("--hf-overrides", (value,)),),
         f"vLLM serves {meant}; {name}, which config.json names, is not an architecture of any release. Correct it in config.json for good.",
-        "none", "The log prints 'Resolved architecture'.", "--hf-overrides", value, exact=True, restart=True,
+        "none", "The log prints 'Resolved architecture'.", "--hf-overrides", value, whole=True, restart=True,
     )  # fmt: skip
 
 
-def _whole(name: str, full: str, release: str) -> Advice:
+def _whole(name: str, full: str, release: str) -> Fix:
     """Return the class that serves a checkpoint which names its backbone, and the release that has it where this one does not."""
-    from ...corpus import architectures
+    from ....corpus import architectures
 
     value = json.dumps({"architectures": [full]})
     since = "" if architectures.serves(full, release) else architectures.first_serving(full, release)
@@ -334,18 +333,21 @@ def _whole(name: str, full: str, release: str) -> Advice:
     cost = "Weights that were saved under the backbone's names, or without the head, have to be saved anew from the complete class."
     verify = "The log prints 'Resolved architecture'."
     if since:
-        return Advice(
-            0, f"Name the complete class, {full}, in vLLM {since} or later", "command", f"pip install -U 'vllm>={since}'   # then --hf-overrides '{value}'",
-            f"{why} vLLM's registry has {full} from {since} on.", cost, verify, fixed_in=since, exact=True, restart=True,
+        return Fix(
+            f"Name the complete class, {full}, in vLLM {since} or later", "command", (Install("vllm", f">={since}", True),),
+            f"{why} vLLM's registry has {full} from {since} on.", cost, verify, fixed_in=since, whole=True, restart=True,
+            remark=f"   # then --hf-overrides '{value}'", tags=("settled",),
         )  # fmt: skip
-    title, change = f"Name the complete class, {full}", f"--hf-overrides '{value}'"
-    return Advice(0, title, "flag", change, why, cost, verify, "--hf-overrides", value, exact=True, restart=True)
+    actions = (SetOption("--hf-overrides", (value,)),)
+    return Fix(
+        f"Name the complete class, {full}", "flag", actions, why, cost, verify, "--hf-overrides", value, whole=True, restart=True,
+    )  # fmt: skip
 
 
-def _elsewhere(name: str) -> Advice:
-    return Advice(
-        0, f"Look on the model card for the plug-in or the build of vLLM that brings {name}", "step",
-        "Install what the model card names: a plug-in (vLLM loads those of the entry point vllm.general_plugins), a fork, or a build of vLLM's main branch",
+def _elsewhere(name: str) -> Fix:
+    return Fix(
+        f"Look on the model card for the plug-in or the build of vLLM that brings {name}", "step",
+        (Step("Install what the model card names: a plug-in (vLLM loads those of the entry point vllm.general_plugins), a fork, or a build of vLLM's main branch"),),
         "No release of vLLM has a class of this name.", "Code that vLLM's releases do not test.",
-        "The log prints 'Resolved architecture'.", restart=True,
+        "The log prints 'Resolved architecture'.", restart=True, tags=("look",),
     )  # fmt: skip

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...corpus.records import replace
-from ..diagnosis import Advice
-from ..values.context import BLOCK, fit_max_model_len
-from ..values.memory import default_utilization
-from ..values.worked import number, whole
+from ....corpus.actions import SetOption
+from ....corpus.records import replace
+from ...fix import Fix, because
+from ...values.context import BLOCK, fit_max_model_len
+from ...values.memory import default_utilization
+from ...values.worked import number, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..command.parts import Part
+    from collections.abc import Sequence
 
 LARGEST_GPU_GIB = 288.0
 """The most memory that one GPU has which vLLM serves on (AMD Instinct MI355X)."""
@@ -31,7 +32,7 @@ SOME = 0.01
 _SHARE = ("--gpu-memory-utilization", "--device-memory-utilization")
 
 
-def balanced(fix: Advice, part: Part, facts: Mapping[str, object]) -> tuple[Advice | None, str]:
+def balanced(fix: Fix, part: SetOption, facts: Mapping[str, object]) -> tuple[Fix | None, str]:
     """Return a fix as it makes a request fit, or None with the reason why it does not.
 
     Args:
@@ -43,7 +44,7 @@ def balanced(fix: Advice, part: Part, facts: Mapping[str, object]) -> tuple[Advi
     if cache >= needed or len(part.values) != 1:
         return _not_starved(fix, part, facts)
     digits = 1 if unit == "GiB" else 0
-    after = _after(part.name, part.values[0].value, facts, cache, needed)
+    after = _after(part.name, part.value, facts, cache, needed)
     if after is None:
         return _with_context(fix, part, facts, cache, needed), ""
     there, then, most = after
@@ -58,7 +59,7 @@ def balanced(fix: Advice, part: Part, facts: Mapping[str, object]) -> tuple[Advi
     return _capped(fix, part, context, f"Alone it is not enough: {said}."), ""
 
 
-def _not_starved(fix: Advice, part: Part, facts: Mapping[str, object]) -> tuple[Advice | None, str]:
+def _not_starved(fix: Fix, part: SetOption, facts: Mapping[str, object]) -> tuple[Fix | None, str]:
     """Join a smaller share with the context that still fits, where it takes from a cache that one request nearly fills."""
     cache, requests = number(facts, "kv_cache_available_gib"), number(facts, "max_concurrency")
     length, total = whole(facts, "max_model_len"), number(facts, "gpu_memory_total_gib")
@@ -72,7 +73,7 @@ def _not_starved(fix: Advice, part: Part, facts: Mapping[str, object]) -> tuple[
         or not total
     ):
         return fix, ""
-    after = _with_share(part.values[0].value, facts, cache, 0.0)
+    after = _with_share(part.value, facts, cache, 0.0)
     one = cache / requests
     left = after[0] if after is not None else one
     # Windows and states make short contexts dearer by the token: of the rest a tenth is left alone.
@@ -85,7 +86,7 @@ def _not_starved(fix: Advice, part: Part, facts: Mapping[str, object]) -> tuple[
     return _capped(fix, part, context, said), ""
 
 
-def _with_context(fix: Advice, part: Part, facts: Mapping[str, object], cache: float, needed: float) -> Advice:
+def _with_context(fix: Fix, part: SetOption, facts: Mapping[str, object], cache: float, needed: float) -> Fix:
     """Join a share of a GPU whose size nobody told with the context that fits now, where far more is missing."""
     fits = int(fit_max_model_len(facts).value or 0)
     if part.name not in _SHARE or fix.moves == "down" or not fits or not 0 < cache * FAR < needed:
@@ -94,39 +95,35 @@ def _with_context(fix: Advice, part: Part, facts: Mapping[str, object], cache: f
     return _capped(fix, part, fits, said)
 
 
-def _capped(fix: Advice, part: Part, context: int, why: str) -> Advice:
+def _capped(fix: Fix, part: SetOption, context: int, why: str) -> Fix:
     """Join what a fix sets with a context."""
-    return replace(
-        fix,
-        title=f"{fix.title}, and cap the context",
-        change=f"{part.words[0].value.partition('=')[0]} {part.values[0].value} --max-model-len {context}",
-        why=f"{fix.why} {why}".strip(),
-    )
+    capped = (replace(part, joined=False), SetOption("--max-model-len", (str(context),)))
+    return replace(fix, title=f"{fix.title}, and cap the context", actions=capped, remark="", why=because(fix, why))
 
 
-def beyond_free(parts: list[Part], facts: Mapping[str, object]) -> str:
+def beyond_free(parts: Sequence[SetOption], facts: Mapping[str, object]) -> str:
     """Tell why a share of the GPU's memory cannot be had; "" where it can, or the log does not tell what is free.
 
     vLLM refuses to start while less is free than it would reserve (vllm/v1/worker/utils.py, request_memory).
     """
     free, total = number(facts, "gpu_memory_free_gib"), number(facts, "gpu_memory_total_gib")
-    share = next((part.values[0].value for part in parts if part.name in _SHARE and len(part.values) == 1), "")
+    share = next((part.value for part in parts if part.name in _SHARE and len(part.values) == 1), "")
     if free is None or not total or not share.replace(".", "", 1).isdigit() or float(share) * total <= free:
         return ""
     return f"{float(share) * total:.1f} GiB of {total:.1f} GiB are more than the {free:.1f} GiB that are free"
 
 
-def below_weights(parts: list[Part], facts: Mapping[str, object]) -> str:
+def below_weights(parts: Sequence[SetOption], facts: Mapping[str, object]) -> str:
     """Tell why the weights alone do not fit what a fix leaves for them on each GPU; "" where they do, or nobody knows.
 
     Args:
         parts: A smaller share of the GPU's memory, or more tensor-parallel ranks.
         facts: Of the start.
     """
-    from ..values.sizes import total_weights_gib
+    from ...values.sizes import total_weights_gib
 
     total = number(facts, "gpu_memory_total_gib")
-    set_to = {part.name: part.values[0].value for part in parts if len(part.values) == 1}
+    set_to = {part.name: part.value for part in parts if len(part.values) == 1}
     share = next((set_to[name] for name in _SHARE if name in set_to), "")
     sizes = {
         name: set_to.get(f"--{name.replace('_', '-')}", "")

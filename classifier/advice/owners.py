@@ -6,12 +6,8 @@ from ..patterns.lazy import LazyPattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .situation import Situation
+    from .context import Context
 
-UPGRADE = LazyPattern(r"^(?:Upgrade|Update)(?: vLLM)?(?: to (?:the|a) (?:newest|latest|newer) release)?$")
-"""How a fix says that a newer vLLM is wanted, and no more."""
-TRY = "Try vLLM"
-"""How the title of a fix begins that names a release of which nothing says that it helps."""
 _PLUGIN = LazyPattern(
     r"(?:^|[/\s\"'])(?P<name>vllm_(?:ascend|gaudi|neuron|spyre|metal|rbln|omni)|tpu_inference|neuronx_distributed_inference)[/.]"
 )
@@ -41,55 +37,51 @@ _CODE = LazyPattern(r"(?:vllm\w*|tpu_inference|neuronx_distributed_inference)/")
 """Frames of vLLM's own code, or of a plug-in's."""
 
 
-def pinned_by(situation: Situation) -> str:
+def pinned_by(context: Context) -> str:
     """Return the plug-in or framework in whose hands this vLLM is; "" where the stack and the words show none.
 
     Args:
-        situation: Of the failed start. Another vLLM than the one that such a package was made for breaks it.
+        context: Of the failed start. Another vLLM than the one that such a package was made for breaks it.
     """
-    found = _PLUGIN.search(_stack(situation))
-    return found["name"].replace("_", "-") if found else framework_of(situation)
+    found = _PLUGIN.search(context.stack)
+    return found["name"].replace("_", "-") if found else context.framework
 
 
-def plugin_of(situation: Situation) -> str:
+def plugin_of(context: Context) -> str:
     """Return the platform's plug-in in whose code the error was raised: of the innermost frame that is no library's; else ""."""
-    frames = situation.trace.frames if situation.trace is not None else []
+    frames = context.trace.frames if context.trace is not None else []
     found = next((_PLUGIN.search(frame.path) for frame in reversed(frames) if _CODE.match(frame.path)), None)
     return found["name"].replace("_", "-") if found else ""
 
 
-def tracker_of(situation: Situation) -> str:
+def tracker_of(context: Context) -> str:
     """Return who else than vLLM's own project takes reports of the error: a plug-in, or a fork; else ""."""
-    return plugin_of(situation) or _of_platform(situation) or fork_of(situation)
+    return plugin_of(context) or _of_platform(context) or fork_of(context)
 
 
-def fork_of(situation: Situation) -> str:
+def fork_of(context: Context) -> str:
     """Return the repository of the fork that this vLLM is built from, by its version or the error's paths; "" where none is known."""
-    places = f"{situation.told}\n{situation.words}"
+    places = f"{context.told}\n{context.words}"
     return next(
         (fork for fork, signs, mark in _FORKS if any(sign in places for sign in signs) and mark.search(places)), ""
     )
 
 
-def _of_platform(situation: Situation) -> str:
+def _of_platform(context: Context) -> str:
     """Return the platform's plug-in where the error was raised in the library that it calls, and no plug-in's frame is shown."""
-    frames = situation.trace.frames if situation.trace is not None else []
+    frames = context.trace.frames if context.trace is not None else []
     raised = next((frame.path for frame in reversed(frames) if not frame.path.startswith("torch/")), "")
     return next((name for library, name in _LIBRARIES if raised.startswith(library)), "")
 
 
-def framework_of(situation: Situation) -> str:
+def framework_of(context: Context) -> str:
     """Return the trainer or framework that makes the engine; "" where the stack and the words show none."""
-    places = (_stack(situation), situation.words)
+    places = (context.stack, context.words)
     found = next(
         (found for text in places if any(name in text for name in _NAMES) and (found := _FRAMEWORK.search(text))), None
     )
     if found is None:
-        words = situation.words
+        words = context.words
         marked = (name for name, signs, mark in _MARKS if any(sign in words for sign in signs) and mark.search(words))
         return next(marked, "")
     return found["name"].replace("_", "-")
-
-
-def _stack(situation: Situation) -> str:
-    return situation.trace.stack() if situation.trace is not None else ""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-from ...corpus.records import replace
-from ..diagnosis import Advice
-from ..patterns.lazy import LazyPattern
-from .pins import UPGRADE, plugin_of
-from .provenance import PLAIN_UPGRADE, from_registry
+from ....corpus.actions import Install
+from ....corpus.records import replace
+from ...fix import Fix
+from ...patterns.lazy import LazyPattern
+from ..owners import plugin_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .situation import Situation
+    from ..context import Context
 
 _WEIGHT = LazyPattern(
     r"^KeyError: ['\"](?P<key>[\w.\-]{3,200})['\"]|There is no module or parameter named ['\"]?(?P<name>[\w.\-]{3,200})['\"]? in (?P<cls>\w{1,100})",
@@ -22,66 +22,61 @@ _MODEL_FILE = LazyPattern(r"vllm/model_executor/models/(?P<name>[\w/]+)\.py:(?:_
 _FALLBACK = LazyPattern(r"Transformers\w*(?:Model|For\w+)")
 """vLLM's classes for models that it has no class of its own for."""
 _MODULE = LazyPattern(r"belonging to \S{1,300} \((?P<type>[A-Z]\w{2,100})")
-_CHECK = "Check that config.json belongs"
-"""How the fix begins that holds where the checkpoint is at fault, not the release."""
 _FAMILY = LazyPattern(r"[A-Z][a-z]+\d*")
 
 
-def as_known_weight(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
+def adapt(fix: Fix, context: Context) -> tuple[Fix | None, str]:
     """Name the release that an upgrade must reach so that vLLM's class of the model knows the weight that it refused.
 
     Args:
         fix: As it holds otherwise.
-        situation: Of the failed start.
+        context: Of the failed start.
     """
-    checks = fix.title.startswith(_CHECK)
-    if fix.fixed_in or not (checks or PLAIN_UPGRADE.search(fix.change) or UPGRADE.search(fix.title)):
+    checks = "checkpoint" in fix.tags
+    if fix.fixed_in or not (checks or fix.upgrades_plainly or {"blind", "dated"}.intersection(fix.tags)):
         return fix, ""
-    said = _knows(situation)
+    said = _knows(context)
     if said is None:
         return fix, ""
     release, architecture, why = said
     if checks:
         return None, f"the release is at fault: {why}"
-    if not from_registry(situation):
+    if not context.from_registry:
         return replace(fix, why=why, fixed_in=release), ""
-    from ...corpus import architectures
+    from ....corpus import architectures
 
     until = architectures.served_until(architecture) if architecture else ""
-    wanted = f"vllm>={release},<={until}" if until else f"vllm>={release}"
+    wanted = f">={release},<={until}" if until else f">={release}"
     title = f"Upgrade vLLM to {release} or later, which knows these weights"
     if until:
         title = f"Install vLLM {release} to {until}, which know these weights"
         why = f"{why} {until} is the last that serves {architecture}."
     return replace(
-        fix, title=title, kind="command", change=f"pip install -U '{wanted}'", why=why, fixed_in=release, exact=True,
+        fix, title=title, kind="command", actions=(Install("vllm", wanted, True),), remark="", why=why, fixed_in=release, whole=True,
+        tags=(*fix.tags, "settled"),
     ), ""  # fmt: skip
 
 
-def _knows(situation: Situation) -> tuple[str, str, str] | None:
+def _knows(context: Context) -> tuple[str, str, str] | None:
     """Return the release that knows the weight, the architecture that later ones gave up, or "", and the reason."""
-    found = _WEIGHT.search(situation.case.text)
-    if found is None or plugin_of(situation):
+    found = _WEIGHT.search(context.case.text)
+    if found is None or plugin_of(context):
         return None
     cls = found["cls"] or ""
-    return (
-        _of_fallback(situation)
-        if _FALLBACK.fullmatch(cls)
-        else _of_files(found["key"] or found["name"], cls, situation)
-    )
+    return _of_fallback(context) if _FALLBACK.fullmatch(cls) else _of_files(found["key"] or found["name"], cls, context)
 
 
-def _of_files(weight: str, cls: str, situation: Situation) -> tuple[str, str, str] | None:
+def _of_files(weight: str, cls: str, context: Context) -> tuple[str, str, str] | None:
     """Return the release whose model file names the weight, the architecture that the file serves, and the reason."""
-    from ...corpus import architectures
-    from ...corpus.options import releases, version_key
-    from ...corpus.weight_names import first_naming
+    from ....corpus import architectures
+    from ....corpus.options import releases, version_key
+    from ....corpus.weight_names import first_naming
 
-    stack = situation.trace.stack() if situation.trace is not None else ""
+    stack = context.stack
     files = list(dict.fromkeys(_MODEL_FILE.made.findall(stack)))
-    if not files and cls and (model := architectures.model_class(cls, situation.release)) is not None:
+    if not files and cls and (model := architectures.model_class(cls, context.release)) is not None:
         files = [model.module]
-    after = situation.release if situation.told or situation.release != releases()[-1] else ""
+    after = context.release if context.told or context.release != releases()[-1] else ""
     named = [(*told, file) for file in files if (told := first_naming(file, weight, after)) is not None]
     if not named:
         return None
@@ -95,18 +90,18 @@ def _of_files(weight: str, cls: str, situation: Situation) -> tuple[str, str, st
 
 
 def _before(release: str) -> str:
-    from ...corpus import architectures
+    from ....corpus import architectures
 
     known = architectures.releases()
     return known[max(0, known.index(release) - 1)] if release in known else release
 
 
-def _of_fallback(situation: Situation) -> tuple[str, str, str] | None:
+def _of_fallback(context: Context) -> tuple[str, str, str] | None:
     """Return the first release with a class of its own for a model that vLLM ran by transformers' code."""
-    from ...corpus import architectures
-    from ...corpus.options import version_key
+    from ....corpus import architectures
+    from ....corpus.options import version_key
 
-    module = _MODULE.search(situation.text)
+    module = _MODULE.search(context.text)
     family = _FAMILY.match(module["type"]) if module is not None else None
     if family is None:
         return None
@@ -115,7 +110,7 @@ def _of_fallback(situation: Situation) -> tuple[str, str, str] | None:
     if not firsts:
         return None
     release = min(firsts, key=lambda each: version_key(each) or ())
-    told = version_key(situation.told) if situation.told else None
+    told = version_key(context.told) if context.told else None
     if told is not None and told >= (version_key(release) or ()):
         return None
     why = f"{family[0]} ran by transformers' code here, for which vLLM has no names of weights; from {release} on it has a class of its own."

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from itertools import islice
 
-from ...corpus.records import replace
-from ...corpus.types import Bucket, Cause, Fix
-from ..diagnosis import Advice
-from .check import finds_out
-from .looks import TRACKER
+from ....corpus.records import replace
+from ....corpus.types import Bucket, Cause, Fix
+from ...fix import Fix as Made
+from ...fix import ranked
+from .releases import TRACKER
 
 _SEARCH = Fix(
     title="Search vLLM's issues for this error",
     kind="step",
-    does=(("step", f"{TRACKER} {{search}}"),),
+    does=(("look", f"{TRACKER} {{search}}", ()),),
+    tags=("look", "search"),
     why="No rule knows these words; they are those that every report of it shares.",
     cost="none",
     when=("search present",),
@@ -36,22 +37,25 @@ def generic_cause(bucket: Bucket) -> Cause:
     if not causes:
         return Cause(id="", title="", summary="")
     ordered = sorted(found.values(), key=lambda shared: (-shared.count, shared.first))
-    fits = (each.fix for each in ordered if 2 * each.count >= causes or finds_out(each.fix.title, each.fix.kind))
+    fits = (
+        each.fix
+        for each in ordered
+        if 2 * each.count >= causes or ("look" in each.fix.tags and each.fix.kind in ("command", "step"))
+    )
     return Cause(id="", title="", summary="", fixes=(*islice(fits, 1), _SEARCH))
 
 
-def as_guess(fixes: list[Advice], own_fault: bool = False) -> list[Advice]:
+def as_guess(fixes: list[Made], own_fault: bool = False) -> list[Made]:
     """Return what is shown of a guessed cause's fixes: the first, for the rest hang on what was guessed, and what hangs on the error.
 
     Args:
         fixes: Of the cause, ranked.
         own_fault: Whether vLLM's own code raised an exception of Python's: no setting is its cause.
     """
-    of_error = [fix for fix in fixes if fix.title == _SEARCH.title or fix.source]
-    shown = of_error if own_fault and of_error else [fix for at, fix in enumerate(fixes) if not at or fix in of_error]
-    for rank, fix in enumerate(shown, 1):
-        fix.rank = rank
-    return shown
+    of_error = [fix for fix in fixes if "search" in fix.tags or fix.source]
+    return ranked(
+        of_error if own_fault and of_error else [fix for at, fix in enumerate(fixes) if not at or fix in of_error]
+    )
 
 
 def searchable(cause: Cause) -> Cause:

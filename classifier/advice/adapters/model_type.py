@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import re
 
-from ...corpus.records import Record, record, replace
-from ..diagnosis import Advice
-from ..facts.versions import in_range
-from ..patterns.lazy import LazyPattern
-from .provenance import from_registry
+from ....corpus.actions import Action, Install
+from ....corpus.records import Record, record, replace
+from ...facts.versions import in_range
+from ...fix import Fix
+from ...patterns.lazy import LazyPattern
+from .model_class import to_release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .situation import Situation
+    from ..context import Context
 
 _UNKNOWN = LazyPattern(
     r"model type `?'?(?P<type>[\w.\-]{1,80}?)'?`? but Transformers does not recognize this architecture"
 )
 _KEY = LazyPattern(r"^KeyError: '(?P<type>[\w.\-]{1,80})'\s*$", re.MULTILINE)
 _MAPPING = "transformers/models/auto/configuration_auto.py"
-_OF_TRANSFORMERS = LazyPattern(r"^(?:Upgrade transformers|In a container, upgrade)\b")
-_OF_VLLM = LazyPattern(r"^(?:Upgrade|Update) vLLM\b")
 _HEADS = r"(?:for(?:causallm|conditionalgeneration|sequenceclassification)|model|lmheadmodel)"
 
 
@@ -40,42 +39,42 @@ class Need(Record):
 
     def allowed(self, release: str) -> str:
         """Return the first release of transformers that knows the type and that a release of vLLM allows; "" where none."""
-        from ...corpus import model_types
+        from ....corpus import model_types
 
         asked = model_types.asked_by(release)
         return next((version for version in self.transformers if in_range(version, asked)), "") if asked else ""
 
     def served(self, release: str) -> bool | None:
         """Tell whether a release of vLLM serves the model; None where no release has an architecture of the type's name."""
-        from ...corpus import architectures
+        from ....corpus import architectures
 
         return any(architectures.serves(name, release) for name in self.architectures) if self.architectures else None
 
 
-def as_known_type(fix: Advice, situation: Situation) -> tuple[Advice | None, str]:
+def adapt(fix: Fix, context: Context) -> tuple[Fix | None, str]:
     """Name the release of transformers, or of vLLM, that an upgrade must reach so that a model type is known; or tell that none is.
 
     Args:
         fix: As it holds otherwise.
-        situation: Of the failed start.
+        context: Of the failed start.
     """
-    of_vllm = _OF_VLLM.search(fix.title)
-    if not of_vllm and not _OF_TRANSFORMERS.search(fix.title):
+    of_vllm, other = fix.upgrade, fix.installs("transformers")
+    if not of_vllm and (other is None or other.spec.startswith("==")):
         return fix, ""
-    need = need_in(situation)
+    need = need_in(context)
     if need is None:
         return fix, ""
-    return _vllm(fix, need, situation) if of_vllm else _transformers(fix, need, situation)
+    return _vllm(fix, need, context) if of_vllm else _transformers(fix, need, context)
 
 
-def need_in(situation: Situation) -> Need | None:
+def need_in(context: Context) -> Need | None:
     """Return what the model type takes that the error says transformers does not know; None where it names none."""
-    found = _UNKNOWN.search(situation.case.text)
-    if found is None and situation.trace is not None and _MAPPING in situation.trace.stack():
-        found = _KEY.search(situation.case.text)
+    found = _UNKNOWN.search(context.case.text)
+    if found is None and context.trace is not None and _MAPPING in context.trace.stack():
+        found = _KEY.search(context.case.text)
     if found is None:
         return None
-    from ...corpus import architectures, model_types
+    from ....corpus import architectures, model_types
 
     kind = found["type"]
     plain = re.sub(r"\W|_", "", kind).lower()
@@ -83,22 +82,23 @@ def need_in(situation: Situation) -> Need | None:
     return Need(kind, tuple(model_types.transformers_with(kind)), named)
 
 
-def _transformers(fix: Advice, need: Need, situation: Situation) -> tuple[Advice | None, str]:
-    from ...corpus import model_types
+def _transformers(fix: Fix, need: Need, context: Context) -> tuple[Fix | None, str]:
+    from ....corpus import model_types
 
-    kind, release = need.model_type, situation.release
+    kind, release = need.model_type, context.release
     if not need.transformers:
         newest = model_types.newest_transformers()
         return replace(
             fix,
             title="Install transformers from its repository",
-            change="pip install git+https://github.com/huggingface/transformers",
+            actions=(Install("git+https://github.com/huggingface/transformers"),),
+            remark="",
             why=f"No release of transformers up to {newest} knows the model type {kind}: it is newer, or the checkpoint brings code of its own.",
-            exact=True,
+            whole=True,
         ), ""  # fmt: skip
-    if not situation.told:
+    if not context.told:
         first = need.transformers[0]
-        return _to(fix, need, first, f"transformers>={first}", "Check with `pip check` that this vLLM allows it."), ""
+        return _to(fix, need, first, f">={first}", "Check with `pip check` that this vLLM allows it."), ""
     if need.served(release) is False:
         return None, f"vLLM {release} does not serve the model: a newer transformers alone only moves the error"
     allowed = need.allowed(release)
@@ -108,35 +108,36 @@ def _transformers(fix: Advice, need: Need, situation: Situation) -> tuple[Advice
             f"vLLM {release} asks for transformers {model_types.asked_by(release)}, and {kind} is known from {need.transformers[0]} on",
         )
     upper = [part for part in model_types.asked_by(release).split(",") if part.startswith("<")]
-    return _to(fix, need, allowed, ",".join([f"transformers>={allowed}", *upper]), f"vLLM {release} allows it."), ""
+    return _to(fix, need, allowed, ",".join([f">={allowed}", *upper]), f"vLLM {release} allows it."), ""
 
 
-def _to(fix: Advice, need: Need, version: str, wanted: str, bound: str) -> Advice:
+def _to(fix: Fix, need: Need, version: str, wanted: str, bound: str) -> Fix:
     return replace(
         fix,
         title=f"Upgrade transformers to {version} or later, which knows {need.model_type}",
-        change=f"pip install -U '{wanted}'",
+        actions=(Install("transformers", wanted, True),),
+        remark="",
         why=f"The model type is in transformers from {need.transformers[0]} on. {bound}",
-        exact=True,
+        whole=True,
     )
 
 
-def _vllm(fix: Advice, need: Need, situation: Situation) -> tuple[Advice | None, str]:
-    from ...corpus import model_types
+def _vllm(fix: Fix, need: Need, context: Context) -> tuple[Fix | None, str]:
+    from ....corpus import model_types
 
-    kind, release = need.model_type, situation.release
-    if not from_registry(situation):
+    kind, release = need.model_type, context.release
+    if not context.from_registry:
         return fix, ""
-    if situation.told and need.served(release) and need.allowed(release):
+    if context.told and need.served(release) and need.allowed(release):
         return None, f"vLLM {release} serves the model and allows a transformers that knows it"
-    reached = _reaching(need, release if situation.told else "")
+    reached = _reaching(need, release if context.told else "")
     if not reached:
         newest = model_types.later_than("")[-1]
-        if need.architectures or situation.told:
+        if need.architectures or context.told:
             return None, f"no release of vLLM up to {newest} brings what the model type {kind} takes"
         return fix, ""
     own = model_types.own_class(kind, reached)
-    more = "" if own else f" 'transformers>={need.allowed(reached)}'"
+    more: tuple[Action, ...] = () if own else (Install("transformers", f">={need.allowed(reached)}", True),)
     said = (
         "has a configuration class of its own for it"
         if own
@@ -146,16 +147,17 @@ def _vllm(fix: Advice, need: Need, situation: Situation) -> tuple[Advice | None,
     return replace(
         fix,
         title=f"Upgrade vLLM to {reached} or later, the first that goes with {kind}",
-        change=f"pip install -U 'vllm>={reached}'{more}   # or the image vllm/vllm-openai:v{reached}",
+        actions=to_release(reached, *more),
+        remark="",
         why=f"vLLM {reached} {said}{serves}.",
         fixed_in=reached,
-        exact=True,
+        whole=True,
     ), ""  # fmt: skip
 
 
 def _reaching(need: Need, after: str) -> str:
     """Return the first later release of vLLM that reads the model type and, where its architecture is known, serves it."""
-    from ...corpus import model_types
+    from ....corpus import model_types
 
     for version in model_types.later_than(after):
         if need.served(version) is not False and (

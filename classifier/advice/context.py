@@ -1,9 +1,10 @@
-"""What a fix is tried against: the release and platform, the settings in force, the error's words, what it refused."""
+"""What is known of a start that failed, for all who advise: frozen, worked out when asked for."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cached_property
 
 from ..patterns.lazy import LazyPattern
 from ..situation.releases import ReleaseBound
@@ -27,12 +28,13 @@ _INSTALLED = LazyPattern(
     r"(?:site|dist)-packages|\.egg|^/workspace/|/vllm-workspace/|\.\.\.|…|<[\w ]+>|xxx", re.IGNORECASE
 )
 """Packages, the folders of vLLM's and vLLM-Ascend's own images, paths that somebody has shortened."""
-
 _OF_CLIENTS = "client_connection"
 """The bucket of those who call a server."""
+SERVED = ("api_ready", "serving", "shutdown")
+"""Stages after which an error is about a request, not about how the server was started."""
 
 
-class Situation:
+class Context:
     """One start of a server, as far as the log tells of it.
 
     Attributes:
@@ -47,14 +49,11 @@ class Situation:
         words: What a fix's ``mentions`` is looked for in; "" where no failure is answered.
         trace: The exception that decided; None where a line did.
         stranger: Whether the stack of the error, and all around it, is another program's than vLLM.
-        maker: Who makes the engine, once somebody asked (``caller``).
         asked: Whether a request failed, at a server that somebody else runs: who called it does not make the engine.
+        hit: The one that decided; None where none did.
+        reached: The furthest stage of the start.
         sites: Lines of vLLM's logger, as far as they were kept.
     """
-
-    __slots__ = (
-        "asked", "bound", "case", "facts", "maker", "platform", "ranks", "release", "sites", "stranger", "text", "told", "trace", "words",
-    )  # fmt: skip
 
     def __init__(  # noqa: PLR0913 - what a log tells of a start
         self,
@@ -67,39 +66,101 @@ class Situation:
         trace: Trace | None = None,
         stranger: bool = False,
         asked: bool = False,
+        hit: Hit | None = None,
+        reached: str = "",
+        sites: tuple[Line, ...] = (),
+        bound: ReleaseBound | None = None,
     ) -> None:
-        self.case = case
-        self.facts = facts
-        self.release = release
-        self.bound = ReleaseBound("", (release,), (), True)
-        self.told = str(facts.get("vllm_version") or "")
-        self.platform = str(facts.get("platform") or "").lower()
-        self.text = text or case.text
-        self.ranks = ranks
-        self.words = words
-        self.trace = trace
-        self.stranger = stranger
-        self.asked = asked
-        self.maker: str | None = None
-        self.sites: list[Line] = []
+        self.__dict__.update(
+            case=case, facts=facts, release=release, told=str(facts.get("vllm_version") or ""), hit=hit, reached=reached, sites=sites,
+            platform=str(facts.get("platform") or "").lower(), text=text or case.text, ranks=ranks, words=words, trace=trace,
+            stranger=stranger, asked=asked, bound=bound or ReleaseBound("", (release,), (), True),
+        )  # fmt: skip
+
+    case: Case
+    facts: Mapping[str, object]
+    release: str
+    told: str
+    platform: str
+    text: str
+    ranks: int
+    words: str
+    trace: Trace | None
+    stranger: bool
+    asked: bool
+    hit: Hit | None
+    reached: str
+    sites: tuple[Line, ...]
+    bound: ReleaseBound
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: nobody writes into what others read."""
+        raise AttributeError(f"{name}: a context is frozen")
 
     @classmethod
-    def of(cls, hit: Hit | None, incident: Incident, release: str, signs: Signs | None = None) -> Situation:
+    def of(cls, hit: Hit | None, incident: Incident, release: str, signs: Signs | None = None) -> Context:
         """Gather it from an incident, the hit that decided, and what its words tell."""
         case = Case.of(hit, incident, release)
         if signs is None:
-            made = cls(case, incident.facts, release)
-            made.bound = situate(incident).release
-            return made
+            return cls(
+                case, incident.facts, release, hit=hit, reached=incident.reached, bound=situate(incident).release
+            )
         trace = hit.trace if hit is not None else None
         stranger = hit is not None and hit.rule.source != "vllm" and signs.strange(trace)
         asked = hit is not None and (hit.rule.scope == "request" or hit.rule.bucket == _OF_CLIENTS)
         said = f"{case.text}\n{signs.said}"
-        made = cls(case, signs.facts, release, said, signs.ranks, signs.words, trace, stranger, asked)
-        made.sites, made.bound = incident.sites, situate(incident).release
-        return made
+        return cls(
+            case, signs.facts, release, said, signs.ranks, signs.words, trace, stranger, asked, hit, incident.reached, tuple(incident.sites),
+            situate(incident).release,
+        )  # fmt: skip
 
     @property
+    def arguments(self) -> Mapping[str, object]:
+        """As given, by name with underscores."""
+        return self.case.arguments
+
+    @property
+    def bucket(self) -> str:
+        """What is answered; "" where no hit decided."""
+        return self.hit.rule.bucket if self.hit is not None else ""
+
+    @property
+    def of_request(self) -> bool:
+        """Whether a request failed and not the start."""
+        return (self.hit is not None and self.hit.rule.scope == "request") or self.reached in SERVED
+
+    @cached_property
+    def stack(self) -> str:
+        """The frames of the exception that decided, as rules search them; "" where there are none."""
+        return self.trace.stack() if self.trace is not None else ""
+
+    @cached_property
+    def caller(self) -> str:
+        """Who makes the engine: ``script``, the name of a trainer or framework; "" for vLLM's own server, and where nothing tells."""
+        from .adapters.caller import caller_of
+
+        return caller_of(self)
+
+    @cached_property
+    def framework(self) -> str:
+        """The trainer or framework that makes the engine, by the stack and the words; "" where they show none."""
+        from .owners import framework_of
+
+        return framework_of(self)
+
+    @cached_property
+    def pinned_by(self) -> str:
+        """The plug-in or framework in whose hands this vLLM is; "" where none is shown."""
+        from .owners import pinned_by
+
+        return pinned_by(self)
+
+    @cached_property
+    def from_registry(self) -> bool:
+        """Whether this vLLM can be replaced by another wheel of the registry."""
+        return not self.own_build and self.platform in ("", "cuda") and not self.pinned_by
+
+    @cached_property
     def from_checkout(self) -> bool:
         """Whether vLLM's frames, as they were printed, lie in a folder of its sources and not among installed packages."""
         frames = self.trace.frames if self.trace is not None else ()
@@ -110,7 +171,7 @@ class Situation:
         ]
         return bool(printed) and all(_SOURCES.search(path) and not _INSTALLED.search(path) for path in printed)
 
-    @property
+    @cached_property
     def own_build(self) -> bool:
         """Whether the server is not a release of the registry: a fork, a checkout, a development build, a build with local changes."""
         from ...corpus import options
@@ -126,12 +187,23 @@ class Situation:
         known = key is None or newest is None or key > newest or public in options.releases()
         return not known and not re.search(r"rc\d|(?:a|b)\d", public) and options.exists("--model", public) is True
 
+    @cached_property
+    def one_gpu(self) -> bool:
+        """Whether the server runs on one GPU, by its own settings: nothing is exchanged between GPUs then."""
+        facts = self.facts
+        sizes = (
+            facts.get("tensor_parallel_size"),
+            facts.get("pipeline_parallel_size") or 1,
+            facts.get("data_parallel_size") or 1,
+        )
+        return sizes == (1, 1, 1) and self.ranks == 1
+
     def in_force(self, option: str) -> object:
         """Return what an option is set to: as given, else as resolved, else the release's default; None where unknown."""
         from ...corpus import options
 
         name = option.partition(".")[0].lstrip("-").replace("-", "_")
-        for place in (self.case.arguments, self.facts):
+        for place in (self.arguments, self.facts):
             if place.get(name) is not None:
                 return place[name]
         if name == "tensor_parallel_size" and self.ranks > 1:

@@ -1,0 +1,134 @@
+"""The way of a fix: sources propose, adapters make it fit or withhold it, guards withhold it, one key ranks.
+
+Each stage has one shape: a source is ``(Context) -> fixes``, an adapter ``(Fix, Context) -> Fix | None`` with the reason, and what
+has to see all fixes at once is ``(fixes, Context) -> fixes`` with those left out.
+"""
+
+from __future__ import annotations
+
+from ...corpus.actions import Serve
+from ..facts.versions import in_range
+from ..fix import KNOWN, OF_ERROR, SEARCH, ranked
+from .adapters import ADAPTERS, install, options
+from .guards import withhold
+from .verify import with_check
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ...corpus.guards import Guards
+    from ..fix import Fix, Withheld
+    from .context import Context
+
+
+def sift(
+    fixes: list[Fix], context: Context, guards: Guards, leads: list[Fix] | None = None, failed: bool = True
+) -> tuple[list[Fix], Withheld]:
+    """Return the fixes that hold, ranked, and those that were left out.
+
+    Args:
+        fixes: Of the cause, in order.
+        context: Of the start.
+        guards: The rows of what speaks against fixes.
+        leads: Of the message itself: where one of them holds, the cause's, which are for many messages, are not asked.
+        failed: Whether there is a failure; a healthy server's remarks are not corrected.
+    """
+    from .sources import corrections, proposed
+
+    corrected = corrections(context) if failed and not context.of_request else []
+    kept, withheld = _led(leads, context, guards, corrected) if leads else ([], [])
+    if not kept:
+        kept, refused = tried(proposed(fixes, context, failed), context, guards, corrected)
+        withheld = [*withheld, *refused]
+    if failed and not kept and context.hit is not None and context.hit.rule.id:
+        from .sources.releases import look
+
+        kept = ranked([look(context, nothing_known=True)])
+    return ([with_check(fix, context) for fix in kept] if failed else kept), withheld
+
+
+def _led(leads: list[Fix], context: Context, guards: Guards, corrected: list[Fix]) -> tuple[list[Fix], Withheld]:
+    """Return what the message itself asks for; nothing where none of it holds."""
+    kept, withheld = tried(leads, context, guards, corrected)
+    titles = {title for title, _ in withheld}
+    return (kept, withheld) if any(lead.title not in titles for lead in leads) else ([], withheld)
+
+
+def tried(
+    fixes: Iterable[Fix], context: Context, guards: Guards, corrected: Sequence[Fix] = ()
+) -> tuple[list[Fix], Withheld]:
+    """Return the fixes that hold, behind the corrections of what the error names, and those left out."""
+    proposed = list(fixes)
+    withheld: Withheld = []
+    kept = [made for fix in corrected if (made := withhold(fix, context, guards)[0]) is not None]
+    for fix in proposed:
+        if any(_same(fix, other) for other in kept):
+            continue
+        fitting, reason = _fit(fix, context, guards)
+        if fitting is None:
+            withheld.append((fix.title, reason))
+        elif fitting.actions == fix.actions or all(other.change != fitting.change for other in kept):
+            kept.append(fitting)
+    kept, refused = _for_caller([options.within_json(fix, context.arguments) for fix in kept], context)
+    withheld += refused
+    if context.words:
+        kept, refused = install.settle(kept, context)
+        withheld += refused
+    if not context.told:
+        kept, refused = options.without_older(kept, context)
+        withheld += refused
+    if not kept and proposed:
+        from .sources.releases import look, look_elsewhere
+
+        kept = [look_elsewhere() if context.stranger else look(context)]
+    known = any(fix.tier == KNOWN for fix in kept)
+    return ranked(sorted(kept, key=lambda fix: _key(fix, context, known))), withheld
+
+
+def _key(fix: Fix, context: Context, known: bool) -> tuple[bool, bool, int]:
+    """Return what orders fixes: what destroys something, or ends processes, when nothing milder is left; then by tier.
+
+    Among equals the order of the source counts: that of the rule file, but for what the log asks for first.
+    """
+    older = not context.told and bool(fix.versions) and in_range(context.release, fix.versions) is False
+    # A search is what is left when nothing has helped; that of a rule file stands where the file has it, unless a release is known.
+    return fix.destructive, older, SEARCH if known and "search" in fix.tags else fix.tier
+
+
+def _fit(fix: Fix, context: Context, guards: Guards) -> tuple[Fix | None, str]:
+    """Return the fix as it holds here, or None with the reason."""
+    for adapt in ADAPTERS:
+        fitting, reason = adapt(fix, context)
+        if fitting is None:
+            return None, reason
+        fix = fitting
+    guarded, reason = withhold(fix, context, guards)
+    return options.settle(guarded, context) if guarded is not None else (None, reason)
+
+
+def _for_caller(fixes: list[Fix], context: Context) -> tuple[list[Fix], Withheld]:
+    """Return the fixes in the form in which who makes the engine takes them, and those that only a server could."""
+    from .adapters.caller import adapt
+
+    made = [(fix, *adapt(fix, context)) for fix in fixes]
+    return [called for _, called, _ in made if called], [(fix.title, why) for fix, called, why in made if not called]
+
+
+def _same(fix: Fix, other: Fix) -> bool:
+    """Whether a fix says less well what another one says, or the same."""
+    if (
+        fix.only_drops
+        and other.only_drops
+        and {each.name for each in fix.dropped} <= {each.name for each in other.dropped}
+    ):
+        return True  # the correction names the value as well
+    if other.source != OF_ERROR:
+        return fix.actions == other.actions and fix.kind == other.kind and fix.change == other.change
+    if any(each.name == other.option for each in fix.options) and any(
+        each.name == other.option for each in other.options
+    ):
+        return True  # another value for what is corrected
+    blank = not fix.whole and (fix.option == other.option or (other.kind == "env" and bool(fix.unset)))
+    plain = tuple(each for each in fix.actions if not isinstance(each, Serve))
+    return blank or plain == other.actions

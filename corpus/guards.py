@@ -1,0 +1,121 @@
+"""What speaks against a fix, whichever cause it is of: the rows of ``guards.toml``, as classes."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import translate
+from functools import cached_property
+
+from .records import Record, field, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+ABOUT = ("option", "dropped", "variable", "value", "tag", "kind")
+"""What a row may be about, as lists of names in which ``*`` stands for anything."""
+EXPRESSIONS = ("mentions", "unless_mentions", "said", "unless_said", "raised", "unless_raised", "frames", "unless_frames", "unless_innermost", "process")  # fmt: skip
+SWITCHES = ("presumes", "always", "part", "alone", "unless_framework")
+LISTS = ("when", "unless_value", "signs")
+TEXTS = ("id", "why", "versions", "source", *EXPRESSIONS)
+_ANY_CASE = ("mentions", "unless_mentions", "said", "unless_said")
+
+
+@record(slots=True, frozen=True)
+class Guard(Record):
+    """One row: which fixes it is about, what must hold for it to withhold them, and the reason."""
+
+    id: str
+    why: str
+    about: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    vllm: bool = False
+    """Whether it is about all fixes that have to do with vLLM."""
+    moves: str = ""
+    when: tuple[str, ...] = ()
+    versions: str = ""
+    source: str = ""
+    unless_value: tuple[str, ...] = ()
+    signs: tuple[str, ...] = ()
+    presumes: bool = False
+    always: bool = False
+    part: bool = False
+    alone: bool = False
+    unless_framework: bool = False
+    expressions: Mapping[str, str] = field(default_factory=dict)
+    """By their keys (``EXPRESSIONS``)."""
+
+    def expression(self, name: str) -> re.Pattern[str] | None:
+        """Return a compiled expression; None where the row has none of this key."""
+        text = self.expressions.get(name)
+        flags = re.MULTILINE | (re.IGNORECASE if name in _ANY_CASE else 0)
+        return re.compile(text, flags if name in _ANY_CASE else 0) if text else None
+
+
+class Guards:
+    """The rows, and which of them a name concerns."""
+
+    def __init__(self, rows: list[dict[str, object]]) -> None:
+        self.rows = [made(row) for row in rows]
+
+    @cached_property
+    def names(self) -> dict[str, list[tuple[re.Pattern[str], Guard]]]:
+        """For each kind of name the rows that are about some, each with the names' expression."""
+        found: dict[str, list[tuple[re.Pattern[str], Guard]]] = {kind: [] for kind in ABOUT}
+        for row in self.rows:
+            for kind, names in row.about.items():
+                found[kind].append((re.compile("|".join(map(translate, names))), row))
+        return found
+
+
+def made(row: Mapping[str, object]) -> Guard:
+    """Make a row of its table."""
+    about = row["about"]
+    plain = {name: row[name] for name in ("id", "why", "versions", "source", *SWITCHES) if name in row}
+    lists = {name: tuple(row[name]) for name in LISTS if name in row}  # type: ignore[call-overload]
+    names = {name: tuple(about[name]) for name in ABOUT if name in about}  # type: ignore[operator,index]
+    more = {name: about[name] for name in ("vllm", "moves") if name in about}  # type: ignore[operator,index]
+    texts = {name: row[name] for name in EXPRESSIONS if name in row}
+    return Guard(**plain, **lists, **more, about=names, expressions=texts)
+
+
+def read_guards(path: Path) -> list[dict[str, object]]:
+    """Return the tables of a file of guards.
+
+    Raises:
+        CorpusError: One of them breaks the format; the message names the line.
+    """
+    import tomllib
+
+    from .places import CorpusError, Place, lines_of
+    from .schema import CONDITION
+
+    text = path.read_text(encoding="utf-8")
+    rows: list[dict[str, object]] = tomllib.loads(text).get("guard", [])
+    place = Place(path.name, lines_of(text))
+    for number, row in enumerate(rows):
+        spot = place.inside("guard", number, f"guard {row.get('id', '?')}")
+        for wrong in _wrong(row, CONDITION):
+            raise CorpusError(spot.says(wrong))
+    names = [row["id"] for row in rows]
+    if len(set(names)) < len(names):
+        raise CorpusError(f"{path.name}: a guard's id stands twice")
+    return rows
+
+
+def _wrong(row: Mapping[str, object], condition_form: re.Pattern[str]) -> list[str]:
+    found = [f"unknown key {name!r}" for name in row if name not in (*TEXTS, *SWITCHES, *LISTS, "about")]
+    found += [f"missing {name}" for name in ("id", "why", "about") if not row.get(name)]
+    about = row.get("about")
+    known = (*ABOUT, "vllm", "moves")
+    found += [f"about knows no {name!r}" for name in (about if isinstance(about, dict) else ()) if name not in known]
+    conditions = row.get("when", [])
+    for condition in conditions if isinstance(conditions, list) else ():
+        if not condition_form.match(str(condition)):
+            found.append(f"when {condition!r} is no condition such as 'platform == rocm'")
+    for name in EXPRESSIONS:
+        try:
+            re.compile(str(row.get(name, "")))
+        except re.error as error:
+            found.append(f"{name} is no regular expression: {error}")
+    return found
