@@ -142,10 +142,10 @@ def _is_open(action: Action) -> bool:
     return isinstance(action, (SetOption, SetVariable)) and action.open
 
 
-def with_action(fix: Fix, old: Action, new: Action | None, **changes: object) -> Fix:
+def with_action(fix: Fix, old: Action, new: Action | None) -> Fix:
     """Return a fix with one action replaced, or taken out."""
     actions = tuple(new if each is old else each for each in fix.actions)
-    return replace(fix, actions=tuple(each for each in actions if each is not None), **changes)
+    return replace(fix, actions=tuple(each for each in actions if each is not None))
 
 
 def because(fix: Fix, why: str) -> str:

@@ -27,10 +27,9 @@ OWN = "…"
 """Stands for what the user has: the model and arguments of the start command."""
 
 
+@record(slots=True, frozen=True)
 class Action(Record):
     """One thing that a fix does."""
-
-    __slots__ = ()
 
 
 @record(slots=True, frozen=True)
@@ -308,12 +307,13 @@ def filled(action: Action, put: Callable[[str, str], tuple[str, bool]]) -> tuple
         value = getattr(action, own.name)
         texts = (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ()
         if any("{" in text for text in texts):
-            made = [put(text, use) for text in texts]
-            known = known and all(whole for _, whole in made)
-            changed[own.name] = made[0][0] if isinstance(value, str) else tuple(text for text, _ in made)
+            told = [put(text, use) for text in texts]
+            known = known and all(whole for _, whole in told)
+            changed[own.name] = told[0][0] if isinstance(value, str) else tuple(text for text, _ in told)
     if not changed:
         return action, True
-    made = replace(action, **changed)
+    kind: Callable[..., Action] = type(action)
+    made = kind(**{own.name: changed.get(own.name, getattr(action, own.name)) for own in fields_of(type(action))})
     if not known and isinstance(made, (SetOption, SetVariable)):
         values = made.values if isinstance(made, SetOption) else (made.value,)
         made = replace(made, open=any(map(is_blank, values)))

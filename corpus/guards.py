@@ -6,11 +6,11 @@ import re
 from fnmatch import translate
 from functools import cached_property
 
-from .records import Record, field, record
+from .records import Record, cast, field, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 ABOUT = ("option", "dropped", "variable", "value", "tag", "kind")
@@ -70,13 +70,15 @@ class Guards:
 
 def made(row: Mapping[str, object]) -> Guard:
     """Make a row of its table."""
-    about = row["about"]
-    plain = {name: row[name] for name in ("id", "why", "versions", "source", *SWITCHES) if name in row}
-    lists = {name: tuple(row[name]) for name in LISTS if name in row}  # type: ignore[call-overload]
-    names = {name: tuple(about[name]) for name in ABOUT if name in about}  # type: ignore[operator,index]
-    more = {name: about[name] for name in ("vllm", "moves") if name in about}  # type: ignore[operator,index]
-    texts = {name: row[name] for name in EXPRESSIONS if name in row}
-    return Guard(**plain, **lists, **more, about=names, expressions=texts)
+    about = cast("Mapping[str, object]", row["about"])
+    given: dict[str, object] = {
+        name: row[name] for name in ("id", "why", "versions", "source", *SWITCHES) if name in row
+    }
+    given |= {name: tuple(cast("list[str]", row[name])) for name in LISTS if name in row}
+    given |= {name: about[name] for name in ("vllm", "moves") if name in about}
+    names = {name: tuple(cast("list[str]", about[name])) for name in ABOUT if name in about}
+    make: Callable[..., Guard] = Guard
+    return make(**given, about=names, expressions={name: row[name] for name in EXPRESSIONS if name in row})
 
 
 def read_guards(path: Path) -> list[dict[str, object]]:

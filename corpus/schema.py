@@ -226,7 +226,7 @@ def _with_actions(values: dict[str, object], place: Place) -> dict[str, object]:
 
     text, kind, tags = values.pop("change"), values["kind"], values.get("tags", ())
     try:
-        actions, remark = read_actions(str(text), str(kind), tuple(tags))  # type: ignore[call-overload]
+        actions, remark = read_actions(str(text), str(kind), tags if isinstance(tags, tuple) else ())
     except TextError as error:
         raise CorpusError(place.says(str(error), "change")) from None
     return {**values, "does": packed(actions), "remark": remark}

@@ -50,7 +50,7 @@ def advise(verdict: Verdict, known: Known) -> Advice:
     hit, incident, corpus = verdict.hit, verdict.incident, known.corpus
     guessed = verdict.failed and verdict.decided_by == "model"
     entry = _cause(verdict, known.bucket(verdict.bucket), guessed)
-    captures = dict(verdict.captures)
+    captures: dict[str, object] = dict(verdict.captures)
     if guessed and verdict.bucket != _FAULTS:
         entry = _by_the_frame(entry, str(captures.get("component") or ""), known)
     signs = Signs(hit, incident) if verdict.failed else None

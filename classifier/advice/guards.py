@@ -191,7 +191,7 @@ class _Facts(dict[str, object]):
         super().__init__({**context.facts, "value": value, "release": context.release})
         self._context = context
 
-    def get(self, name: str, default: object = None) -> object:  # type: ignore[override]
+    def get(self, name: str, default: object = None) -> object:
         context = self._context
         head, _, rest = name.partition(":")
         if rest and head in _ASKED:
@@ -208,7 +208,7 @@ _DERIVED: dict[str, Callable[[Context], object]] = {
     "stranger": lambda context: context.stranger,
     "one_gpu": lambda context: context.one_gpu,
     "ranks_in_force": lambda context: context.in_force("--tensor-parallel-size"),
-    "longest_prompt": lambda context: longest_prompt(context),
+    "longest_prompt": lambda context: longest_prompt(context),  # noqa: PLW0108 - defined below
     "other_process_gib": lambda context: other_process(context)[1] or None,
     "oom_gpu_gib": lambda context: other_process(context)[2] or None,
     "other_process_share": lambda context: other_process(context)[1] / (other_process(context)[2] or 1),

@@ -147,6 +147,8 @@ def from_text(package: str, lines: Iterable[str]) -> Iterator[Remedy]:
             or not all(parts[2:4])
         ):
             raise ValueError(f"{package}: line {number} is no remedy: {line[:80]!r}")
-        changes.append(Change(*parts[1:COLUMNS], tuple(" ".join(parts[COLUMNS:]).split())))  # type: ignore[arg-type] # one of KINDS
+        tags = " ".join(parts[COLUMNS:]).split()
+        kind, title, change, why = parts[1:COLUMNS]
+        changes.append(Change(kind, title, change, why, tuple(tags)))  # type: ignore[arg-type] # one of KINDS, and tags
     if template:
         yield Remedy(package, path, template, tuple(changes))

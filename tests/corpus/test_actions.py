@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +33,7 @@ from vllm_triage.corpus.actions import (
 from vllm_triage.corpus.schema import CorpusError, parse_text
 
 SLOT = "{fit|4096}"
-ROWS = [
+ROWS: list[tuple[str, str, list[Any]]] = [
     ("flag", "--max-model-len 4096", [SetOption("--max-model-len", ("4096",))]),
     ("flag", f"--max-model-len {SLOT}", [SetOption("--max-model-len", (SLOT,))]),
     ("flag", "--no-enable-prefix-caching", [SetOption("--enable-prefix-caching", (), True)]),

@@ -22,7 +22,7 @@ def _told(**given: Any) -> Fix:
     told = {"title": "t", "kind": "command", "change": "c", "why": "w", "cost": "none", **given}
     actions, remark = read_actions(told.pop("change"), told["kind"])
     fix = Fix(**told, does=packed(actions), remark=remark)
-    tell_effort(Cause("id", "title", "summary", fixes=(fix,)), "server")
+    tell_effort(Cause("id", "title", "summary", fixes=(fix,)))
     return fix
 
 

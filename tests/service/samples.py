@@ -13,6 +13,8 @@ from vllm_triage.classifier.lines.types import Evidence
 from vllm_triage.classifier.report.build import build
 from vllm_triage.classifier.report.model import Report
 from vllm_triage.classifier.verdict.types import ServerStart, Story, Verdict
+from vllm_triage.corpus.actions import Run
+from vllm_triage.corpus.records import replace as changed
 from vllm_triage.service.render.interface import Result
 
 LINE = (
@@ -40,6 +42,15 @@ class Sample:
     def saying(self, **values: Any) -> Sample:
         """Return the same with other values in the verdict."""
         return replace(self, verdict=replace(self.verdict, **values))
+
+    def advising(self, change: str, *places: int, **more: Any) -> Sample:
+        """Return the same whose fixes at these places, or all, do something else."""
+        actions = (Run(change),)
+        fixes = tuple(
+            changed(fix, actions=actions, remark="", **more) if at in places or not places else fix
+            for at, fix in enumerate(self.advice.fixes)
+        )
+        return replace(self, advice=changed(self.advice, fixes=fixes))
 
 
 def found_words(text: str, summary: str = "", line: int = 1) -> Sample:

@@ -118,8 +118,8 @@ def test_lines_are_shown_without_what_does_no_good(text, expected):
 
 def test_our_own_advice_is_not_masked():
     """A fix may name the variable for a token, with a placeholder; what the log held of one is gone."""
-    found = found_failure()
-    found.advice.fixes[0].change = "HF_TOKEN=hf_… vllm serve acme/harbor-8b --api-key sk-live-0123456789abcdef"
+    change = "HF_TOKEN=hf_… vllm serve acme/harbor-8b --api-key sk-live-0123456789abcdef"
+    found = found_failure().advising(change, 0)
     report = found.report
 
     assert report.fixes[0].change == "HF_TOKEN=hf_… vllm serve acme/harbor-8b --api-key <secret>"

@@ -58,14 +58,14 @@ def adapt(fix: Fix, context: Context) -> tuple[Fix | None, str]:
 
 def _asked(fix: Fix) -> SetOption | SetVariable | None:
     """Return the option or variable by which a fix chooses an attention backend; None where it chooses none."""
-    chosen = [each for each in fix.options if each.name == "--attention-backend"]
-    variables = [each for each in fix.variables if each.name == "VLLM_ATTENTION_BACKEND"]
-    return next((each for each in (*chosen, *variables) if _NAME.fullmatch(each.value)), None)
+    chosen: list[SetOption | SetVariable] = [each for each in fix.options if each.name == "--attention-backend"]
+    chosen += [each for each in fix.variables if each.name == "VLLM_ATTENTION_BACKEND"]
+    return next((each for each in chosen if _NAME.fullmatch(each.value)), None)
 
 
 def _with_backend(fix: Fix, asked: SetOption | SetVariable, name: str, why: str) -> Fix:
     new = replace(asked, values=(name,)) if isinstance(asked, SetOption) else replace(asked, value=name)
-    return with_action(fix, asked, new, value=name if fix.value else "", why=why, remark="")
+    return replace(with_action(fix, asked, new), value=name if fix.value else "", why=why, remark="")
 
 
 def _raised(context: Context) -> str:

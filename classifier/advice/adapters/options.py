@@ -147,7 +147,7 @@ def settle(fix: Fix, context: Context) -> tuple[Fix | None, str]:
     if fix.kind not in ("flag", "env") or not fix.sets or "settled" in fix.tags:
         return fix, ""
     variables, given = fix.variables, fix.options
-    if any(each.open for each in (*variables, *given)):
+    if any(each.open for each in variables) or any(each.open for each in given):
         return _there(fix, [each.name for each in variables], given, context)
     if reason := _excluded([each.name for each in variables], given, context):
         return None, reason
@@ -277,7 +277,8 @@ def _moved(fix: Fix, option: SetOption, context: Context) -> tuple[Fix | None, s
         way = "as high" if fix.moves == "up" else "as low"
         return None, f"{option.name} is {now:g} already: {way} as it goes, or further than the fix would set it"
     why = because(fix, f"Now it is {now:g}.")
-    return with_action(fix, option, replace(option, values=(other,)), value=other if fix.value else "", why=why), ""
+    moved = with_action(fix, option, replace(option, values=(other,)))
+    return replace(moved, value=other if fix.value else "", why=why), ""
 
 
 def _further(name: str, now: float, way: str) -> str:

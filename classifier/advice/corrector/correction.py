@@ -8,7 +8,6 @@ from collections.abc import Mapping
 
 from ....corpus import options
 from ....corpus.actions import Action, DropOption, DropVariable, SetOption, SetVariable
-from ....corpus.records import replace
 from ...fix import CORRECTION, OF_ERROR, Fix, leave_out, option
 from ...patterns.lazy import LazyPattern
 from . import values
@@ -76,13 +75,19 @@ def _joined(put: list[Action]) -> list[Action]:
     made: list[Action] = []
     for action in put:
         table = _table(action)
-        other = next((each for each in made if table and _table(each) and each.name == action.name), None)  # type: ignore[attr-defined]
+        other = _same_json(action, made) if table else None
         if other is not None:
             whole = json.dumps({**(_table(other) or {}), **(table or {})})
-            made[made.index(other)] = replace(other, values=(whole,))
+            made[made.index(other)] = SetOption(other.name, (whole,))
         elif action not in made:
             made.append(action)
     return made
+
+
+def _same_json(action: Action, made: list[Action]) -> SetOption | None:
+    """Return what sets the same JSON option; None where nothing does."""
+    name = action.name if isinstance(action, SetOption) else ""
+    return next((each for each in made if isinstance(each, SetOption) and each.name == name and _table(each)), None)
 
 
 def _table(action: Action) -> dict[str, object] | None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.classifier.advice.test_gate import shown, situation
+from tests.classifier.advice.test_gate import shown
+from tests.fixes import context as situation
 from tests.fixes import made as fix
 from tests.fixes import tried
 from vllm_triage.classifier.advice.sources.cause import advise

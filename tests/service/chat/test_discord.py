@@ -225,8 +225,7 @@ def test_every_answer_is_within_the_limits(sample):
 def test_no_text_is_too_long_or_markup(sign):
     long = sign * 3000
     found = found_failure().saying(title=long, summary=long, evidence=(Evidence(37, long),))
-    for fix in found.advice.fixes:
-        fix.title = fix.change = long
+    found = found.advising(long, title=long)
     found = replace(found, advice=replace(found.advice, corrected_command=sign * 400))
     event = Event(found.report, service=sign * 500, note=sign * 2000)
     message = discord_embed.message(event)

@@ -56,8 +56,7 @@ def test_every_answer_has_a_card(sample):
 def test_a_message_fits_whatever_is_in_it(sign):
     long = sign * 9000
     found = found_failure().saying(title=long, summary=long, evidence=(Evidence(37, long),))
-    for fix in found.advice.fixes:
-        fix.title = fix.change = long
+    found = found.advising(long, title=long)
     report = found.report
     event = Event(report, service=sign * 2000, name=sign * 2000, note=sign * 5000)
 

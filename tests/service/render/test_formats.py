@@ -126,10 +126,8 @@ def test_a_long_command_is_continued_at_its_options(command, rows):
 
 def test_a_comment_behind_a_command_goes_to_the_reason():
     """What is copied is the command."""
-    found = found_failure()
-    fix = found.advice.fixes[3]
-    fix.change = "export A='x # y'   # in the server's shell"
-    found = Sample(found.verdict, Advice((fix,)))
+    found = found_failure().advising("export A='x # y'   # in the server's shell", 3)
+    found = Sample(found.verdict, Advice((found.advice.fixes[3],)))
     text = render("text", [Result("x.log", found.report)], PLAIN)
 
     assert "export A='x # y'\n" in text
@@ -203,8 +201,7 @@ def test_markdown_calls_nobody_and_makes_no_link():
 
 def test_a_change_of_several_lines_stays_in_its_block():
     """Each line within the item of the list, in a fence longer than what is in it."""
-    found = found_failure()
-    found.advice.fixes[0].change = "one \\\n```two"
+    found = found_failure().advising("one \\\n```two", 0)
     text = render("markdown", [Result("x.log", found.report)], Options())
 
     assert "   ````shell\n   one \\\n   ```two\n   ````\n" in text
