@@ -20,7 +20,7 @@ FIXES = [
 
 def _told(**given: Any) -> Fix:
     told = {"title": "t", "kind": "command", "change": "c", "why": "w", "cost": "none", **given}
-    actions, remark = read_actions(told.pop("change"), told["kind"])
+    actions, remark = read_actions(told.pop("change"), told["kind"], told.get("tags", ()))
     fix = Fix(**told, does=packed(actions), remark=remark)
     tell_effort(Cause("id", "title", "summary", fixes=(fix,)))
     return fix
@@ -38,16 +38,19 @@ def test_options_and_variables_count_at_the_next_start() -> None:
     ("fix", "restart", "root"),
     [
         ({"change": "pip install -U vllm"}, True, False),
-        ({"change": "dmesg -T | grep -iE 'killed process' | tail"}, False, False),
-        ({"change": "py-spy dump --pid PID"}, False, False),
-        ({"change": "apt-get install -y libnuma1"}, True, True),
-        ({"change": "reboot", "kind": "step"}, True, True),
-        ({"change": '"stream": true in the request', "title": "Stream the answer", "kind": "step"}, False, False),
-        ({"change": "sysctl vm.overcommit_memory=1", "root": False}, True, False),
+        ({"change": "py-spy dump --pid PID", "tags": ("look", "beside")}, False, False),
+        ({"change": "apt-get install -y libnuma1", "tags": ("root",)}, True, True),
+        (
+            {"change": '"stream": true', "title": "Stream the answer", "kind": "step", "tags": ("request",)},
+            False,
+            False,
+        ),
+        ({"change": "Wait for it", "kind": "step", "tags": ("wait",)}, False, False),
+        ({"change": "sysctl vm.overcommit_memory=1", "root": False, "tags": ("root",)}, True, False),
         ({"change": "pip install -U vllm", "restart": False}, False, False),
     ],
 )
-def test_effort_by_the_words_of_a_fix(fix: dict[str, Any], restart: bool, root: bool) -> None:
+def test_effort_by_the_tags_of_a_fix(fix: dict[str, Any], restart: bool, root: bool) -> None:
     """What the rule file says goes before what is worked out."""
     told = _told(**fix)
 
