@@ -145,7 +145,7 @@ def test_actions_go_through_json():
         ([{"do": "set_option", "name": "--x", "values": "1"}], "a list of texts"),
         ([{"do": "set_option", "name": "--x; rm -rf /"}], "is no option"),
         ([{"do": "set_variable", "name": "A B", "value": "1"}], "is no variable"),
-        ([{"do": "install", "package": "$(id)"}], "is not a package"),
+        ([{"do": "install", "package": "$(id)"}], "is no package"),
         ([{"do": "run", "shell": "ls", "sudo": True}], "has no 'sudo'"),
     ],
 )
