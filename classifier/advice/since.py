@@ -85,9 +85,7 @@ def repaired(context: Context) -> Since | None:
     from ..repairs.match import SURE, matches
     from ..repairs.say import changed, number_of, sentence
 
-    found = matches(
-        trace.kind, trace.message, trace.frames, context.bound.first.partition("+")[0], context.platform
-    )
+    found = matches(trace.kind, trace.message, trace.frames, context.bound.first.partition("+")[0], context.platform)
     best = found[0] if found else None
     if best is None or not best.repair.release:
         return None

@@ -208,7 +208,11 @@ def _with_lifted(fixes: list[Fix], context: Context) -> list[Fix]:
     mended = repaired(context)
     if mended is not None and mended.sure and not mended.older:
         # What the cause knows of it costs no other release.
-        return [*fixes[:1], replace(_dated(UPGRADE, mended, context), tier=fixes[0].tier if fixes else KNOWN), *fixes[1:]]
+        return [
+            *fixes[:1],
+            replace(_dated(UPGRADE, mended, context), tier=fixes[0].tier if fixes else KNOWN),
+            *fixes[1:],
+        ]
     known = mended or lifted(context)
     return [*fixes, replace(_dated(UPGRADE, known, context), tier=BLIND)] if known is not None else fixes
 
