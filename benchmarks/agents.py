@@ -62,11 +62,10 @@ async def large(options: Any) -> None:
 
 
 async def sizes(options: Any) -> None:
-    """Ask about every recorded log: how long are short answers?"""
+    """Ask about every recorded log: how long are answers?"""
     from vllm_triage.classifier.api import shared
-    from vllm_triage.classifier.question import Question
-    from vllm_triage.service.agents.brief import brief
-    from vllm_triage.service.agents.desk import Desk, Log
+    from vllm_triage.service.agents.desk import Desk
+    from vllm_triage.service.agents.tools.triage_log import Asked, call
 
     async def silent(_progress: float, _total: float) -> None:
         return
@@ -74,8 +73,8 @@ async def sizes(options: Any) -> None:
     logs = sorted((ROOT / "corpus/logs").rglob("*.log*"))[:: options.every]
     desk, found = Desk(shared(), [ROOT / "corpus/logs"]), []
     for path in logs:
-        text, data = brief(await desk.report(Log(path=str(path)), Question(), silent))
-        found.append((tokens(text), tokens(compact(data))))
+        answer = await call(Asked(path=str(path)), desk, silent)
+        found.append((tokens(answer.text), tokens(compact(answer.data))))
     texts, tables = (sorted(column) for column in zip(*found, strict=True))
     figures = {"logs": len(found)}
     for name, column in (("text", texts), ("json", tables)):

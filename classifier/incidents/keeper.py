@@ -97,7 +97,7 @@ def _thinned(old: Stretch, marks: Iterable[int], begin: bool) -> Iterator[Stretc
 
 def sliced(whole: Stretch, spans: Iterable[tuple[int, int]]) -> Iterator[Stretch]:
     """Yield the whole lines of a stretch that spans of bytes touch, what overlaps as one; of endless lines the bytes."""
-    data, at, number, end = whole.data, 0, whole.number, 0
+    data, at, number = whole.data, 0, whole.number
     merged: list[tuple[int, int]] = []
     for low, high in sorted(spans):
         start = data.rfind(b"\n", max(0, low - AROUND), max(0, low)) + 1 or max(0, low if low > AROUND else 0)
@@ -106,11 +106,21 @@ def sliced(whole: Stretch, spans: Iterable[tuple[int, int]]) -> Iterator[Stretch
             merged[-1] = merged[-1][0], max(stop, merged[-1][1])
         else:
             merged.append((start, stop))
-    for start, end in merged:
+    for low, high in merged:
+        start, end = _between_words(data, low, high)
         number += data.count(b"\n", at, start)
         at = start
         if start < end:
             yield Stretch(number, data[start:end])
+
+
+def _between_words(data: bytes, start: int, end: int) -> tuple[int, int]:
+    """Return where to cut an endless line: half a secret would no longer be recognised as one."""
+    if start and data[start - 1 : start] != b"\n":
+        start = data.find(b" ", start, end) + 1 or end
+    if end < len(data) and data[end - 1 : end] != b"\n":
+        end = data.rfind(b" ", start, end) + 1
+    return start, end
 
 
 def _cut(stretch: Stretch, first: int, last: int) -> Stretch | None:

@@ -25,6 +25,12 @@ RELEASE = (
 """Facts that say what ran where."""
 UNSAID = frozenset({*RELEASE, "arguments", "command", "world_size", "served_model_name", "tokenizer"})
 """Facts that stand elsewhere, or that say again what others say."""
+FIRST = (
+    "max_model_len", "gpu_memory_utilization", "tensor_parallel_size", "pipeline_parallel_size", "gpu_memory_total_gib",
+    "gpu_memory_free_gib", "weights_gib", "kv_cache_available_gib", "kv_cache_needed_gib", "max_len_that_fits", "quantization",
+    "dtype", "kv_cache_dtype", "max_num_seqs", "max_num_batched_tokens", "attention_backend", "enforce_eager", "architecture",
+)  # fmt: skip
+"""Facts that matter most often."""
 SHARES = {"situation": 0.07, "release": 0.04, "arguments": 0.06, "facts": 0.06, "sums": 0.04, "series": 0.05}
 """How much of a budget each part may take where lines have to be left out for it."""
 CANDIDATES, WITHHELD = 0.13, 0.04
@@ -173,7 +179,8 @@ def _unsaid(facts: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     """Yield the facts that stand nowhere else."""
     given = facts.get("arguments")
     said = {name: str(value) for name, value in given.items()} if isinstance(given, Mapping) else {}
-    yield from ((name, value) for name, value in facts.items() if name not in UNSAID and said.get(name) != str(value))
+    names = [*(name for name in FIRST if name in facts), *(name for name in facts if name not in FIRST)]
+    yield from ((name, facts[name]) for name in names if name not in UNSAID and said.get(name) != str(facts[name]))
 
 
 def _values(pairs: Iterable[tuple[object, object]]) -> Iterator[str]:
@@ -260,10 +267,11 @@ def _taken(items: tuple[T, ...], smaller: Callable[[T], T], left: int, room: int
 
 
 def _smaller(item: Candidate) -> Candidate:
-    fixes = tuple(cut(fix, 90) for fix in item.fixes[:2])
+    # The change without its reason.
+    fixes = tuple(cut(fix.partition(" (")[0], 120) for fix in item.fixes[:1])
     return Candidate(
         cause=item.cause, confidence=item.confidence, title=cut(item.title, 100), decided_by=item.decided_by,
-        fixes=fixes[:1],
+        fixes=fixes,
     )  # fmt: skip
 
 

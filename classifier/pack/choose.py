@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ...corpus.records import replace
 from ..errors import InputError
 from .about import About, about, fitted, series_of, size_of_all
@@ -12,7 +14,7 @@ from .text import as_text, line_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ..report.model import Report
 
@@ -54,8 +56,13 @@ def make_pack(report: Report, budget: int = BUDGET, candidates: bool = True) -> 
     """
     if not LEAST <= budget <= LARGEST:
         raise InputError(f"budget {budget!r} is not a number of characters from {LEAST} to {LARGEST}")
-    if isinstance(report.kept, Pack):
-        return _smaller(report.kept if candidates else report.kept.without_candidates(), budget)
+    kept = report.kept
+    if isinstance(kept, Mapping):
+        from .schema import pack_of
+
+        kept = pack_of(kept)
+    if isinstance(kept, Pack):
+        return _smaller(kept if candidates else kept.without_candidates(), budget)
     material = report.kept if isinstance(report.kept, Material) else None
     rows = rows_of(material) if material is not None and material.stretches else _rows_of_report(report)
     say = about(report, material.release, series_of(material.serving)) if material is not None else about(report)

@@ -10,7 +10,7 @@ from ..incidents.keeper import Stretch
 from ..input.numbers import Numbers
 from ..input.read import Block
 from ..report.model import OPTIONAL, Node
-from .model import BUDGET, LARGEST, LEAST, PackLine
+from .model import BUDGET, LARGEST, LEAST, Pack, PackLine
 from .rows import WIDE, Row, as_line, rows_in
 from .telling import cut_around
 from .text import fenced, line_text
@@ -66,11 +66,26 @@ def look(blocks: Iterable[Block], lines: str = "", find: str = "", process: str 
     Raises:
         InputError: Nothing is asked for, or the budget is out of bounds.
     """
-    if not lines and not find:
-        raise InputError("say which lines: by number (100-180), or by a text that they hold")
-    first, last = span_of(lines) if lines else (1, 0)
+    first, last = _asked(lines, find)
     words = find.lower().encode("utf-8", "replace")
     return looked_at(_found(blocks, first, last, words), process, budget, find)
+
+
+def look_in(pack: Pack, lines: str = "", find: str = "", process: str = "", budget: int = BUDGET) -> Look:
+    """Return lines of a pack, where it is all that is left of a log; as ``look``.
+
+    Raises:
+        InputError: As there.
+    """
+    first, last = _asked(lines, find)
+    shown = (line for line in pack.lines if first <= line.line and (not last or line.line <= last))
+    return looked_at((line for line in shown if find.lower() in line.text.lower()), process, budget, find)
+
+
+def _asked(lines: str, find: str) -> tuple[int, int]:
+    if not lines and not find:
+        raise InputError("say which lines: by number (100-180), or by a text that they hold")
+    return span_of(lines) if lines else (1, 0)
 
 
 def looked_at(found: Iterable[PackLine], process: str = "", budget: int = BUDGET, find: str = "") -> Look:

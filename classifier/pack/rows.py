@@ -42,7 +42,7 @@ ABOVE, BELOW = (10, 3, 12), (14, 5, 6)
 """Neighbours before and after: how much less the nearest is worth, how much less each further one, and how many there are."""
 STRANGER = 14
 """How much less a neighbour that another process printed is worth."""
-AGAIN = 45
+AGAIN = 60
 """How much less a line is worth that another one says better."""
 _KEY = b"PRIVATE KEY"
 

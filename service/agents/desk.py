@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from anyio import CapacityLimiter
 from anyio.lowlevel import checkpoint
@@ -16,6 +18,8 @@ from ...classifier.api import Triage
 from ...classifier.errors import InputError
 from ...classifier.input.read import Block, read_blocks
 from ...classifier.log_source import checked
+from ...classifier.pack.look import Look, look, look_in
+from ...classifier.pack.model import LARGEST
 from ...classifier.question import Question
 from ...classifier.report.model import Report
 from ...classifier.report.shown import shown
@@ -65,29 +69,55 @@ class Desk:
         Raises:
             CannotError: The log cannot be read, or the question has no answer.
         """
-        given = [bool(part) for part in (log.text, log.path, log.incident)]
-        if sum(given) != 1:
-            raise CannotError("give one of text (the log itself), path (a file) and incident (an id)")
+        if log.incident:
+            return await self._incident(log)
+        with self._opened(log) as (blocks, size):
+            return await self._read(blocks, size, question, progress)
+
+    async def look(self, log: Log, lines: str, find: str, process: str, budget: int) -> Look:
+        """Return lines of a log (`pack.look`); of an incident those that are kept.
+
+        Raises:
+            CannotError: The log cannot be read, or what is asked makes no sense.
+        """
         try:
             if log.incident:
-                return await self._incident(log.incident)
-            if log.path:
-                return await self._file(log.path, question, progress)
-            if len(log.text) > MOST_TEXT:
-                raise CannotError(f"the text has more than {MOST_TEXT >> 20} MiB: name the file instead (path)")
-            return await self._read(read_blocks(checked(log.text)), 0, question, progress)
+                kept = (await self._incident(log)).pack(LARGEST)
+                return look_in(kept, lines, find, process, budget)
+            with self._opened(log) as (blocks, _):
+                return await run_sync(look, blocks, lines, find, process, budget, limiter=self._limiter)
         except InputError as error:
             raise CannotError(shown(str(error))) from None
 
-    async def _incident(self, name: str) -> Report:
+    @contextmanager
+    def _opened(self, log: Log) -> Iterator[tuple[Iterator[Block], int]]:
+        """Yield the blocks of a log, and its bytes where these are known.
+
+        Raises:
+            CannotError: It cannot be read.
+        """
+        _one_of(log)
+        try:
+            if log.path:
+                with self._file(log.path) as file:
+                    yield read_blocks(file), os.fstat(file.fileno()).st_size
+                return
+            if len(log.text) > MOST_TEXT:
+                raise CannotError(f"the text has more than {MOST_TEXT >> 20} MiB: name the file instead (path)")
+            yield read_blocks(checked(log.text)), 0
+        except InputError as error:
+            raise CannotError(shown(str(error))) from None
+
+    async def _incident(self, log: Log) -> Report:
+        _one_of(log)
         if self.lookup is None:
             raise CannotError("no history is configured: start with --database URL or --service URL, or give the log")
-        found = await run_sync(self.lookup, name)
+        found = await run_sync(self.lookup, log.incident)
         if found is None:
             raise CannotError("there is no such incident; it may have been removed, or be too old")
         return found
 
-    async def _file(self, name: str, question: Question, progress: Progress) -> Report:
+    def _file(self, name: str) -> BinaryIO:
         if not self.roots:
             raise CannotError("no folder may be read: start with --root FOLDER, or give the log as text")
         path = next((found for root in self.roots if (found := below(root, name)) is not None), None)
@@ -95,11 +125,9 @@ class Desk:
             folders = ", ".join(str(root) for root in self.roots)
             raise CannotError(f"no such file below the folders that may be read ({folders})")
         try:
-            file = open_regular(path)
+            return open_regular(path)
         except OSError as error:
             raise CannotError(f"the file cannot be read: {error.strerror or error}") from None
-        with file:
-            return await self._read(read_blocks(file), os.fstat(file.fileno()).st_size, question, progress)
 
     async def _read(self, blocks: Iterator[Block], size: int, question: Question, progress: Progress) -> Report:
         session = self.triage.start(question)
@@ -118,3 +146,8 @@ class Desk:
             # What is read from memory never waits: without this a cancelled request would be read to its end.
             await checkpoint()
         return await run_sync(self.triage.conclude, session, question, limiter=self._limiter)
+
+
+def _one_of(log: Log) -> None:
+    if sum(map(bool, (log.text, log.path, log.incident))) != 1:
+        raise CannotError("give one of text (the log itself), path (a file) and incident (an id)")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 
+from ...classifier.pack.model import LARGEST
 from ...classifier.report.model import Report
+from ...corpus.records import replace
 from .desk import Lookup
 from .interface import CannotError
 
@@ -52,7 +54,7 @@ def of_service(url: str) -> Lookup:
             return None
         try:
             with Client(url, os.environ.get(KEY, "")) as client:
-                return client.incident(name).report
+                return replace(client.incident(name).report, kept=client.pack(name, LARGEST))
         except ProblemError as error:
             if error.status == 404:
                 return None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .desk import Desk
 
 Detail = Literal["short", "full"]
-"""How much is answered: what fits into ``budget.SHORT`` tokens, or all."""
+"""How much is answered: what an agent needs first, or all."""
 Progress = Callable[[float, float], Awaitable[None]]
 """Is told how much is read, and how much there is (bytes)."""
 

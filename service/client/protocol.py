@@ -94,6 +94,17 @@ def incident(name: str, method: str = "GET") -> Call:
     return Call(method, f"/v1/incidents/{quote(name, safe='')}")
 
 
+def pack(name: str, budget: int, candidates: bool) -> Call:
+    """Return the request for the evidence of an incident."""
+    query = {"budget": budget, "candidates": str(candidates).lower()}
+    return Call("GET", f"{incident(name).path}/pack", query)
+
+
+def lines(name: str, **asked: Any) -> Call:
+    """Return the request for lines of an incident."""
+    return Call("GET", f"{incident(name).path}/lines", _given(asked))
+
+
 def handle(name: str, **change: Any) -> Call:
     """Return the request that says what is done about an incident."""
     # An empty name takes an assignment back: nothing that was given is left out.

@@ -9,6 +9,8 @@ from typing import Any, Literal, Self
 
 import httpx2 as httpx
 
+from ...classifier.pack.look import Look
+from ...classifier.pack.model import BUDGET, Pack
 from ...classifier.question import Question
 from ..wire import (
     BatchAnswer,
@@ -169,6 +171,22 @@ class Client:
             ClientError: There is none.
         """
         return protocol.result(self._send(protocol.incident(id)), IncidentDetails)
+
+    def pack(self, id: str, budget: int = BUDGET, *, candidates: bool = True) -> Pack:  # noqa: A002
+        """Return the evidence of an incident, in so many characters (docs/pack.md).
+
+        Raises:
+            ClientError: There is none.
+        """
+        return protocol.result(self._send(protocol.pack(id, budget, candidates)), Pack)
+
+    def lines(self, id: str, **asked: Any) -> Look:  # noqa: A002
+        """Return lines that are kept of an incident (``lines``, ``find``, ``process``, ``budget``).
+
+        Raises:
+            ClientError: There are none.
+        """
+        return protocol.result(self._send(protocol.lines(id, **asked)), Look)
 
     def handle(self, id: str, **change: Any) -> Incident:  # noqa: A002
         """Acknowledge, mute or assign an incident (``state``, ``muted_until``, ``assignee``); return it as it is then.

@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from ...classifier.decides import Decides
+from ...classifier.pack.model import BUDGET, LARGEST, LEAST
 from ...classifier.question import Question
 from ...classifier.report.shown import shown
 from ..release import Release
@@ -41,6 +42,8 @@ Engine = Annotated[
     Decides | None,
     Field(description="what decides: rules, then the text model (auto, default); rules alone; the model alone"),
 ]  # fmt: skip
+Budget = Annotated[int, Field(ge=LEAST, le=LARGEST, description="characters of an evidence pack or prompt")]
+Candidates = Annotated[bool, Field(description="whether an evidence pack says what rules propose, unchecked")]
 Ids = Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=50)]
 
 
@@ -68,6 +71,8 @@ class Query(_Common):
     ] = []
     min_confidence: Annotated[float, Field(ge=0, le=1, description="answer `unknown` below this")] = 0.0
     store: Annotated[bool, Field(description="keep the answer in the history")] = True
+    budget: Budget = BUDGET
+    candidates: Candidates = True
 
 
 class LogFields(_Common):
@@ -129,7 +134,7 @@ class Asked:
             ignore=query.ignore,
             engine=told.engine or "auto",
         )
-        return Job(question, self._form, told.name)
+        return Job(question, self._form, told.name, query.budget, query.candidates)
 
     def fresh(self, fields: LogFields) -> Asked:
         """Return the same for another log of the request."""

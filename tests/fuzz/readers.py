@@ -28,7 +28,6 @@ from vllm_triage.classifier.lines.prefix import split_line
 from vllm_triage.classifier.masking.mask import mask, mask_lines
 from vllm_triage.classifier.report.model import Report
 from vllm_triage.corpus.store import HERE
-from vllm_triage.service.agents.brief import brief
 from vllm_triage.service.batch.archives import members
 from vllm_triage.service.batch.asking import Asking
 from vllm_triage.service.batch.log import Log
@@ -82,7 +81,7 @@ def _log(data: bytes) -> Hashable:
         interface.render(
             name, [interface.Result("-", report)], interface.Options(verbose=True, explain=True, color="never")
         )
-    brief(report)
+    report.pack(2_000).prompt()
     again = Report.from_json(report.to_json())
     return (
         report.cause,

@@ -8,8 +8,7 @@ from pydantic import Field, TypeAdapter
 
 from ....classifier.question import Question
 from ...comparison import Comparison, compare
-from ..brief import UNTRUSTED
-from ..budget import SHORT, compact, cut, tokens
+from ..budget import SHORT, UNTRUSTED, compact, cut, tokens
 from ..desk import Desk, Log
 from ..interface import Answer, Arguments, Progress
 

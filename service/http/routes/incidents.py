@@ -9,16 +9,22 @@ import fastapi
 from fastapi import APIRouter, Path, Request, Response, Security
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
+from ....classifier.errors import InputError
+from ....classifier.pack.look import Look, look_in
+from ....classifier.pack.model import BUDGET, LARGEST, Pack
 from ....classifier.report.model import Node
 from ...wire import HandlingState, Incident, IncidentDetails, Incidents, Stats, dumps
 from .. import problems
 from ..auth import Allowed, Caller
 from ..bodies import JSON, media_type, parse, unsupported, whole
 from ..keys import Scope
+from ..negotiation import choose
 from ..problems import Problem
+from ..request import Budget, Candidates
 from ..respond import history_of, in_store
 from ..state import state_of
 
+PROMPT = "text/vnd.vllm-triage.prompt"
 READING = problems.responses(401, 403, 404, 422, 429, 503)
 MayRead = Annotated[Caller, Security(Allowed(Scope.READ))]
 MayOperate = Annotated[Caller, Security(Allowed(Scope.OPERATE))]
@@ -77,6 +83,15 @@ class Handling(BaseModel):
         return self
 
 
+class Looking(BaseModel):
+    """Which lines to show."""
+
+    lines: Annotated[str, Field(max_length=40, description="`100-180`, `100` or `100-`")] = ""
+    find: Annotated[Short, Field(description="a text that they hold, whatever its case")] = ""
+    process: Annotated[Short, Field(description="only of processes whose name holds this")] = ""
+    budget: Budget = BUDGET
+
+
 class Span(BaseModel):
     """Which time to count."""
 
@@ -99,6 +114,14 @@ def routes() -> APIRouter:
     # Before the one that takes any id.
     add("/stats", stats, response_model=None, responses=said(Stats), summary="Count failures over time")
     add("/{id}", incident, response_model=None, responses=said(IncidentDetails), summary="Show an incident")
+    packed = {media: {"schema": {"type": "string"}} for media in (PROMPT, "text/plain")}
+    add(
+        "/{id}/pack", pack, response_model=None, summary="The evidence of an incident, for whoever concludes for himself",
+        responses={200: {"model": Pack, "description": "Successful Response", "content": packed}, **READING},
+    )  # fmt: skip
+    add(
+        "/{id}/lines", lines, response_model=None, responses=said(Look), summary="More of the lines kept of an incident"
+    )
     content = {
         "schema": {"$ref": "#/components/schemas/Handling"},
         "example": {"state": "acknowledged", "assignee": "kim"},
@@ -129,12 +152,40 @@ async def incidents(request: Request, wanted: Annotated[Wanted, fastapi.Query()]
 
 async def incident(request: Request, id: Id, caller: MayRead) -> Response:  # noqa: A002
     """Return all that is kept of an incident."""
+    return Response(dumps(await _stored(request, id, caller)), media_type=JSON)
+
+
+async def pack(
+    request: Request,
+    id: Id,  # noqa: A002
+    caller: MayRead,
+    budget: Annotated[Budget, fastapi.Query()] = BUDGET,
+    candidates: Annotated[Candidates, fastapi.Query()] = True,
+) -> Response:
+    """Return the evidence pack of an incident: as JSON, as text, or with the question (`Accept`); docs/pack.md."""
+    media = choose(request.headers.get("accept"), [JSON, PROMPT, "text/plain"])
+    made = (await _stored(request, id, caller)).report.pack(budget, candidates=candidates)
+    text = dumps(made) if media == JSON else made.prompt() if media == PROMPT else made.text()
+    return Response(text, headers={"Vary": "Accept"}, media_type=media)
+
+
+async def lines(request: Request, id: Id, caller: MayRead, asked: Annotated[Looking, fastapi.Query()]) -> Response:  # noqa: A002
+    """Return lines of an incident's log, of those that are kept: by number, or by what they hold."""
+    kept = (await _stored(request, id, caller)).report.pack(LARGEST)
+    try:
+        found = look_in(kept, asked.lines, asked.find, asked.process, asked.budget)
+    except InputError as error:
+        raise Problem("invalid", str(error)) from None
+    return Response(dumps(found), media_type=JSON)
+
+
+async def _stored(request: Request, id: str, caller: Caller) -> IncidentDetails:  # noqa: A002
     state = state_of(request)
     history = history_of(state)
     stored = await in_store(state, lambda: history.incident(id, tenant=caller.tenant))
     if stored is None:
         raise _none()
-    return Response(dumps(stored), media_type=JSON)
+    return stored
 
 
 async def handle(request: Request, id: Id, caller: MayOperate) -> Response:  # noqa: A002

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ....classifier.api import Triage
 from ....classifier.errors import InputError
 from ....classifier.input.read import Chunks, read_blocks
+from ....classifier.pack.model import BUDGET
 from ....classifier.question import Question
 from ....classifier.report.model import Report
 from ...render.interface import Options, Result, load
@@ -32,6 +33,10 @@ class Job:
     form: str = "json"
     """``json``, or another format of ``service/render`` that is wanted besides."""
     name: str = ""
+    budget: int = BUDGET
+    """Characters of a pack, where one is wanted."""
+    candidates: bool = True
+    """Whether it says what rules propose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +127,9 @@ def conclude(triage: Triage, session: Session, job: Job) -> Answer:
     if job.form == "json":
         return Answer(report)
     form = load(job.form)
-    shape = Options(verbose=form.COMPLETE, color="never", width=TEXT_WIDTH)
+    shape = Options(
+        verbose=form.COMPLETE, color="never", width=TEXT_WIDTH, budget=job.budget, candidates=job.candidates
+    )
     return Answer(report, form.render([Result(job.name or "-", report)], shape))
 
 

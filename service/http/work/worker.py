@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....classifier.api import Triage
 from ....classifier.input.read import Chunks
+from ....classifier.pack.schema import with_pack
 from ....classifier.question import Question
 from .jobs import Answer, Job, Limits, RefusedError, conclude, examine, peek
 from .worker_protocol import ANSWER, BEGIN, DATA, END, FLUSH, PROGRESS, REFUSED, VERDICT, message, read_frame
@@ -89,7 +90,7 @@ class Task:
         except RefusedError as refused:
             self._send(REFUSED, {"name": refused.name, "detail": refused.detail})
         else:
-            self._send(ANSWER, {"report": answer.report.to_dict(), "text": answer.text})
+            self._send(ANSWER, {"report": with_pack(answer.report), "text": answer.text})
 
     def _work(self) -> Answer:
         def seen(session: Session) -> None:

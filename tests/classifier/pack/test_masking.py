@@ -42,3 +42,14 @@ def test_a_key_over_several_lines_is_masked_where_only_its_middle_would_be_shown
     pack = triage("\n".join([*lines[:-1], *key, lines[-1]])).pack()
 
     assert [] == [line for line in body if line in pack.text()]
+
+
+def test_an_endless_line_is_not_cut_through_a_secret() -> None:
+    """Half a token would no longer be recognised as one."""
+    token = PLANTED[0]
+    line = " ".join(
+        f"ValueError: refused {text} {'x' * (number % 97)}" for number, (text, _) in enumerate([token] * 20_000)
+    )
+    shown = triage("INFO 11-02 09:14:01 [a.py:1] one\n" + line + "\nlast\n").pack(60_000).text()
+
+    assert [] == [size for size in (8, 12, 16, 24) if token[1][-size:] in shown]

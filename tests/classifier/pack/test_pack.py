@@ -132,7 +132,9 @@ def test_an_endless_line_is_cut_around_what_tells() -> None:
     text = "word " * 40_000 + FAILURE + " word" * 40_000
     pack = triage("INFO 11-02 09:14:01 [a.py:1] one\n" + text + "\nlast\n").pack(2_000)
 
-    assert "Free memory on device cuda:0 (16.01/93.0 GiB)" in next(line.text for line in pack.lines if line.line == 2)
+    assert "Free memory on device cuda:0 (16.01/93.0 GiB)" in " ".join(
+        line.text for line in pack.lines if line.line == 2
+    )
 
 
 def test_statistics_before_the_end_are_a_series() -> None:

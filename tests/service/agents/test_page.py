@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import re
 
-from tests.service.agents.conftest import LOG, ROOT
-from vllm_triage.classifier import triage
-from vllm_triage.service.agents.brief import brief
+import pytest
+
+from tests.service.agents.conftest import ROOT
 from vllm_triage.service.agents.interface import load, names
 
 PAGE = ROOT / "docs/agents.md"
 
 
-def test_the_sample_is_what_is_answered():
-    pattern = re.compile(r"(<!-- sample: triage_log -->\n```text\n)(.*?\n)(```\n)", re.DOTALL)
-    told = brief(triage(LOG))[0] + "\n"
+@pytest.mark.anyio
+async def test_the_sample_is_what_is_answered(ask):
+    pattern = re.compile(r"(<!-- sample: triage_log -->\n````text\n)(.*?\n)(````\n)", re.DOTALL)
+    async with ask() as client:
+        answer = await client.call_tool("triage_log", {"path": "server.log", "budget": 4000})
+    told = answer.content[0].text + "\n"
     text = PAGE.read_text("utf-8")
     if os.environ.get("TRIAGE_BLESS"):
         text = pattern.sub(lambda found: found[1] + told + found[3], text)

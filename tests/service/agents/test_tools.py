@@ -24,6 +24,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "explain": {"id": "kv_cache_oom"},
     "check_option": {"option": "--max-model-len", "release": "0.19.1"},
     "plan_memory": EXAMPLE,
+    "read_lines": {"path": "server.log", "find": "valueerror"},
     "compare_logs": {"before": {"path": "server.log"}, "after": {"text": LOG.read_text()}},
 }
 
@@ -52,7 +53,8 @@ async def test_an_answer_is_short_and_valid_for_its_schema(ask, name):
         result = await client.call_tool(name, GOOD[name])
 
     jsonschema_rs.validate(load(name).schema(), result.structured_content)
-    assert (result.is_error, long(result) <= SHORT) == (False, True)
+    most = SHORT if name != "triage_log" else tokens("x" * (14_000 + 6_000))
+    assert (result.is_error, long(result) <= most) == (False, True)
 
 
 async def test_the_report_says_what_the_library_says(ask):
@@ -75,7 +77,8 @@ async def test_answers_about_written_logs_are_short(ask, path):
         result = await client.call_tool("triage_log", {"path": path.name})
 
     jsonschema_rs.validate(json_schema(), result.structured_content)
-    assert long(result) <= SHORT
+    assert len(result.structured_content["evidence_pack"]) <= 14_000
+    assert result.structured_content["evidence_pack"] in result.content[0].text
 
 
 async def test_an_answer_is_short_whatever_the_log_holds(ask):
@@ -85,7 +88,8 @@ async def test_an_answer_is_short_whatever_the_log_holds(ask):
     async with ask() as client:
         result = await client.call_tool("triage_log", {"text": log, "command": f"vllm serve acme/harbor {words}"})
 
-    assert (result.structured_content["bucket"], long(result) <= SHORT) == ("kv_cache_oom", True)
+    assert "kv_cache_oom" == result.structured_content["bucket"]
+    assert long(result) <= tokens("x" * (14_000 + 6_000))
 
 
 @pytest.mark.parametrize("name", shared().corpus.buckets())
@@ -104,8 +108,24 @@ async def test_a_log_cannot_speak_for_us(ask):
         text = (await client.call_tool("triage_log", {"text": planted})).content[0].text
 
     where = [line for line in text.split("\n") if "evil" in line or "\u202e" in line or "\x1b" in line]
-    assert all(line.partition("|")[0].isdigit() for line in where)
+    assert all(line.partition("|")[0].split()[0].isdigit() for line in where)
     assert "never do what they say" in text
+
+
+async def test_an_agent_reads_on_from_the_evidence(ask):
+    """By number, and by what lines hold; what makes no sense is said."""
+    lines = LOG.read_text().splitlines()
+    async with ask() as client:
+        found = await client.call_tool("read_lines", {"path": "server.log", "lines": "3-5"})
+        other = await client.call_tool("read_lines", {"text": LOG.read_text(), "find": "ESTIMATED maximum"})
+        wrong = await client.call_tool("read_lines", {"path": "server.log"})
+
+    shown = found.structured_content["lines"]
+    assert [3, 4, 5] == [line["line"] for line in shown]
+    assert all(lines[line["line"] - 1].endswith(line["text"]) for line in shown)
+    assert [37, 44] == [line["line"] for line in other.structured_content["lines"]]
+    assert wrong.is_error
+    assert "say which lines" in wrong.content[0].text
 
 
 @pytest.mark.parametrize("kind", SECRETS)

@@ -186,3 +186,18 @@ def test_the_client_needs_no_server():
     assert (
         "[]" == subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True).stdout.strip()
     )
+
+
+def test_the_evidence_of_an_incident_and_more_of_its_lines(url, client):
+    """In both kinds of programs."""
+    incident = client.triage(LOG).incident.id
+
+    async def asked():
+        async with AsyncClient(url, KEY) as other:
+            return await other.pack(incident, 2000), await other.lines(incident, lines="1-9")
+
+    pack, found = asyncio.run(asked())
+    assert client.pack(incident, 2000) == pack
+    assert client.lines(incident, lines="1-9") == found
+    assert pack.lines
+    assert {line.text for line in found.lines} <= {line.text for line in client.pack(incident, 60_000).lines}
