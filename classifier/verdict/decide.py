@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from ...corpus.records import replace
 from ...corpus.stages import STAGE_ORDER
 from ..incidents.types import Incident
 from ..lines.types import Evidence, Line
-from .among_servers import decide_among_servers
 from .case import READY
 from .deciders import DECIDERS
 from .evidence import evidence_of
@@ -32,8 +33,25 @@ AT_WORK: tuple[Finding, ...] = (
 
 
 def decide(incidents: list[Incident], tail: list[Line], known: Known) -> Verdict:
-    """Return the verdict on a log from its incidents: where servers share it, that on the one which failed."""
-    return decide_among_servers(incidents, tail, lambda own, end: _of_server(own, end, known))
+    """Return the verdict on a log; where servers share it, that on the one which failed, the surer one of two that did.
+
+    Args:
+        incidents: Of all servers, those of the first server first.
+        tail: The last lines of the first server.
+        known: What decisions draw on.
+    """
+    servers: dict[str, list[Incident]] = {}
+    for incident in incidents:
+        servers.setdefault(incident.server, []).append(incident)
+    if len(servers) == 1:
+        return _of_server(incidents, tail, known)
+    verdicts = {name: _of_server(own, own[-1].tail or tail, known) for name, own in servers.items()}
+    name, verdict = max(
+        verdicts.items(), key=lambda item: (item[1].failed, item[1].decided_by == "rule", item[1].confidence)
+    )
+    starts = sorted((start for other in verdicts.values() for start in other.starts), key=attrgetter("first"))
+    told = f"The log shows {len(servers)} servers ({', '.join(servers)}); this is about {name}."
+    return replace(verdict, starts=tuple(starts), notes=(*verdict.notes, told) if verdict.failed else verdict.notes)
 
 
 def _of_server(incidents: list[Incident], tail: list[Line], known: Known) -> Verdict:

@@ -81,11 +81,6 @@ def chain_of(hit: Hit) -> list[Evidence]:
     return links
 
 
-def last_of_chain(hit: Hit) -> list[Evidence]:
-    """Return the exception that a client's program shows in the end, raised from the deciding one: what its user has seen."""
-    return [Evidence(item.line, item.text, item.process, "cause", item.count) for item in chain_of(hit)[-1:]]
-
-
 def _first_said(hit: Hit, incident: Incident) -> list[Evidence]:
     """Return what belongs to the deciding words: the exception that they quote, the head of their error, what it counts."""
     text, number = hit.line.text, hit.line.number

@@ -6,7 +6,7 @@ from ....corpus.records import replace
 from ...matching.types import Hit
 from .. import policy
 from ..conclude import conclude, with_alternatives
-from ..evidence import chain_of, evidence_for, evidence_of, last_of_chain
+from ..evidence import chain_of, evidence_for, evidence_of
 from ..findings import Findings
 from ..types import Candidate, Verdict
 
@@ -78,8 +78,8 @@ def of_candidate(best: Candidate, found: Findings) -> Verdict:
     verdict = conclude(found, best.bucket, best.cause, confidence, "rule", best.hit.rule.strength, best.hit)
     evidence, chain = evidence_for(best, found.incident), chain_of(best.hit)
     if found.known.corpus.traits(best.bucket).side == "client":
-        shown = {item.line for item in evidence}
-        evidence += [item for item in last_of_chain(best.hit) if item.line not in shown]
+        # The exception that the client's program shows in the end: what its user has seen.
+        evidence += [item for item in chain[-1:] if item.line not in {other.line for other in evidence}]
     proofs = {item.line for item in evidence}
     sign = found.case.shown(best.hit.rule.confirmed_by, best.hit)
     others: dict[str, float] = {}
