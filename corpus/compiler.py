@@ -179,6 +179,7 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
         _write(target / "known.marshal", marshal.dumps(known))
     rows = _catalogue(source)
     _write(target / "messages.marshal", _messages(rows))
+    _write(target / "fragments.marshal", _fragments(rows, rules))
     _write(target / "remedies.bin", _remedies(source))
     guards = source / "guards.toml"
     _write(target / "guards.marshal", marshal.dumps(read_guards(guards) if guards.exists() else []))
@@ -222,6 +223,29 @@ def _messages(rows: list[Row]) -> bytes:
         row for row in rows
         if row.decides or ((row.tells or row.tells_module) and row.template not in anybodys)
     )  # fmt: skip
+
+
+def _fragments(rows: list[Row], rules: list[Rule]) -> bytes:
+    """Return all messages of the catalogue, and what the rules' examples say, packed to be known by a part of them."""
+    from .messages.fragments import pack
+
+    messages = [
+        (("" if row.label.fatal in ("never", "survived") else row.label.bucket, row.label.cause, row.package), f"{row.name} {row.template}")
+        for row in rows if row.decides or row.tells or (row.label.fatal in ("never", "survived") and row.label.by != "place")
+    ]  # fmt: skip
+    messages += [
+        ((rule.bucket if rule.role in ("cause", "symptom") else "", rule.cause, rule.id), line)
+        for rule in rules if _is_its_words(rule)
+        for example in rule.match
+        for line in str(example).splitlines()[-1:]
+    ]  # fmt: skip
+    return pack(messages)
+
+
+def _is_its_words(rule: Rule) -> bool:
+    """Tell whether the words of a rule's examples are its own, so that a part of them tells as much."""
+    asks_more = rule.frames or rule.innermost or rule.requires or rule.stages or rule.strength in ("weak", "guess")
+    return rule.bucket != "facts" and rule.role not in ("fact", "advice") and not asks_more
 
 
 def _remedies(source: Path) -> bytes:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from .compiler import Index
     from .guards import Guards
+    from .messages.fragments import Fragments
     from .messages.matching import Matcher
     from .remedies.find import Remedies
 
@@ -55,6 +56,7 @@ class Corpus:
         self._folder = folder
         self._read: dict[str, Bucket] = dict(extra)
         self._messages: Matcher | None = None
+        self._fragments: Fragments | None = None
         self._remedies: Remedies | None = None
         self._guards: Guards | None = None
 
@@ -108,6 +110,20 @@ class Corpus:
             with Paused():
                 self._messages = Matcher(*unpacked(data))
         return self._messages
+
+    def fragments(self) -> Fragments:
+        """Return what tells a message by a part of it; read when first asked for."""
+        if self._fragments is None:
+            from .messages.fragments import pack, unpacked
+
+            try:
+                with open(os.path.join(self._folder, "fragments.marshal"), "rb") as file:
+                    data = file.read()
+            except FileNotFoundError:
+                data = pack(())
+            with Paused():
+                self._fragments = unpacked(data)
+        return self._fragments
 
     def remedies(self) -> Remedies:
         """Return what is advised for single messages, to be looked for; read when first asked for."""

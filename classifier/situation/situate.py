@@ -6,6 +6,7 @@ from .ages import RELEASES, ranges_told_by
 from .platforms import engine_in
 from .releases import ReleaseBound, bound_of
 from .types import Situation
+from .writer import Writer, read_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,12 +18,36 @@ HITS = 60
 TRACES = 12
 """Exceptions of a start whose frames tell of its release."""
 
+ABOVE, BELOW = 60, 20
+"""Lines of a long log above and below which somebody's words are looked for."""
+EXCERPT = 200
+"""Lines up to which a text may be what somebody quoted."""
+
 
 def situate(incident: LoggedStart) -> Situation:
     """Return the situation of a start; the same object each time."""
     if incident.situation is None:
-        incident.situation = Situation(release=_bound(incident))
+        excerpt = _excerpt(incident)
+        incident.situation = Situation(release=_bound(incident), writer=_writer(incident, excerpt), excerpt=excerpt)
     return incident.situation
+
+
+def _excerpt(incident: LoggedStart) -> str:
+    head, tail = incident.ends
+    return head.decode("utf-8", "replace") if head == tail and head.count(b"\n") < EXCERPT else ""
+
+
+def _writer(incident: LoggedStart, excerpt: str) -> Writer:
+    """Return what stands around the log: of a long one above its first line and below its last."""
+    if excerpt:
+        return read_writer(excerpt)
+    head, tail = (part.decode("utf-8", "replace") for part in incident.ends)
+    above = read_writer("\n".join(head.split("\n")[:ABOVE]))
+    return (
+        above
+        if above.complaint
+        else read_writer("\n".join(tail.rstrip().split("\n")[-BELOW:]), incident.last - BELOW + 1)
+    )
 
 
 def _bound(incident: LoggedStart) -> ReleaseBound:

@@ -7,6 +7,7 @@ from ...corpus.records import Record, record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .releases import ReleaseBound
+    from .writer import Writer
 
 
 @record(frozen=True, slots=True)
@@ -15,3 +16,7 @@ class Situation(Record):
 
     release: ReleaseBound
     """The releases that can have written it."""
+    writer: Writer
+    """What somebody wrote around it."""
+    excerpt: str
+    """The whole text, where it is a few lines that somebody quoted; "" of a log."""

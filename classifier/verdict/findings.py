@@ -7,11 +7,13 @@ from functools import cached_property
 
 from ..incidents.types import Incident
 from ..lines.mistakes import MISTAKES
+from ..lines.prefix import split_line
 from ..lines.types import Line, Trace
 from ..matching.types import Hit
 from ..patterns.lazy import LazyPattern
+from ..situation.situate import situate
 from . import policy
-from .case import LOUD, Case, depth
+from .case import LOUD, QUIET, Case, depth
 from .frames import with_frames
 from .known import Known
 from .types import Candidate
@@ -19,10 +21,14 @@ from .weigh import weigh
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ...corpus.messages.fragments import Fragment
     from ...corpus.messages.row import Row
     from ..serving.types import ServingHealth
+    from ..situation.types import Situation
     from ..text_model.guess import Guess
 
+QUOTE = 12
+"""Lines below which a text may be what somebody quoted, without a word about it."""
 MESSAGE = 2000
 """Characters of a message that are compared with the catalogue."""
 _OURS = LazyPattern(
@@ -219,6 +225,28 @@ class Findings:
                 if row is not None and item.number not in elsewhere:
                     return row, item
         return None
+
+    @cached_property
+    def fragment(self) -> tuple[Fragment, Line] | None:
+        """The message of which a part stands in what somebody quoted, and where: whole ones were read by now."""
+        incident, text = self.incident, self.situation.excerpt
+        whole = any(trace.frames for trace in incident.traces)
+        if incident.foreign or incident.engine or incident.stages or whole or self.case.stop:
+            return None
+        complained = bool(self.situation.writer.complaint)
+        if not text.strip() or (text.count("\n") >= QUOTE and not complained):
+            return None
+        found = self.known.corpus.fragments().find(text, complained)
+        if found is None:
+            return None
+        begin = text.rfind("\n", 0, found.start) + 1
+        line = split_line(incident.first + text.count("\n", 0, begin), text[begin:].partition("\n")[0])
+        return (found, line) if line.level not in QUIET else None
+
+    @cached_property
+    def situation(self) -> Situation:
+        """What a person knows of the start before looking for a cause."""
+        return situate(self.incident)
 
     def sure_guess(self, least: float) -> Guess | None:
         """Return the guess where it names a failure with at least this probability, and one that may be answered."""

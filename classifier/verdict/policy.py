@@ -128,6 +128,12 @@ MESSAGE = SURE["message"]
 MESSAGE_OF_MODULE = SURE["message_of_module"]
 """The same where nobody has read the message, and the module of the package around vLLM that says it names the bucket."""
 
+COMPLAINED = 0.5
+"""Confidence where somebody says that something is wrong, and the log shows nothing: as likely as not it is of another time."""
+
+PART = 0.85
+"""Confidence where a part of a known message stands in the log: the rest may have named another cause."""
+
 GUESS_OVER_BUG = 0.6
 """What GUESS is where else the answer is a fault of vLLM's own code: by a rule on the place, or by an exception of Python's own.
 

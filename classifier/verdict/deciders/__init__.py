@@ -10,13 +10,13 @@ from collections.abc import Callable
 from ..findings import Findings
 from ..types import Verdict
 from .at_work import at_work
-from .doubt import broken_off, failing_words
+from .doubt import broken_off, complained, failing_words
 from .health import no_failure, silent_start
 from .model import model_alone, surer_model
 from .other_software import nothing_recognised, other_software
 from .rules import best_cause, lone_wrapper
 from .standstill import watched_standstill
-from .trouble import known_message, unexplained_trouble
+from .trouble import known_message, part_of_a_message, unexplained_trouble
 
 DECIDERS: tuple[Callable[[Findings], Verdict | None], ...] = (
     other_software,
@@ -27,9 +27,11 @@ DECIDERS: tuple[Callable[[Findings], Verdict | None], ...] = (
     watched_standstill,
     lone_wrapper,
     known_message,
+    part_of_a_message,
     unexplained_trouble,
     broken_off,
     silent_start,
+    complained,
     nothing_recognised,
     failing_words,
     no_failure,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....corpus.records import replace
+from ...lines.types import Evidence
 from .. import policy
 from ..conclude import conclude_finding, conclude_guess, with_alternatives
 from ..evidence import line_evidence
@@ -27,3 +28,17 @@ def failing_words(found: Findings) -> Verdict | None:
         return with_alternatives(conclude_guess(found, guess), found)
     verdict = conclude_finding(found, "unrecognised_failure", policy.UNEXPLAINED, "none")
     return replace(verdict, way="unexplained", evidence=tuple(line_evidence(line) for line in found.failing[:3]))
+
+
+def complained(found: Findings) -> Verdict | None:
+    """Nothing that is known failed, and somebody says that something is wrong: that is no health."""
+    writer = found.situation.writer
+    if not writer.complains or found.failing:
+        return None
+    incident = found.incident
+    incident.facts["complaint"] = writer.complaint
+    shown = bool(incident.stages or incident.hits)
+    slow = writer.complaint == "slow"
+    verdict = conclude_finding(found, "said_slow" if slow and shown else "said_otherwise", policy.COMPLAINED, "none")
+    verdict = replace(verdict, way="complained", evidence=(Evidence(writer.line, writer.said),))
+    return with_alternatives(verdict, found, *(["performance_degradation"] if slow and not shown else []))

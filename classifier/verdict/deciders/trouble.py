@@ -30,6 +30,18 @@ def known_message(found: Findings) -> Verdict | None:
     return with_alternatives(verdict, found)
 
 
+def part_of_a_message(found: Findings) -> Verdict | None:
+    """A part of a message that is known: half of it, broken over lines, or quoted between other words."""
+    if found.fragment is None:
+        return None
+    part, line = found.fragment
+    cause = part.cause if part.cause and found.known.bucket(part.bucket).cause(part.cause) else GENERIC
+    hit = as_hit(line, part.bucket, cause)
+    verdict = conclude(found, part.bucket, cause, policy.PART, "rule", "part", hit)
+    why = f"{part.words} words of a message that {part.said} knows"
+    return with_alternatives(replace(verdict, evidence=(line_evidence(line),), explanation=(why,)), found)
+
+
 def unexplained_trouble(found: Findings) -> Verdict | None:
     """Exceptions and logged errors that no rule explains and that nothing shows to be overcome: never 'no failure'."""
     if not found.trouble:

@@ -31,7 +31,9 @@ CASES = {
     "other_software": '  File "/opt/sglang/python/sglang/srt/model.py", line 5, in load\n    x()\nRuntimeError: CUDA out of memory\n',
     "best_cause": START + OOM,
     "lone_wrapper": START + READY + DEAD,
+    "part_of_a_message": "larger than the available KV cache memory (5.12 GiB).\n",
     "unexplained_trouble": START + STRANGE,
+    "complained": f"It hangs after the first request.\n\n{START}{READY}",
     "silent_start": "INFO 11-02 10:00:00 [api_server.py:1090] vLLM API server version 0.11.0\n"
     "(VllmWorker TP0 pid=9) INFO 11-02 10:00:09 [pynccl.py:103] vLLM is using nccl==2.27.3\n",
     "nothing_recognised": "root:x:0:0:root:/root:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\n",
@@ -50,7 +52,7 @@ def test_the_order_is_part_of_the_method() -> None:
     """Rules before wrappers, wrappers before the unexplained, and health last."""
     assert [
         "other_software", "model_alone", "at_work", "surer_model", "best_cause", "watched_standstill", "lone_wrapper", "known_message",
-        "unexplained_trouble", "broken_off", "silent_start", "nothing_recognised", "failing_words", "no_failure",
+        "part_of_a_message", "unexplained_trouble", "broken_off", "silent_start", "complained", "nothing_recognised", "failing_words", "no_failure",
     ] == [decider.__name__ for decider in DECIDERS]  # fmt: skip
 
 

@@ -103,6 +103,8 @@ HELD: dict[str, list[tuple[Any, str]]] = {
     "ERRORS_LESS": [(0.4, START + ODD + READY)],
     "SILENT_WITHIN": [(-1, SILENT)],
     "OTHER_SOFTWARE": [(0.3, FOREIGN)],
+    "PART": [(0.2, "larger than the available KV cache memory (5.12 GiB).\n")],
+    "COMPLAINED": [(0.2, f"It hangs after the first request.\n\n{SERVED}")],
     "NOTHING": [(0.3, "root:x:0:0:root:/root:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\n")],
 }
 BY_MODEL = {

@@ -1,0 +1,201 @@
+"""Which message a fragment is of: half of one, one that is broken over lines, or quoted anywhere between other words.
+
+Every run of three words of each message is listed with the messages that have it. A text is of the message of which it holds the
+longest stretch, where all that fit as well say the same bucket.
+"""
+
+from __future__ import annotations
+
+import marshal
+import re
+import sys
+from array import array
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from zlib import crc32
+
+from ..records import Record, record
+from .row import SLOT
+from .words import COMMON
+
+RUN = 3
+"""Words of a run."""
+FEWEST = 4
+"""Points of the shortest part by which a message is known: a word has one, a name of several words two."""
+QUOTED, TELLING = 0.25, 1
+"""Other words for each of the message's that may stand with it between two marks, or on a line, where somebody says that something
+fails, and how many of its words may not be common ones: it is quoted there."""
+PLAIN = 3
+"""How many words of it must be plain ones."""
+IN_PROSE, COMPLAINED, CLOSE = (9, 3), (5, 2), 0.75
+"""Points, and words that are not common, that it needs within a sentence that goes on with other words, and where somebody says
+there that something fails; and how much of its stretch must be its own."""
+SHARE = 0.3
+"""Share of a message's own words that must stand in such a sentence: of less nobody would say that it is the message."""
+GAP = 8
+"""Words that may stand between two runs of one message: values, marks of a table, the prefix of the next line."""
+NEAREST = 200
+"""Characters on both sides of a stretch that are looked at for the marks around it."""
+USUAL = 400
+"""Messages that have a run, from which on it tells nothing."""
+LONGEST = 4000
+"""Words of a text that are looked at."""
+_WORD = re.compile(r"[A-Za-z_][A-Za-z_]*")
+_MARK = re.compile(r"[`\"|{}\[\]\n<>]|: |'(?!\w)|(?<!\w)'")
+_PLAIN = re.compile(r"(?<![\w./=-])[A-Za-z]\w*(?![./=-]?\w)")
+"""Words that are no part of a path, an option or a dotted name: such are quoted as often where nothing failed."""
+_ESCAPED = re.compile(r"\\+[nrt\"']")
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Stretch: TypeAlias = tuple[int, int, list[int]]
+    """Its points, the message, and which of the words are the message's."""
+    Source: TypeAlias = tuple[str, str, str]
+    """A message: its bucket and cause, and who says it, for those who ask why."""
+
+
+@record(slots=True, frozen=True)
+class Fragment(Record):
+    """What a text holds of a message."""
+
+    bucket: str
+    cause: str
+    said: str
+    """Who says the message, and its words."""
+    start: int
+    """Where it begins in the text."""
+    words: int
+    """Words of it that the text holds."""
+
+
+class Fragments:
+    """Looks for stretches of messages.
+
+    Args:
+        sources: The messages.
+        sizes: Words of each.
+        runs: Checksums of runs, ascending, one for each message that has it.
+        owners: The message of each.
+    """
+
+    def __init__(self, sources: Sequence[Source], sizes: Sequence[int], runs: array[int], owners: array[int]) -> None:
+        self._sources, self._sizes, self._runs, self._owners = sources, sizes, runs, owners
+
+    def find(self, text: str, complained: bool = False) -> Fragment | None:
+        """Return the message of which a text holds most; None where it holds too little of any, or those that fit disagree.
+
+        Args:
+            text: A message, or what somebody wrote around one.
+            complained: Whether it says that something fails: less of a message is then taken for one within a sentence.
+        """
+        words = words_of(text)[:LONGEST]
+        found = sorted(self._stretches(words), key=lambda item: -item[0])
+        best = next((item for item in found if self._tells(item, words, text, complained)), None)
+        if best is None:
+            return None
+        points, source, covered = best
+        fitting = [self._sources[other] for most, other, at in found if most >= points and at[0] == covered[0]]
+        # What is harmless in the same words speaks against it.
+        if len({bucket for bucket, _, _ in fitting}) != 1 or not fitting[0][0]:
+            return None
+        bucket, cause, said = self._sources[source]
+        causes = {cause for _, cause, _ in fitting}
+        return Fragment(bucket, cause if len(causes) == 1 else "", said, words[covered[0]][1], len(covered))
+
+    def _stretches(self, words: list[tuple[str, int]]) -> Iterator[Stretch]:
+        """Yield the stretches of messages that words hold."""
+        places: dict[int, list[int]] = defaultdict(list)
+        for at, run in _runs([word for word, _ in words]):
+            first = bisect_left(self._runs, run)
+            last = bisect_left(self._runs, run + 1, first)
+            if last - first < USUAL:
+                for source in self._owners[first:last]:
+                    places[source].append(at)
+        for source, starts in places.items():
+            covered: list[int] = []
+            for start in starts:
+                if covered and start - covered[-1] > GAP:
+                    yield _points(covered, words), source, covered
+                    covered = []
+                covered += range(max(start, covered[-1] + 1) if covered else start, start + RUN)
+            yield _points(covered, words), source, covered
+
+    def _tells(self, item: Stretch, words: list[tuple[str, int]], text: str, complained: bool) -> bool:
+        points, source, covered = item
+        if points < FEWEST:
+            return False
+        telling = len({words[at][0] for at in covered} - COMMON)
+        around = _beside(words, covered, text)
+        last, end = words[covered[-1]]
+        begin = words[covered[0]][1]
+        within = text[max(0, begin - 3) : begin].rjust(3) + text[begin : end + len(last)]
+        if around <= (QUOTED if complained else 0) * len(covered) and (complained or "`" not in within[3:]):
+            return telling >= TELLING and len(_PLAIN.findall(within)) >= PLAIN
+        close = len(covered) >= CLOSE * (covered[-1] - covered[0] + 1)
+        least, apart = COMPLAINED if complained else IN_PROSE
+        large = points >= least and len(covered) >= SHARE * self._sizes[source]
+        return close and large and telling >= apart
+
+
+def _points(covered: list[int], words: list[tuple[str, int]]) -> int:
+    return sum(1 + ("_" in words[at][0].strip("_")) for at in covered)
+
+
+def _beside(words: list[tuple[str, int]], covered: list[int], text: str) -> int:
+    """Return how many other words stand between a stretch and the marks around it, on both sides."""
+    first, last = words[covered[0]], words[covered[-1]]
+    behind = last[1] + len(last[0])
+    before = _MARK.split(text[max(0, first[1] - NEAREST) : first[1]])[-1]
+    after = _MARK.split(text[behind : behind + NEAREST], maxsplit=1)[0]
+    return len(_WORD.findall(before)) + len(_WORD.findall(after))
+
+
+def words_of(text: str) -> list[tuple[str, int]]:
+    """Return the words of a text in lower case, each with its place; numbers and marks are none."""
+    plain = _ESCAPED.sub(lambda found: " " * len(found.group()), text)
+    return [(found.group().lower(), found.start()) for found in _WORD.finditer(plain)]
+
+
+def pack(messages: Iterable[tuple[Source, str]]) -> bytes:
+    """Return the form in which a compiled corpus holds messages.
+
+    Args:
+        messages: Each with its text, ``{}`` where values are put in.
+    """
+    sources: list[Source] = []
+    sizes: list[int] = []
+    pairs: set[tuple[int, int]] = set()
+    for source, text in dict.fromkeys(messages):
+        pieces = [[word for word, _ in words_of(piece)] for piece in text.split(SLOT)]
+        size = sum(map(len, pieces))
+        if size < FEWEST:
+            continue
+        pairs |= {(run, len(sources)) for piece in pieces for _, run in _runs(piece)}
+        sources.append(source)
+        sizes.append(size)
+    ordered = sorted(pairs)
+    gaps = array("I", (run for run, _ in ordered))
+    owners = array("H", (source for _, source in ordered))
+    if sys.byteorder == "big":
+        gaps.byteswap()
+        owners.byteswap()
+    return marshal.dumps((sources, sizes, gaps.tobytes(), owners.tobytes()))
+
+
+def unpacked(data: bytes) -> Fragments:
+    """Return the messages that ``pack`` stored."""
+    sources, sizes, runs, owners = marshal.loads(data)  # noqa: S302 - our own file
+    columns = array("I", runs), array("H", owners)
+    if sys.byteorder == "big":
+        for column in columns:
+            column.byteswap()
+    return Fragments(sources, sizes, *columns)
+
+
+def _runs(words: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield where each run begins, and its checksum."""
+    for at in range(len(words) - RUN + 1):
+        yield at, crc32(" ".join(words[at : at + RUN]).encode())
