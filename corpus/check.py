@@ -17,6 +17,7 @@ import regex
 
 from .action_text import TextError, read_actions
 from .compiler import read_bucket
+from .guards import read_guards
 from .kinds import Tag
 from .lint import lint_pattern
 from .literals import MINIMUM, required_literals
@@ -200,6 +201,10 @@ def main(arguments: list[str]) -> int:
     complaints = [text for path in paths for text in check_file(path)]
     if not arguments:
         complaints += [text for path in sorted((HERE / "remedies").glob(f"*{ENDING}")) for text in check_remedies(path)]
+        try:
+            read_guards(HERE / "guards.toml")
+        except CorpusError as error:
+            complaints.append(str(error))
     for text in complaints:
         print(text)
     print(f"{len(paths)} files, {len(complaints)} complaints")

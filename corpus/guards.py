@@ -10,7 +10,7 @@ from .records import Record, cast, field, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
 ABOUT = ("option", "dropped", "variable", "value", "tag", "kind")
@@ -121,3 +121,36 @@ def _wrong(row: Mapping[str, object], condition_form: re.Pattern[str]) -> list[s
         except re.error as error:
             found.append(f"{name} is no regular expression: {error}")
     return found
+
+
+def as_table(rows: Iterable[Mapping[str, object]]) -> str:
+    """Return the rows as people read them: a table in Markdown."""
+    lines = ["| what is about | is left out where | because |", "|---|---|---|"]
+    for row in rows:
+        about = cast("Mapping[str, object]", row["about"])
+        named = [f"`{name}`" for kind in ("option", "variable", "value") for name in _names(about.get(kind))]
+        named += [
+            f"{name} left out" for name in (f"`{each}`" for each in _names(about.get("dropped"))) if name not in named
+        ]
+        named += [f"tag `{tag}`" for tag in _names(about.get("tag"))]
+        named += [f"kind `{kind}`" for kind in _names(about.get("kind"))] if not named else []
+        named += ["vLLM at all"] if about.get("vllm") else []
+        told = [f"`{condition}`" for condition in _names(row.get("when"))]
+        told += [f"releases {row['versions']}"] if row.get("versions") else []
+        told += [_SAID[name] for name in EXPRESSIONS if name in row]
+        lines.append(
+            f"| {', '.join(named)} | {', '.join(dict.fromkeys(told))} | {row['why']} |".replace("|  |", "| – |")
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _names(value: object) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, (list, tuple)) else []
+
+
+_SAID = {
+    "mentions": "the log says so", "unless_mentions": "no word of the log shows it", "said": "the error says so",
+    "unless_said": "no word of the error asks for it", "raised": "the exception is of such a kind",
+    "unless_raised": "its words name nothing else", "frames": "its stack holds the place", "unless_frames": "its stack holds no other",
+    "unless_innermost": "its last frame is another", "process": "such a process raised it",
+}  # fmt: skip
