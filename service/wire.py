@@ -216,6 +216,8 @@ class Incident(Node):
     handled_at: datetime | None = None
     new: bool = field(default=False, compare=False, metadata=INNER)
     """Whether the log just recorded is the first of it; false where incidents are read."""
+    again: bool = field(default=False, compare=False, metadata=INNER)
+    """Whether the log just recorded was counted before, as its `Idempotency-Key` says."""
     tenant: str = field(default="", compare=False, metadata=INNER)
     """Whose it is, as far as the log just recorded tells; empty where incidents are read."""
 

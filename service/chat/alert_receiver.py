@@ -27,6 +27,7 @@ log = logging.getLogger("vllm_triage.chat")
 
 BODY = 32 << 20
 """Bytes of a request: annotations may carry logs."""
+TOO_LARGE = 413
 WAITING = 2048
 """Notifications that wait to be written down."""
 
@@ -65,7 +66,15 @@ class AlertmanagerAdapter:
 
         async def alertmanager(request: Request) -> dict[str, Any]:
             authenticate(request.headers.get("authorization", ""), request.headers.get("x-api-key", ""), self._settings)
-            body = await read_body(request, BODY)
+            try:
+                body = await read_body(request, BODY)
+            except HTTPException as error:
+                if error.status_code == TOO_LARGE:
+                    log.warning(
+                        "a notification of alerts has more than %d MiB: set max_alerts in Alertmanager's receiver",
+                        BODY >> 20,
+                    )
+                raise
             with waiting:
                 try:
                     taken = await anyio.to_thread.run_sync(self._take_down, context, body, limiter=limiter)

@@ -97,7 +97,7 @@ class History:
             steady(connection, self._clock())
 
     def record(
-        self, report: Report, *, service: str = "", name: str | Sequence[str] = "", tenant: str = ""
+        self, report: Report, *, service: str = "", name: str | Sequence[str] = "", tenant: str = "", once: str = ""
     ) -> Incident:
         """Keep a report: a new incident, or one more occurrence of one. It is durable when this returns.
 
@@ -106,10 +106,11 @@ class History:
             service: Label of the service that the log is of.
             name: Name of the log; of each, where several logs are answered with this report.
             tenant: Whose it is; empty for nobody's in particular.
+            once: What comes with the same word within a day is the same log again, and counts once; empty: it is another.
         """
         self._refuse_closed()
         names = [name] if isinstance(name, str) else name
-        incident = self._recorder.record(entry(report, service, names, self._clock(), tenant))
+        incident = self._recorder.record(entry(report, service, names, self._clock(), tenant, once))
         self._grown += incident.new
         if time.monotonic() >= self._look_at or self._grown >= GROWN:
             self._look()

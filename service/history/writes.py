@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import secrets
 import threading
 import zlib
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, case
+from sqlalchemy import Connection, case, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from ...classifier.masking.mask import mask
@@ -23,6 +24,7 @@ from ...classifier.report.schema import read
 from ..fingerprint import fingerprint
 from ..wire import Incident, dumps
 from . import totals
+from .claims import claim_each
 from .database import Database, retriable
 from .tables import HOUR, counts, incidents, microseconds, moment, occurrences, owners
 from .tenants import kept as kept_fingerprint
@@ -36,6 +38,7 @@ LABEL = 200
 BATCH = 64
 """Incidents of one transaction."""
 ATTEMPTS = 4
+ONCE = timedelta(days=1)
 
 
 @dataclass(slots=True)
@@ -46,6 +49,8 @@ class Entry:
     names: Sequence[str]
     """Of the logs, one for each occurrence."""
     tenant: str = ""
+    once: str = ""
+    """Counts once for each of these within a day; empty: always."""
     done: Incident | None = None
     failed: HistoryError | None = None
 
@@ -105,8 +110,8 @@ class Recorder:
                 with self._database.writing() as connection:
                     done = {at: _add(connection, batch[at]) for at in order}
                     summed: Counter[totals.Key] = Counter()
-                    for entry in batch:
-                        summed[_total(entry)] += len(entry.names)
+                    for at, entry in enumerate(batch):
+                        summed[_total(entry)] += len(entry.names) * (not done[at].again)
                     totals.add(connection, summed)
                 return [done[at] for at in range(len(batch))]
             except HistoryError as error:
@@ -121,7 +126,7 @@ def _total(entry: Entry) -> totals.Key:
     return stamp - stamp % totals.DAY, entry.tenant, entry.values["bucket"], entry.values["service"]
 
 
-def entry(report: Report, service: str, names: Sequence[str], at: datetime, tenant: str = "") -> Entry:
+def entry(report: Report, service: str, names: Sequence[str], at: datetime, tenant: str = "", once: str = "") -> Entry:
     """Return what is to be written of a report."""
     facts = report.facts
     return Entry(
@@ -144,6 +149,7 @@ def entry(report: Report, service: str, names: Sequence[str], at: datetime, tena
         },
         names,
         tenant,
+        once,
     )
 
 
@@ -180,6 +186,8 @@ _KEPT = (
 def _add(connection: Connection, entry: Entry) -> Incident:
     incident_, occurrence, count = _statements(connection.dialect.name)
     values, tenant, times = entry.values, entry.tenant, len(entry.names)
+    if entry.once and (counted := _counted(connection, entry)) is not None:
+        return counted
     row = connection.execute(incident_, values).one()
     at, before = values["last_seen"], row.occurrences - times
     connection.execute(
@@ -204,6 +212,20 @@ def _add(connection: Connection, entry: Entry) -> Incident:
         feedback=row.feedback,
         tenant=tenant,
     )
+
+
+def _counted(connection: Connection, entry: Entry) -> Incident | None:
+    """Return the incident of an entry that was counted before; None where it was not."""
+    from .queries import summary
+
+    values = entry.values
+    key = hashlib.sha256(f"{entry.once}\0{values['fingerprint']}\0{values['service']}".encode()).hexdigest()
+    [count] = claim_each(connection, [(f"history:once:{key}", 1)], values["last_seen"], ONCE)
+    same = incidents.c.fingerprint == values["fingerprint"], incidents.c.service == values["service"]
+    found = connection.execute(select(incidents.c.id).where(*same)).scalar_one_or_none()
+    if count == 1 or found is None:
+        return None
+    return replace(summary(connection, found, values["last_seen"]), tenant=entry.tenant, again=True)
 
 
 @cache

@@ -110,7 +110,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     if settings.cors_origins:
         app.add_middleware(
             CORSMiddleware, allow_origins=list(settings.cors_origins), allow_methods=["GET", "POST", "PATCH", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "Content-Encoding", "X-API-Key", ID],
+            allow_headers=["Authorization", "Content-Type", "Content-Encoding", "X-API-Key", "Idempotency-Key", ID],
             expose_headers=[ID, "X-Incident-ID", "X-Not-Recorded", "RateLimit", "RateLimit-Policy", "Retry-After"],
         )  # fmt: skip
     app.add_middleware(Envelope, state=state, tracing=traces)

@@ -86,7 +86,8 @@ def who(request: Request, state: State) -> Caller:
     if given := _given(request.headers):
         key = find_key(state.keys, given)
         if key is None:
-            # Also where none is needed: who sends a key expects it to count.
+            # Also where none is needed: who sends a key expects it to count. Guesses are counted.
+            state.rate.take(f"address {address}")
             raise Problem("key-unknown", "The key is not, or no longer, known here.", CHALLENGE)
         return Caller(key.name, address, key.tenant, key.scopes)
     person, session = _person(request, state)

@@ -56,6 +56,9 @@ class SharingServer(asyncio.AbstractServer):
         backlog: Connections that may wait.
     """
 
+    alone = False
+    """Whether there is no other process to leave connections to. Set once, at the start: uvicorn makes the servers."""
+
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
@@ -114,10 +117,10 @@ class SharingServer(asyncio.AbstractServer):
 
     def _knock(self) -> None:
         count = self._count()
-        if count:
+        if count and not self.alone:
             self._rest(STEP * math.log2(1 + count))
         else:
-            self._take(1)
+            self._take(BATCH if self.alone else 1)
 
     def _rest(self, seconds: float) -> None:
         self._loop.remove_reader(self._sock)
@@ -146,7 +149,8 @@ class SharingServer(asyncio.AbstractServer):
     async def _greet(self, connection: socket.socket) -> None:
         try:
             connection.setblocking(False)
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if connection.family in (socket.AF_INET, socket.AF_INET6):
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             transport, _protocol = await self._loop.connect_accepted_socket(self._factory, connection)
         except OSError:
             # The client has gone.

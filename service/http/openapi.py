@@ -25,10 +25,14 @@ TAGS = [
     {"name": "history", "description": "Incidents and what people said about the answers."},
     {"name": "operations", "description": "For those who run the service."},
 ]
-ABOUT = """A vLLM log goes in; out come the root cause, the lines that prove it, and the fixes, best first.
+ABOUT = (
+    """A vLLM log goes in; out come the root cause, the lines that prove it, and the fixes, best first.
 
 Secrets are masked in every answer. Logs are not kept; answers are, unless `store=false` or the service keeps no history.
-Errors are problem details (RFC 9457)."""
+Errors are problem details (RFC 9457). Reports are of version """
+    + SCHEMA_VERSION
+    + "."
+)
 _FILE = {"type": "string", "format": "binary"}
 _FORMS: dict[type[BaseModel], dict[str, Any]] = {
     Log: {
@@ -63,7 +67,16 @@ ANSWERS: dict[str, Any] = {
 }
 EVENTS: dict[str, Any] = {
     "description": "Events (schema `Event`), one a line, or as server-sent events",
-    "content": {NDJSON: {"schema": {"type": "string"}}, SSE: {"schema": {"type": "string"}}},
+    "content": {
+        NDJSON: {
+            "schema": {
+                "type": "string",
+                "contentMediaType": NDJSON,
+                "contentSchema": {"$ref": REF.format(model="Event")},
+            }
+        },
+        SSE: {"schema": {"type": "string"}},
+    },
 }
 
 
@@ -83,7 +96,8 @@ def document(app: FastAPI) -> dict[str, Any]:
 
     if app.openapi_schema is None:
         made = get_openapi(
-            title=app.title, version=f"1 (report {SCHEMA_VERSION})", summary=app.summary, description=ABOUT,
+            title=app.title, version="1", summary=app.summary, description=ABOUT,
+            servers=[{"url": app.root_path or "/"}],
             routes=app.routes, tags=TAGS, license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         )  # fmt: skip
         read, said = (Log, Batch, PlanRequest, Said, Handling), (ProblemDetails, Event)
@@ -102,9 +116,8 @@ def document(app: FastAPI) -> dict[str, Any]:
             schemas.pop(unused, None)
         _add_examples(made["paths"])
         for operation in (operation for path in made["paths"].values() for operation in path.values()):
-            if "security" in operation:
-                # Where no key is set, none is asked for.
-                operation["security"].append({})
+            # Where no key is set, none is asked for; some never ask.
+            operation["security"] = [*operation["security"], {}] if "security" in operation else []
         app.openapi_schema = made
     return app.openapi_schema
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import difflib
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from starlette._utils import get_route_path
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Route
 
 from ..refusals import refusals
 from ..wire import ProblemDetails, ValueProblem, dumps
@@ -32,6 +34,7 @@ TYPES = {
     "no-history": (404, "This service keeps no history"),
     "method-not-allowed": (405, "The method is not allowed here"),
     "not-acceptable": (406, "None of the formats asked for can be made"),
+    "head-timeout": (408, "The head of the request is too late"),
     "body-timeout": (408, "The body stopped coming"),
     "body-too-large": (413, "The body is too large"),
     "log-too-large": (413, "The log is too large"),
@@ -39,6 +42,7 @@ TYPES = {
     "wrong-host": (421, "The service does not answer under this name"),
     "invalid": (422, "The request has a value that is not possible"),
     "not-a-log": (422, "The body is no log"),
+    "head-too-large": (431, "The head of the request is too large"),
     "rate-limited": (429, "Too many requests"),
     "internal": (500, "The service made a mistake"),
     "busy": (503, "The service is busy"),
@@ -50,7 +54,7 @@ TYPES = {
 URN = "urn:vllm-triage:problem:"
 
 _log = logging.getLogger("vllm_triage.http")
-_BY_STATUS = {status: name for name, (status, _) in reversed(TYPES.items())}
+_BY_STATUS = {status: name for name, (status, _) in reversed(TYPES.items())} | {408: "body-timeout"}
 
 
 class Problem(Exception):  # noqa: N818 - the term of RFC 9457
@@ -133,10 +137,15 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 def _described(status: int) -> dict[str, Any]:
     content: dict[str, Any] = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}}
-    if status == 400:
-        # The server below us: what is no HTTP never becomes a request.
-        content["text/plain"] = {"schema": {"type": "string"}}
     return {"description": "; ".join(title for code, title in TYPES.values() if code == status), "content": content}
+
+
+def raw(name: str, detail: str) -> bytes:
+    """Return a whole answer for what never became a request."""
+    problem = Problem(name, detail)
+    body = dumps(problem.body("", ""))
+    head = f"HTTP/1.1 {problem.status} {HTTPStatus(problem.status).phrase}\r\ncontent-type: {MEDIA_TYPE}\r\n"
+    return f"{head}content-length: {len(body)}\r\nconnection: close\r\n\r\n".encode() + body
 
 
 def respond(problem: Problem, path: str, request_id: str) -> Response:
@@ -176,7 +185,28 @@ async def _http(request: Request, error: Exception) -> Response:
     name = _BY_STATUS.get(error.status_code, "bad-request" if error.status_code < 500 else "internal")
     # What our own code says goes before what the framework says of a status.
     told = {404: "No such path.", 405: "See the Allow header."}.get(error.status_code, error.detail)
-    return _answer(request, Problem(name, error.detail if error.detail != phrase else told, error.headers))
+    headers = dict(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = ", ".join(_methods(request)) or headers.get("Allow", "")
+    return _answer(request, Problem(name, error.detail if error.detail != phrase else told, headers))
+
+
+def _methods(request: Request) -> list[str]:
+    """Return the methods of all routes of a path: the framework tells those of the first."""
+    path = get_route_path(request.scope)
+    return sorted(
+        {method for route in _routes(request.app) if route.path_regex.match(path) for method in route.methods or ()}
+    )
+
+
+def _routes(router: object) -> Iterator[Route]:
+    """Yield the routes of an application or router, those of routers in it included."""
+    for route in getattr(router, "routes", ()):
+        if isinstance(route, Route):
+            yield route
+        else:
+            # FastAPI keeps what was included as it was.
+            yield from _routes(getattr(route, "original_router", None))
 
 
 def _answer(request: Request, problem: Problem) -> Response:

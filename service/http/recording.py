@@ -81,7 +81,7 @@ class Recording:
     """An attempt to see how the history is; one at a time, as each may hold a thread for long."""
 
     async def keep(
-        self, state: State, report: Report, service: str, name: str | Sequence[str], tenant: str = ""
+        self, state: State, report: Report, service: str, name: str | Sequence[str], tenant: str = "", once: str = ""
     ) -> Kept:
         """Keep a report; nothing is kept without history, and where there is no failure, or none that counts."""
         history = state.history
@@ -91,7 +91,7 @@ class Recording:
             reason = self.trouble.reason
         else:
             incident, reason = await self._try(
-                state, lambda: history.record(report, service=service, name=name, tenant=tenant)
+                state, lambda: history.record(report, service=service, name=name, tenant=tenant, once=once)
             )
             if incident is not None:
                 state.metrics.stored.labels(str(incident.new).lower()).inc()

@@ -104,6 +104,8 @@ class Asked:
         """Whose log it is."""
         self.caller = caller
         """Who takes turns with others."""
+        self.once = ""
+        """The log's `Idempotency-Key`."""
         self._query = query
         self._form = form
         self._told: _Common = query

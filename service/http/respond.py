@@ -37,8 +37,11 @@ def forms() -> dict[str, str]:
 async def finish(state: State, report: Report, asked: Asked) -> TriageAnswer:
     """Count an answer, keep it, tell the chats; return it with its incident."""
     state.metrics.answered(report)
-    kept = await state.recording.keep(state, report, asked.service, asked.name, asked.tenant) if asked.store else Kept()
-    if state.chat is not None and asked.store:
+    kept = Kept()
+    if asked.store:
+        once = f"{asked.caller}\0{asked.once}" if asked.once else ""
+        kept = await state.recording.keep(state, report, asked.service, asked.name, asked.tenant, once)
+    if state.chat is not None and asked.store and not (kept.incident is not None and kept.incident.again):
         await tell(state, state.chat, report, kept.incident, asked)
     return TriageAnswer.of(report, incident_of(kept.incident, state), kept.not_recorded)
 

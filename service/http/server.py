@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from uvicorn.config import STARTUP_FAILURE
 
 from .app import create_app, open_history
+from .listening import SharingServer
 from .logs import log_config
 from .memory import frugal
 from .protocol import Guarded
@@ -72,7 +73,7 @@ def serve(settings: Settings, link_key: str = "") -> int:
             log_config=log_config(settings), access_log=False,
             server_header=False, timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=settings.shutdown_seconds,
             ws="none", lifespan="on", timeout_worker_healthcheck=UNHEALTHY,
-            http=PROTOCOL, loop=SHARING if settings.workers > 1 and os.name == "posix" else "auto",
+            http=PROTOCOL, loop=SHARING if os.name == "posix" else "auto",
         )  # fmt: skip
         for one in sockets:
             _log.info("running on %s", _address(one), extra={"workers": settings.workers})
@@ -93,6 +94,7 @@ def _settle(settings: Settings) -> None:
     Garbage is collected often from now on, and what is loaded left out of it: memory stays flat, and it costs nothing.
     """
     Guarded.head_seconds = settings.head_seconds
+    SharingServer.alone = settings.workers == 1
     _raise_open_files()
     gc.collect()
     gc.freeze()

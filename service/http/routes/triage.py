@@ -27,6 +27,10 @@ POSTING = problems.responses(401, 403, 406, 408, 413, 415, 422, 429, 503)
 MAY_TRIAGE = Allowed(Scope.TRIAGE)
 Asking = Annotated[Query, fastapi.Query()]
 May = Annotated[Caller, Security(MAY_TRIAGE)]
+Once = Annotated[
+    str,
+    fastapi.Header(max_length=255, description="the same for every try to send one log: it counts once within a day"),
+]
 
 
 def routes() -> APIRouter:
@@ -44,7 +48,7 @@ def routes() -> APIRouter:
     return router
 
 
-async def triage(request: Request, query: Asking, caller: May) -> Response:
+async def triage(request: Request, query: Asking, caller: May, idempotency_key: Once = "") -> Response:
     """Read a log; answer with the root cause, the lines that prove it, and the fixes, best first.
 
     The log is the body as it is (any of the raw types; gzip and zstd are recognised, with or without Content-Encoding), the
@@ -53,6 +57,7 @@ async def triage(request: Request, query: Asking, caller: May) -> Response:
     state = state_of(request)
     media = choose(request.headers.get("accept"), list(forms()))
     asked = Asked(query, forms()[media], caller.tenant, caller.id)
+    asked.once = idempotency_key
     answer = await while_there(request, state.desk.triage(log_of(request, state, asked), asked.job, asked.caller))
     report = await finish(state, answer.report, asked)
     return respond(request, media, answer.text, report)

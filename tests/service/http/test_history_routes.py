@@ -333,3 +333,27 @@ def test_secrets_do_not_reach_the_database(kept, tmp_path):
     kept.post("/v1/feedback", json={"incident": incident, "verdict": "right", "note": f"my token is {token}"})
 
     assert not any(token.encode() in path.read_bytes() for path in tmp_path.glob("history.sqlite*"))
+
+
+def test_a_log_that_is_sent_again_counts_once(service, tmp_path):
+    """Whoever had no answer says so by the key; another key, failure or service is another log."""
+    client = service(database=f"sqlite:///{tmp_path}/history.sqlite")
+
+    def post(key: str, service: str = "a") -> tuple[str, int]:
+        headers = {"Idempotency-Key": key} if key else {}
+        found = client.post("/v1/triage", params={"service": service}, content=LOG, headers=headers).json()["incident"]
+        return found["id"], found["occurrences"]
+
+    first = post("abc")
+    assert first == post("abc") == (first[0], 1)
+    assert [2, 3, 1] == [post("def")[1], post("")[1], post("abc", "b")[1]]
+    assert 4 == client.get("/v1/incidents/stats").json()["total"]
+
+
+def test_a_method_that_is_not_allowed_is_told_all_that_are(service, tmp_path):
+    client = service(database=f"sqlite:///{tmp_path}/history.sqlite")
+    answer = client.put("/v1/incidents/inc_x")
+    assert (405, {"DELETE", "GET", "PATCH"}) == (
+        answer.status_code,
+        set(answer.headers["allow"].split(", ")) - {"HEAD"},
+    )

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.service.http.conftest import LOG, PATIENCE
 from vllm_triage.classifier.api import shared
+from vllm_triage.service.http.keys import make_key
 from vllm_triage.service.http.limits import Places, Rate
 from vllm_triage.service.http.problems import Problem
 from vllm_triage.service.http.work.dispatcher import Desk
@@ -234,3 +235,11 @@ def test_too_many_requests_are_told_when_to_come_again(service):
     assert [200, 200, 429] == [answer.status_code for answer in answers]
     assert ('"default";q=2;w=60', "30") == (answers[0].headers["RateLimit-Policy"], answers[2].headers["Retry-After"])
     assert 200 == client.get("/healthz").status_code
+
+
+def test_wrong_keys_are_counted(service):
+    """Who guesses is told to wait, and fills no log."""
+    _, line = make_key("ci", ["triage"])
+    client = service(rate_limit=20, api_keys=(line,))
+    statuses = [client.get("/v1/buckets", headers={"X-API-Key": f"guess-{number}"}).status_code for number in range(30)]
+    assert [401] * 20 + [429] * 10 == statuses

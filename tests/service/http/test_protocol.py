@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
+import json
 
 import pytest
 from uvicorn import Config
@@ -112,3 +114,65 @@ def test_the_body_of_the_next_request_stays():
 
     asyncio.run(exchange())
     assert [b"one", b"two"] == read
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET / HTTP/1.1\r\nHost: a\r\nHost: evil.example\r\n\r\n",
+        b"POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"no request at all\r\n\r\n",
+    ],
+)
+def test_what_is_no_request_is_a_problem_like_any_other(head):
+    """Said as an object; two hosts, and codings that HTTP/1.0 has not, are what proxies read otherwise."""
+    wire = _exchange(head)
+    first, _, rest = wire.written.partition(b"\r\n")
+    assert (b"HTTP/1.1 400 Bad Request", True) == (first, wire.closed)
+    assert b"content-type: application/problem+json" in rest
+    assert "urn:vllm-triage:problem:bad-request" == json.loads(rest.partition(b"\r\n\r\n")[2])["type"]
+
+
+def test_the_host_of_a_whole_address_goes_before_the_header():
+    """As RFC 9112 has it: a request that is written to a proxy."""
+    seen: list[bytes] = []
+
+    async def app(scope, receive, send) -> None:
+        seen.extend(value for name, value in scope["headers"] if name == b"host")
+        await _app(scope, receive, send)
+
+    async def exchange() -> None:
+        connection = Guarded(Config(app, ws="none", log_config=None), ServerState(), {})
+        connection.connection_made(_Wire())
+        connection.data_received(b"GET http://evil.example/x HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await asyncio.gather(*connection.tasks)
+        connection.connection_lost(None)
+
+    asyncio.run(exchange())
+    assert [b"evil.example"] == seen
+
+
+def test_who_writes_all_of_a_refused_body_first_reads_the_answer():
+    """As Python's http.client does: the rest is taken, and dropped, before the connection closes."""
+
+    async def app(scope, receive, send) -> None:
+        head = [(b"content-length", b"2"), (b"connection", b"close")]
+        await send({"type": "http.response.start", "status": 413, "headers": head})
+        await send({"type": "http.response.body", "body": b"no"})
+
+    async def exchange() -> tuple[int, bytes]:
+        loop, config, state = asyncio.get_running_loop(), Config(app, ws="none", log_config=None), ServerState()
+        server = await loop.create_server(lambda: Guarded(config, state, {}), "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+
+        def ask() -> tuple[int, bytes]:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+            connection.request("POST", "/", b"a" * (24 << 20))
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+
+        found = await asyncio.to_thread(ask)
+        server.close()
+        return found
+
+    assert (413, b"no") == asyncio.run(exchange())

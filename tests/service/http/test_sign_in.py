@@ -475,7 +475,7 @@ def test_a_proxy_must_remove_what_it_is_sent(service):
     client = through(service, "10.1.2.3")
     two = [("X-Forwarded-User", "eve"), ("X-Forwarded-User", "kim"), ("X-Forwarded-Groups", "sre")]
     assert 403 == client.get("/v1/buckets", headers=two).status_code
-    named = {"X-Forwarded-User": "Jörg".encode(), "X-Forwarded-Groups": b"sre"}
+    named = {b"X-Forwarded-User": "Jörg".encode(), b"X-Forwarded-Groups": b"sre"}
     assert "Jörg" == client.get("/auth/me", headers=named).json()["name"]
 
 
