@@ -29,7 +29,7 @@ _MACHINE = LazyPattern(
     r"CUDA|HIP|NCCL|cuBLAS|CUDNN|NVML|out of memory|alloc|Triton|Engine core|worker|address|driver|_OpNamespace"
 )
 """Words of what no line of Python code is to blame for."""
-_LOADERS = LazyPattern(r"\w*(?:load_weights|weight_loader|_load_param|load_param|load_module)\w*")
+_LOADERS = LazyPattern(r"\b\w*?(?:load_weights|weight_loader|_load_param|load_param|load_module)\w*")
 """Functions that fail on what a checkpoint holds: whether a release can read it does not hang on the line."""
 _BELOW = LazyPattern(
     r"^(?:torch|asyncio|argparse|cachetools|signal|concurrent|contextlib|functools|typing|enum|json|copy|collections)[/.]|^<"
@@ -37,7 +37,7 @@ _BELOW = LazyPattern(
 )
 """Frames in which the mistakes of their callers come to light."""
 _GENERIC = LazyPattern(
-    r"vllm/(?:_\w*ops|model_executor/custom_op|compilation/\w+|utils/\w+|utils|tracing\w*/?\w*|triton_utils/\w+|platforms/\w+"
+    r"vllm/(?:_\w*ops|model_executor/custom_op|compilation/\w+|utils/\w+|utils|tracing\w{0,60}/?\w{0,60}|triton_utils/\w+|platforms/\w+"
     r"|model_executor/(?:utils|parameter)|model_executor/layers/(?:linear|layernorm|activation|vocab_parallel_embedding|utils)"
     r"|model_executor/layers/(?:quantization/unquant|rotary_embedding)\w*(?:/\w+)?|distributed/(?:parallel_state|communication_op))\.py"
 )

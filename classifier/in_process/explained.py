@@ -59,11 +59,14 @@ def explained(
 def _explain(error: Exception, kept: Kept, question: Question | None, told: Callable[[Report], None] | None) -> None:
     from ..api import shared
 
+    if hasattr(error, "vllm_triage"):
+        # A block within this one has explained it: its note would be read as lines of the log.
+        return
     try:
         report = shared().report(kept.log() + traceback_of(error), question)
     except Exception:  # noqa: BLE001 - the exception at hand is what the user must see, not one of ours
         return
-    if not report.failed or (report.bucket == "unknown" and not _of_vllm(error)):
+    if not report.failed or (not _of_vllm(error) and (report.bucket == "unknown" or report.decided_by != "rule")):
         return
     error.vllm_triage = report  # type: ignore[attr-defined]
     error.add_note(explanation(report))

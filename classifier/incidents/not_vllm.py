@@ -44,6 +44,8 @@ _OURS = (
     b"(vllmworker",
     b"import vllm",
     b"from vllm",
+    b"vllm: error",
+    b"usage: vllm",
 )
 """What only vLLM itself, or a program that runs it, prints."""
 _SOURCE = LazyPattern(
@@ -56,11 +58,15 @@ SHORT = 6
 """Lines below which a log is somebody's excerpt, and says nothing by what it lacks."""
 
 
-def is_foreign(sample: bytes, tail: bytes, lines: int) -> bool:
-    """Tell whether a log of so many lines, by its beginning and its end, is that of other software."""
-    if lines < SHORT:
-        return False
-    return not any(sign in part for part in (sample.lower(), tail.lower()) for sign in SIGNS)
+def has_signs(sample: bytes, tail: bytes) -> bool:
+    """Tell whether anything in a log, by its beginning and its end, is of vLLM, of its parts or of its clients."""
+    return any(sign in part for part in (sample.lower(), tail.lower()) for sign in SIGNS)
+
+
+def is_ours(data: bytes) -> bool:
+    """Tell whether lines hold what vLLM alone, or a program that runs it, prints."""
+    lowered = data.lower()
+    return any(sign in lowered for sign in _OURS) or _LOGGED.search(data) is not None
 
 
 def other_engine(sample: bytes, tail: bytes) -> str:

@@ -8,7 +8,7 @@ from ..lines.tail import Tail
 from ..lines.types import Line
 from ..matching.engine import Engine
 from .keeper import Keeper
-from .not_vllm import is_foreign, is_source, other_engine
+from .not_vllm import SHORT, has_signs, is_source, other_engine
 from .reader import IncidentReader
 from .servers import Servers
 from .types import Incident
@@ -144,7 +144,8 @@ class Session:
     def _finish_own(self) -> list[Incident]:
         incidents = self._reader.finish(self._tail, self.lines)
         if len(incidents) == 1 and not incidents[0].stages and not self._handed_on:
-            incidents[0].foreign = is_foreign(self._sample, self._tail.data, self.lines)
+            incidents[0].unsigned = not has_signs(self._sample, self._tail.data)
+            incidents[0].foreign = incidents[0].unsigned and self.lines >= SHORT
             incidents[0].engine = other_engine(self._sample, self._tail.data)
         incidents[-1].broken_off = self._broken_off
         for incident in incidents[-2:]:

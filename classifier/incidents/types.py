@@ -51,6 +51,8 @@ class Incident(Busy):
     """The container that printed it, where a log shows several servers."""
     foreign: bool = False
     """Whether nothing in the log is vLLM's, of its parts or of its clients."""
+    unsigned: bool = False
+    """The same where the log is too short to say so."""
     engine: str = ""
     """The other engine whose log it is (SGLang, llama.cpp …); "" for vLLM's."""
     source_text: bool = False

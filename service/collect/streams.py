@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from ...classifier.errors import InputError
+from ...classifier.incidents.not_vllm import is_ours
 from ...classifier.input.decode import Cleaner
 from ...classifier.input.read import Block
 from ...classifier.question import Question
@@ -68,6 +69,8 @@ class _Stream:
     came: float = 0.0
     """When the latest line came."""
     looked: float = 0.0
+    ours: bool = False
+    """Whether something in it is vLLM's: collectors send what every container prints."""
     over: bool = False
     """Whether its end was told."""
 
@@ -138,6 +141,7 @@ class Streams:
 
     def _feed(self, stream: _Stream) -> None:
         data = _cut(b"".join(stream.waiting))
+        stream.ours = stream.ours or is_ours(data)
         stream.waiting, stream.size, stream.due = [], 0, 0.0
         text = stream.cleaner.decode(data)
         if not stream.lines:
@@ -154,9 +158,8 @@ class Streams:
 
     def _look(self, stream: _Stream, now: float) -> Iterator[Verdict]:
         stream.dirty, stream.looked = False, now
-        try:
-            report = self._triage.peek(stream.session, self._question)
-        except InputError:
+        report = self._report(stream)
+        if report is None:
             return
         told = stream.announcer.see(report, now)
         if told is None and now - stream.came >= SETTLE:
@@ -169,15 +172,26 @@ class Streams:
         if stream.waiting:
             self._feed(stream)
         stream.over = True
-        try:
-            report = self._triage.peek(stream.session, self._question)
-        except InputError:
+        report = self._report(stream)
+        if report is None:
             return
         told = stream.announcer.told
         stream.announcer.see(report, now)
         if report.failed and (told is None or told.cause != report.cause):
             stream.announcer.told = report
             yield Verdict(stream.name, "end", report)
+
+    def _report(self, stream: _Stream) -> Report | None:
+        """Return the answer so far; None where there is nothing to read, or it is about another program."""
+        named = "vllm" in "/".join(stream.name).lower()
+        if not (stream.ours or named):
+            return None
+        try:
+            report = self._triage.peek(stream.session, self._question)
+        except InputError:
+            return None
+        # A container that is called so may have failed before vLLM could say a word.
+        return report if stream.ours or (report.decided_by == "rule" and report.bucket != "unknown") else None
 
 
 def _verdict(name: StreamName, told: Announcement) -> Verdict:

@@ -36,6 +36,9 @@ FOUND: dict[str, tuple[str, bytes]] = {
     "half a surrogate": ("masking", b"token=\xff\xfe password=\xed\xa0\x80"),
 }  # fmt: skip
 """Inputs by what is odd about them, each with the reader that it made fail."""
+FOUND |= {
+    path.name: (path.name.partition("-")[0], path.read_bytes()) for path in (Path(__file__).parent / "found").iterdir()
+}
 
 
 @pytest.mark.parametrize("what", FOUND)

@@ -35,7 +35,7 @@ _REFUSED = (
 """Interfaces that vLLM asks a model's class for, what each is for, and the words that refuse a class without."""
 _MODEL_FILE = LazyPattern(r"vllm/model_executor/models/(?P<name>\w+)\.py:")
 _NO_MODELS = frozenset({"interfaces", "interfaces_base", "registry", "utils", "adapters", "vision", "__init__", "config", "module_mapping"})  # fmt: skip
-_OF_MODEL = LazyPattern(r"\w+(?:ForCausalLM|ForConditionalGeneration|Model|LMHeadModel|For\w+)")
+_OF_MODEL = LazyPattern(r"\w{1,120}(?:ForCausalLM|ForConditionalGeneration|Model|LMHeadModel|For\w+)")
 _FALLS_BACK = (0, 7, 2)
 """The release from which vLLM tries the Transformers backend by itself (``model_impl`` is ``auto``)."""
 _FALLEN = LazyPattern(r"\b(?P<name>\w{1,100}) has no vLLM implementation, falling back to Transformers")

@@ -11,10 +11,12 @@ from .complaint import Complaint
 from .names import of_words
 
 _RELATION = LazyPattern(
-    r"(?P<first>[a-z]+(?:_[a-z]+)+) ?[(=:]? ?(?P<value>\d+)\)? (?:must|should|needs to) be (?P<sign>>=|<=|greater than or equal to|at least|"
-    r"less than or equal to|at most|no (?:more|less) than) (?P<second>[a-z]+(?:_[a-z]+)+) ?[(=:]? ?(?P<other>\d+)"
+    r"(?<![a-z])(?P<first>[a-z]{1,30}(?:_[a-z]{1,30}){1,8}) ?[(=:]? ?(?P<value>\d{1,18})\)? (?:must|should|needs to) be (?P<sign>>=|<=|greater than or equal to|at least|"
+    r"less than or equal to|at most|no (?:more|less) than) (?P<second>[a-z]{1,30}(?:_[a-z]{1,30}){1,8}) ?[(=:]? ?(?P<other>\d{1,18})"
 )
-_DIVISOR = LazyPattern(r"[\w ]+?\(?=?\(?(?P<whole>\d+)\)? must be divisible by (?P<size>[a-z_]+) ?[=(] ?(?P<value>\d+)")
+_DIVISOR = LazyPattern(
+    r"(?<!\d)(?P<whole>\d{1,18})\)? must be divisible by (?P<size>[a-z_]{1,60}) ?[=(] ?(?P<value>\d{1,18})"
+)
 _SIZES = {
     "tp_size": "tensor_parallel_size", "pp_size": "pipeline_parallel_size", "dp_size": "data_parallel_size",
     "dcp_size": "decode_context_parallel_size", "pcp_size": "prefill_context_parallel_size",

@@ -21,9 +21,9 @@ _CONVERTED = LazyPattern(r"Value (?P<given>.*?) cannot be converted to <(?:class
 _EXPLICIT = LazyPattern(r"ignored explicit argument ['\"](?P<given>.*?)['\"]")
 _MISSING = LazyPattern(r"expected (?:one|at least one|\d+) arguments?")
 
-_HEADER = LazyPattern(r"\d+ validation errors? for (?P<owner>\w+)")
+_HEADER = LazyPattern(r"(?<!\d)\d{1,6} validation errors? for (?P<owner>\w+)")
 _FIELD = LazyPattern(
-    r"^(?:(?P<loc>[A-Za-z_][\w.,\[\]]*)\n)? +(?P<said>.*?) \[type=(?P<type>\w+), input_value=(?P<given>.*?), input_type=(?P<kind>\w+)\]",
+    r"^(?:(?P<loc>[A-Za-z_][\w.,\[\]]*)\n)? {1,40}(?P<said>(?! ).*?) \[type=(?P<type>\w+), input_value=(?P<given>.*?), input_type=(?P<kind>\w+)\]",
     re.MULTILINE,
 )
 _BOUND = LazyPattern(

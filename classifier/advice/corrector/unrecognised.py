@@ -16,7 +16,7 @@ from .values import boolean
 _LINE = LazyPattern(r"error: unrecognized arguments: +(?P<option>\S[^\n]*)")
 _UNSAFE = LazyPattern(r"[…<>]")
 _DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
-_DASH = LazyPattern(r"-*[\u2010-\u2015\u2212][-\u2010-\u2015\u2212]*[a-z]")
+_DASH = LazyPattern(r"(?<!-)-{0,8}[\u2010-\u2015\u2212][-\u2010-\u2015\u2212]{0,8}[a-z]")
 _VALUE = LazyPattern(r"-?[\d.,]+[kKmMgG%]?|[Tt]rue|[Ff]alse|yes|no|on|off|none|None|auto")
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.service.collect.conftest import LOG
 from vllm_triage.classifier.api import shared
+from vllm_triage.corpus.store import HERE
 from vllm_triage.service.collect.entries import StreamName
 from vllm_triage.service.collect.streams import GATHER, LOOK_EVERY, SILENT, Streams, Verdict
 
@@ -125,3 +128,35 @@ def test_a_line_without_end_is_cut(streams):
 
     assert told(streams, 1, 5) == [("a", "cause", CAUSE)]
     assert streams._streams[A].size == 0
+
+
+OTHERS = sorted((Path(__file__).parent / "others").glob("*.log"))
+"""What other programs print, recorded while they worked, failed, or were started in the wrong way."""
+
+
+def _all(streams: Streams, log: bytes, name: StreamName = A) -> list[Verdict]:
+    """Return what is told of a stream to its end."""
+    return [*streams.take(name, log, 0.0), *streams.tick(5.0), *streams.tick(400.0), *streams.close(500.0)]
+
+
+def test_other_programs_are_told_of_to_nobody():
+    """Redis, PostgreSQL, Java, Go, Django …: neither their failures nor that they are not known."""
+    assert len(OTHERS) >= 60
+    assert {path.stem: found for path in OTHERS if (found := _all(Streams(shared(), 3), path.read_bytes()))} == {}
+
+
+def test_every_failure_of_vllm_is_told():
+    """Whatever the container is called, and however early it failed; some recorded programs use torch without vLLM."""
+    logs = [path.read_bytes() for path in sorted((Path(HERE) / "logs" / "recorded").rglob("*.log"))[::12]]
+    assert len(logs) > 30
+    assert [
+        log
+        for log in logs
+        if b"vllm" in log.lower() and shared().report(log).failed and not _all(Streams(shared(), 3), log)
+    ] == []
+
+
+def test_a_container_that_is_called_so_may_fail_before_vllm_says_a_word(streams):
+    log = b'exec: "vllm": executable file not found in $PATH\n'
+    assert _all(streams, log) == []
+    assert [found.report.bucket for found in _all(streams, log, StreamName(container="vllm-server"))] != ["unknown"]
