@@ -8,7 +8,7 @@ import pytest
 
 from vllm_triage.classifier import triage
 from vllm_triage.classifier.api import Triage
-from vllm_triage.classifier.incidents.not_vllm import SHORT, is_foreign, other_engine
+from vllm_triage.classifier.incidents.not_vllm import has_signs, other_engine
 from vllm_triage.training.text_model.rows.other_software import other_logs
 
 TRIAGE = Triage()
@@ -90,10 +90,9 @@ def test_words_that_only_vllm_says_are_enough() -> None:
 def test_one_sign_in_a_thousand_lines_is_a_sign(sign: str) -> None:
     """Upper or lower case, near the beginning or the end."""
     quiet = b"all is well here\n" * 1000
-    assert is_foreign(quiet[:4096], quiet, 1000)
-    assert not is_foreign(sign.encode(), quiet, 1000)
-    assert not is_foreign(quiet[:4096], quiet + sign.encode(), 1000)
-    assert not is_foreign(quiet[:50], quiet[:50], SHORT - 1)
+    assert not has_signs(quiet[:4096], quiet)
+    assert has_signs(sign.encode(), quiet)
+    assert has_signs(quiet[:4096], quiet + sign.encode())
 
 
 def test_most_logs_of_other_programs_are_named_as_nothing() -> None:
