@@ -8,6 +8,7 @@ from ...corpus.types import Bucket, Cause
 from ..command import corrected_command
 from ..fix import Fix
 from ..lines.mistakes import MISTAKES
+from ..raise_sites.explain import Explained, explain
 from ..situation.releases import gone_from, reference
 from ..situation.situate import situate
 from ..verdict.known import Known
@@ -81,13 +82,28 @@ def advise(verdict: Verdict, known: Known) -> Advice:
         from .sources.guess import as_guess
 
         fixes = as_guess(fixes, _own_fault(verdict))
+    site = explain(hit.line.text, hit.trace, facts, bound) if verdict.failed and hit is not None and not led else None
+    if site is not None and site.asked_for and (guessed or verdict.decided_by != "rule"):
+        fixes = [_without(site), *(fix for fix in fixes if site.asked_for not in fix.change)]
+        for rank, fix in enumerate(fixes, 1):
+            fix.rank = rank
+    notes = [*([site.sentence] if site is not None else []), *([bound.note()] if verdict.failed and fixes else [])]
     return Advice(
         tuple(fixes),
         tuple(withheld),
         corrected_command(facts, fixes) if verdict.failed else "",
-        (note,) if verdict.failed and fixes and (note := bound.note()) else (),
+        tuple(filter(None, notes)),
         (f"the advice is the message's own: {remedy.words}",) if remedy is not None and led else (),
     )
+
+
+def _without(site: Explained) -> Fix:
+    """Return the fix that takes back the option for which alone an error is raised."""
+    option = site.asked_for
+    return Fix(
+        0, f"Start without {option}", "flag", f"leave out {option}", site.sentence, "What the option does.", "", option,
+        restart=True, source="vLLM's sources", exact=True,
+    )  # fmt: skip
 
 
 def _cause(verdict: Verdict, bucket: Bucket, guessed: bool) -> Cause:

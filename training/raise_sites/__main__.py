@@ -1,0 +1,96 @@
+"""``python -m vllm_triage.training.raise_sites``: write corpus/raise_sites/cards.bin anew from the released packages."""
+
+from __future__ import annotations
+
+import json
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from pathlib import Path
+
+from ...corpus import options
+from ...corpus.raise_sites import INDEX, MAGIC, SHARDS, columns
+from ..fingerprint.__main__ import FIRST
+from ..fingerprint.rewrite import rewrite
+from .guards import Card, cards
+
+Site = tuple[str, Card]
+"""A file's name and a card of it."""
+
+
+class Sites:
+    """Takes up one release after the other, the oldest first.
+
+    Attributes:
+        releases: That were taken up.
+        spans: Each card with the numbers of the first and the last release that have it.
+    """
+
+    def __init__(self) -> None:
+        self.releases: list[str] = []
+        self.spans: dict[Site, tuple[int, int]] = {}
+        self._before: dict[str, tuple[int, list[Site]]] = {}
+
+    def add(self, version: str, archive: Path) -> None:
+        """Read a release's Python files."""
+        number = len(self.releases)
+        self.releases.append(version)
+        is_option = _options_of(version)
+        now: dict[str, tuple[int, list[Site]]] = {}
+        with zipfile.ZipFile(archive) as opened:
+            for info in opened.infolist():
+                path = info.filename
+                known = self._before.get(path)
+                if known is None or known[0] != info.CRC:
+                    text, name = opened.read(info).decode("utf-8", "replace"), path.rpartition("/")[2]
+                    known = (info.CRC, [(name, card) for card in cards(path, text, is_option)])
+                now[path] = known
+        self._before = now
+        for _, sites in now.values():
+            for site in sites:
+                self.spans[site] = (self.spans.get(site, (number, 0))[0], number)
+
+    def packed(self) -> bytes:
+        """Return the index in the layout that ``corpus/raise_sites`` describes."""
+        shards: list[set[str]] = [set() for _ in range(SHARDS)]
+        heads: set[int] = set()
+        for (file, card), (first, last) in self.spans.items():
+            key, length, total = columns(card.message, file, card.function, card.line)
+            if length:
+                heads.add(key)
+            row = (f"{key:x}", length, total, file, card.function, first, last, card.guard, "|".join(card.sources))
+            shards[key % SHARDS].add("\t".join(map(str, row)))
+        body = bytearray()
+
+        def add(data: bytes) -> tuple[int, int]:
+            packed = zlib.compress(data, 9)
+            body.extend(packed)
+            return len(body) - len(packed), len(packed)
+
+        head = {
+            "releases": self.releases,
+            "heads": add(b"".join(each.to_bytes(4, "little") for each in sorted(heads))),
+            "shards": [add("\n".join(sorted(rows)).encode()) for rows in shards],
+        }
+        packed = zlib.compress(json.dumps(head, separators=(",", ":")).encode(), 9)
+        return b"".join((MAGIC, len(packed).to_bytes(4, "little"), packed, body))
+
+
+def _options_of(version: str) -> Callable[[str], bool]:
+    """Return what tells whether a name is an option of a release, or of the first that the table covers."""
+    covered = options.releases()
+    release = version if version in covered else covered[0]
+    return lru_cache(maxsize=None)(lambda name: options.exists(name, release) is True)
+
+
+def main(arguments: Iterable[str] | None = None) -> int:
+    """Read every release and write the index anew; return the exit code."""
+    sites = Sites()
+    words = list(arguments) if arguments is not None else None
+    return rewrite("raise_sites", INDEX, FIRST, sites.add, sites.packed, words)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
