@@ -41,22 +41,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--questions", action="store_true", help="ask each log four questions")
     parser.add_argument("-v", "--verbose", action="store_true", help="print what was said before and after")
     options = parser.parse_args(argv)
-    sides = [_start(options.before), _start(options.after)]
     fields: Counter[str] = Counter()
     spent = [0.0, 0.0]
     asked = differ = 0
-    for name, text in _inputs(options):
-        request = json.dumps({"text": text, "questions": options.questions}) + "\n"
-        replies: list[Any] = [None, None]
-        for index in (0, 1) if asked % 2 else (1, 0):  # in turn, so that neither side always finds the caches warm
-            replies[index] = _ask(sides[index], request)
-            spent[index] += replies[index]["seconds"]
-        asked += 1
-        found = list(_differences(replies[0]["answers"], replies[1]["answers"]))
-        differ += bool(found)
-        fields.update({re.sub(r"\[\d+\]", "", path.partition(".")[2]) for path, _, _ in found})
-        for path, before, after in found:
-            print(f"{name}: {path}" + (f"\n    - {_shown(before)}\n    + {_shown(after)}" if options.verbose else ""))
+    with _start(options.before) as old, _start(options.after) as new:
+        for name, text in _inputs(options):
+            request = json.dumps({"text": text, "questions": options.questions}) + "\n"
+            replies: list[Any] = [None, None]
+            for index in (0, 1) if asked % 2 else (1, 0):  # in turn, so that neither side always finds the caches warm
+                replies[index] = _ask((old, new)[index], request)
+                spent[index] += replies[index]["seconds"]
+            asked += 1
+            found = list(_differences(replies[0]["answers"], replies[1]["answers"]))
+            differ += bool(found)
+            fields.update({re.sub(r"\[\d+\]", "", path.partition(".")[2]) for path, _, _ in found})
+            for path, before, after in found:
+                print(
+                    f"{name}: {path}" + (f"\n    - {_shown(before)}\n    + {_shown(after)}" if options.verbose else "")
+                )
     print(f"{asked} inputs, {differ} answered differently")
     for field, count in fields.most_common():
         print(f"{count:6} {field}")

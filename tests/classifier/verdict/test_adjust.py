@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.fixtures.marked import FOLDER, read_marked
+from vllm_triage.classifier import api
+from vllm_triage.classifier.advice import advise
 from vllm_triage.classifier.api import shared, triage
 from vllm_triage.classifier.question import Question
 from vllm_triage.classifier.report.model import Filtered
@@ -53,6 +55,27 @@ def test_a_filter_takes_no_benign_rule_away(path):
     buckets = [name for name in shared().corpus.buckets() if name not in ("no_failure", "unknown")]
 
     assert triage(log).to_dict() == triage(log, Question(ignore=buckets)).to_dict()
+
+
+def test_advice_is_made_once_for_the_answer_that_is_given(monkeypatch):
+    """However many starts are looked at for a failure that counts, and whether or not one does."""
+    advised = []
+    monkeypatch.setattr(api, "advise", lambda verdict, known: advised.append(verdict.cause) or advise(verdict, known))
+    ask(*[BANNER, FULL] * 2, *[BANNER, TAKEN] * 6, ignore=["port_in_use"])
+    ask(BANNER, TAKEN, ignore=["port_in_use"])
+    ask(BANNER, TAKEN, min_confidence=1)
+
+    assert ["kv_cache_oom/no_cache_blocks", "port_in_use/http_port_taken", "unknown/below_threshold"] == advised
+
+
+def test_an_answer_that_is_not_sure_enough_speaks_of_no_fix():
+    """Nor of the release that fixes would be for."""
+    withheld = ask(BANNER, FULL, min_confidence=1)
+
+    assert ((), (), "") == (withheld.fixes, withheld.withheld, withheld.corrected_command)
+    assert ["The best guess, kv_cache_oom/no_cache_blocks, is below the confidence asked for (1)."] == list(
+        withheld.notes
+    )
 
 
 def test_an_answer_by_the_stage_is_filtered_as_well():
