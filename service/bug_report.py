@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..classifier.command.shell import FRONT, as_run
-from ..classifier.report.model import Evidence, Report
-from ..classifier.report.shown import TEXT, cut
+from ..classifier.pack.text import body_of
+from ..classifier.report.model import Report
 from ..classifier.version import version
 from ..corpus.options import version_key
 from .render.formats.markdown import fenced, plain
@@ -16,6 +16,8 @@ from .render.words import percent, start_line
 TRACKER = "https://github.com/vllm-project/vllm/issues/new"
 MOST = 60_000
 """Characters of a report: GitHub takes 65,536."""
+LINES = 30_000
+"""Characters of the evidence whose lines are shown."""
 TITLE = 120
 COLLECTS = (0, 8, 5)
 """The first release with ``vllm collect-env``."""
@@ -39,27 +41,18 @@ class BugReport:
     """Markdown."""
 
 
-def bug_report(report: Report, excerpt: Sequence[tuple[int, str]] = ()) -> BugReport:
-    """Return the report about an answer.
+def bug_report(report: Report) -> BugReport:
+    """Return the report about an answer, with the lines of its evidence pack.
 
     Args:
         report: The answer, masked as it is.
-        excerpt: Lines of the log with their numbers, masked; without them the answer's own lines are shown.
     """
     title = f"[Bug]: {report.title}"
     if report.bucket == "unknown" and report.evidence:
         title = f"[Bug]: {report.evidence[0].text}"
-    body = _body(report, excerpt, TEXT)
-    for width in (400, 160, 60):
-        if len(body) <= MOST:
-            break
-        body = _body(report, excerpt, width)
-    return BugReport(title if len(title) <= TITLE else title[: TITLE - 1] + "…", body)
-
-
-def _body(report: Report, excerpt: Sequence[tuple[int, str]], width: int) -> str:
-    parts = (_environment(report), _what(report), _command(report), _lines(report, excerpt, width), _said(report))
-    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+    parts = (_environment(report), _what(report), _command(report), _lines(report), _said(report))
+    body = "\n\n".join("\n".join(part) for part in parts) + "\n"
+    return BugReport(title if len(title) <= TITLE else title[: TITLE - 1] + "…", body[:MOST])
 
 
 def _environment(report: Report) -> Iterator[str]:
@@ -97,15 +90,9 @@ def _command(report: Report) -> Iterator[str]:
     yield from fenced("shell", [command or "(the log does not show it: paste the start command here)"])
 
 
-def _lines(report: Report, excerpt: Sequence[tuple[int, str]], width: int) -> Iterator[str]:
+def _lines(report: Report) -> Iterator[str]:
     yield "The lines that matter, with their numbers in the log; secrets are masked:\n"
-    first = report.story.died_first if report.story is not None else None
-    own: list[Evidence] = [item for item in (first, *report.evidence, *report.chain, *report.symptoms[-1:]) if item]
-    lines = {item.line: item.text for item in own if not item.mark}
-    if not excerpt:
-        lines |= {item.line: item.text for item in report.context}
-    lines |= dict(excerpt)
-    yield from fenced("text", [f"{number}: {cut(lines[number], width)}" for number in sorted(lines)])
+    yield from fenced("text", body_of(report.pack(LINES, candidates=False)))
 
 
 def _said(report: Report) -> Iterator[str]:

@@ -102,6 +102,9 @@ class Pack(Node):
 
         return as_text(self)
 
+    def _repr_markdown_(self) -> str:
+        return self.text()
+
     def prompt(self) -> str:
         """Return the pack with the question and the form of a good answer."""
         from .text import as_prompt

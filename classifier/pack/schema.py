@@ -35,10 +35,10 @@ def pack_of(values: object) -> Pack:
         raise InputError(f"no pack: {error.errors()[0]['msg']}") from None
 
 
-def with_pack(report: Report) -> dict[str, object]:
-    """Return the plain values of a report with its largest pack, for what leaves the process that read the log.
+def with_pack(report: Report, budget: int = LARGEST) -> dict[str, object]:
+    """Return the plain values of a report with a pack of it, for what leaves the process that read the log.
 
     ``report.schema.report_of`` is the way back.
     """
-    kept = {"kept": report.pack(LARGEST).to_dict()} if report.kept is not None else {}
+    kept = {"kept": report.pack(budget).to_dict()} if report.kept is not None else {}
     return {**report.to_dict(), **kept}

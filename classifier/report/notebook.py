@@ -84,6 +84,8 @@ def _rest(report: Report) -> str:
     rows = "".join(f"<tr><td>{_text(name)}</td><td>{_text(value)}</td></tr>" for name, value in report.facts.items())
     found = [_folded(f"What follows from it ({len(lines)})", follows)] if follows else []
     found += [_folded(f"Facts ({len(report.facts)})", f"<table>{rows}</table>")] if rows else []
+    if report.kept is not None:
+        found.append(_folded("The evidence, to copy for an assistant", f"<pre>{_text(report.pack().prompt())}</pre>"))
     return "".join(found)
 
 

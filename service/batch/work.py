@@ -40,17 +40,22 @@ class Write:
         place: The folder of reports.
         form: ``parquet`` or ``jsonl``.
         pattern: Searched in each log's name: its groups tell node, release, model, GPU or day; "" for none.
+        packs: Folder for the evidence of what failed; "" for none.
     """
 
     asking: Asking
     place: str
     form: str
     pattern: str = ""
+    packs: str = ""
 
     def __call__(self, chunk: Chunk) -> Outcome:
         """Write the rows of a chunk, all or none."""
         pattern = re.compile(self.pattern) if self.pattern else None
-        rows = [row for log in chunk for row in rows_of(log, self.asking, pattern)]
+        evidence: dict[str, str] = {}
+        rows = [row for log in chunk for row in rows_of(log, self.asking, pattern, evidence if self.packs else None)]
+        for name, text in evidence.items():
+            folder_at(self.packs).write(name, text.encode("utf-8", "replace"))
         keep(folder_at(self.place), format_named(self.form), chunk, rows)
         return Outcome(
             len(chunk),
@@ -89,21 +94,37 @@ class Answer:
             return Answered(log.name, None, _internal(error))
 
 
-def rows_of(log: Log, asking: Asking, pattern: re.Pattern[str] | None = None) -> list[Row]:
-    """Return a row for each start of a log; one that says why, where it cannot be read."""
+def rows_of(
+    log: Log,
+    asking: Asking,
+    pattern: re.Pattern[str] | None = None,
+    evidence: dict[str, str] | None = None,
+) -> list[Row]:
+    """Return a row for each start of a log; one that says why, where it cannot be read.
+
+    Args:
+        log: The log.
+        asking: What is asked of each start.
+        pattern: As for ``Write``.
+        evidence: Takes the evidence of what failed by the name of its file: one for each failure that differs.
+    """
     places = places_in(log.name, pattern)
     try:
-        return list(_rows(log, asking, places))
+        return list(_rows(log, asking, places, evidence))
     except (InputError, OSError) as error:
         return [row_of_problem(log, _told(log, error), places)]
     except Exception as error:  # noqa: BLE001 - one log must not end the run
         return [row_of_problem(log, _internal(error), places)]
 
 
-def _rows(log: Log, asking: Asking, places: dict[str, str]) -> Iterator[Row]:
+def _rows(log: Log, asking: Asking, places: dict[str, str], evidence: dict[str, str] | None) -> Iterator[Row]:
     with source_of(log) as source:
         for start in triage_of(asking).starts(source, asking.question):
-            yield row_of(log, start, places)
+            row = row_of(log, start, places)
+            if evidence is not None and row.failed:
+                head = f"{row.source}, start {row.start}\n\n"
+                evidence[f"{row.cause.replace('/', '.')}.{row.signature}.md"] = head + start.report.pack().prompt()
+            yield row
 
 
 def _told(log: Log, error: Exception) -> str:

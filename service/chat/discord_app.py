@@ -21,6 +21,7 @@ from starlette.responses import JSONResponse
 from ...classifier.errors import InputError
 from ...classifier.masking.mask import mask
 from . import discord_embed as embed
+from . import short
 from .bodies import read_body
 from .file_hosts import refuse_elsewhere
 from .http_out import ask, checked, connect, post, target
@@ -39,7 +40,7 @@ PONG, MESSAGE, LATER = 1, 4, 5
 """Kinds of answers; ``LATER``: the message comes when the log is read."""
 EPHEMERAL = 64
 """Flag of messages that only the person who asked sees."""
-USAGE = "Attach a vLLM log as file, or paste some lines as text."
+USAGE = "Attach a vLLM log as file, or paste some lines as text; the text `evidence` gives what an assistant needs to judge it."
 BUSY = "Too much to do right now: please try again in a minute."
 TRIES = 3
 _TOKEN = re.compile(r"[A-Za-z0-9._-]{1,512}")
@@ -125,12 +126,14 @@ class DiscordEndpoint:
         return JSONResponse({"type": LATER, "data": {"flags": EPHEMERAL}})
 
     def _answer(self, token: str, text: str, files: Sequence[Mapping[str, Any]]) -> None:
+        asked = short.evidence_asked(text)
+        answered = self._triaged if asked is None else self._evidence
         try:
             if files:
                 with opened(files[0], self._settings) as content:
-                    message = self._triaged(content, str(files[0].get("filename") or "file"))
+                    message = answered(content, str(files[0].get("filename") or "file"))
             else:
-                message = self._triaged(text.encode(), "")
+                message = answered((text if asked is None else asked).encode(), "")
         except InputError as error:
             message = embed.words(str(error))
         except BusyError:
@@ -142,6 +145,9 @@ class DiscordEndpoint:
     def _triaged(self, source: bytes | Readable, name: str) -> dict[str, Any]:
         report, incident = self._context.triage(source, service="", name=mask(name))
         return embed.message(event_of(self._context, report, incident, name=name))
+
+    def _evidence(self, source: bytes | Readable, name: str) -> dict[str, Any]:
+        return embed.evidence(short.evidence_of(self._context, source, name, embed.EVIDENCE))
 
     def _send(self, token: str, message: Mapping[str, Any]) -> None:
         settings = self._settings

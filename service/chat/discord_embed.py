@@ -11,6 +11,8 @@ from .interface import Event, Told
 
 TITLE, DESCRIPTION, NAME, VALUE, FOOTER, TOTAL = 256, 4096, 256, 1024, 2048, 6000
 """Characters of an embed's parts, and of all of them together."""
+EVIDENCE = 3_900
+"""Characters of an evidence pack in an embed (docs/pack.md)."""
 COLORS = {"failed": 0xC62828, "unknown": 0xB26A00, "well": 0x2E7D32}
 _MARKUP = re.compile(r"([\\*_~`|<>\[\]()#:-])")
 _TICK = "\u02cb"
@@ -52,6 +54,11 @@ def digest(incidents: Sequence[Told]) -> dict[str, Any]:
     if link := next((told.link for told in incidents if told.link), ""):
         embed["url"] = link
     return {"embeds": [embed], **QUIET}
+
+
+def evidence(text: str) -> dict[str, Any]:
+    """Return a message with an evidence pack."""
+    return {"embeds": [{"title": "Evidence", "description": code(text, DESCRIPTION)}], **QUIET}
 
 
 def words(text: str) -> dict[str, Any]:

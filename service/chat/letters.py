@@ -7,6 +7,8 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ...classifier.pack.model import BUDGET
+from ...classifier.pack.schema import with_pack
 from ...classifier.report.schema import report_of
 from ..wire import Incident, dumps, loads
 from .alert import Alert
@@ -20,7 +22,7 @@ _PLAIN = ("service", "name", "link", "recurrence", "received", "note", "id", "ke
 def pack_event(event: Event) -> bytes:
     """Return an event as bytes: some kilobytes, masked as the event is."""
     values: dict[str, object] = {name: getattr(event, name) for name in _PLAIN}
-    values["report"] = event.report
+    values["report"] = with_pack(event.report, BUDGET)
     values["incident"] = event.incident
     values["new"] = event.incident is not None and event.incident.new
     return zlib.compress(dumps(values), 1)

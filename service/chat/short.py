@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from ...classifier.errors import InputError
+from ...classifier.masking.mask import mask
 from ..render.words import answer_of, headline, verdict_mark
 from .interface import Event, Told
 
+if TYPE_CHECKING:
+    from .interface import ChatContext
+    from .readers import Readable
+
+LONGEST_ID = 64
+"""Characters of an incident's id, at most."""
 KINDS = 10
 """Causes that a message about several incidents names one by one."""
 
@@ -68,3 +77,26 @@ def text(event: Event, most: int = 2000) -> str:
     ]
     parts += [report.corrected_command if len(report.corrected_command) < 500 else "", counted(event), event.link]
     return cut("\n".join(part for part in parts if part), most)
+
+
+def evidence_asked(text: str) -> str | None:
+    """Return what stands behind the word ``evidence`` (a log, or the id of an incident); None where nobody says it."""
+    word, _, rest = text.partition(" ") if " " in text.split("\n", maxsplit=1)[0] else text.partition("\n")
+    return rest.strip() if word.lower() == "evidence" else None
+
+
+def evidence_of(context: ChatContext, source: bytes | Readable, name: str, budget: int) -> str:
+    """Return the evidence of a log, or of an incident that is named by its id, in so many characters.
+
+    Raises:
+        InputError: There is none.
+        BusyError: There is too much to do.
+    """
+    found = source.decode().strip() if isinstance(source, bytes) and len(source) <= LONGEST_ID else ""
+    if found.startswith("inc_"):
+        stored = context.history.incident(found) if context.history is not None else None
+        if stored is None:
+            raise InputError("there is no such incident; it may have been removed, or be too old")
+        return stored.report.pack(budget).text()
+    report, _ = context.triage(source, service="", name=mask(name))
+    return report.pack(budget).text()

@@ -12,10 +12,11 @@ from slack_bolt.authorization import AuthorizeResult
 
 from ...classifier.errors import InputError
 from ...classifier.masking.mask import mask
+from . import short
 from .interface import BusyError, ChatContext, Event, RetryError, UndeliverableError, event_of
 from .platforms.slack import SlackSettings
 from .readers import Readable
-from .slack_blocks import BUCKET, NO_BUCKET, RIGHT, WRONG, escape, message, pasted
+from .slack_blocks import BUCKET, NO_BUCKET, RIGHT, WRONG, code, escape, message, pasted
 from .slack_files import opened
 from .slack_post import SILENT, Posted, Slack
 
@@ -24,8 +25,11 @@ log = logging.getLogger("vllm_triage.chat")
 BUSY = "Too much to do right now: please try again in a minute."
 USAGE = (
     "Paste a vLLM log after the command, or mention me with a code block, a snippet or a file. "
-    "In a thread, mention me alone: I read the message that it begins with."
+    "In a thread, mention me alone: I read the message that it begins with. "
+    "`evidence` before the log, or before an incident's id, gives what an assistant needs to judge it."
 )
+EVIDENCE = 3_000
+"""Characters of the evidence in a message (docs/pack.md)."""
 _EVENTS_SECONDS = 3600
 _FILES = 5
 _ANY = re.compile(".*", re.DOTALL)
@@ -199,6 +203,9 @@ class Bot:
 
     def _answered(self, source: bytes) -> dict[str, Any]:
         try:
+            asked = short.evidence_asked(source.decode("utf-8", "replace"))
+            if asked is not None:
+                return {"text": code(short.evidence_of(self._context, asked.encode(), "", EVIDENCE), 2 * EVIDENCE)}
             return message(self._triaged(source, name=""))
         except InputError as error:
             return {"text": escape(error)}

@@ -13,13 +13,15 @@ VERSION = "1.5"
 """Of the card's schema: the newest that Teams shows everywhere."""
 SIZE = 26_000
 """Bytes of a message: Teams takes 28 KB."""
+FOR_EVIDENCE = 800
+"""Characters of a text from which on the evidence is shown, too: it takes twice as many."""
 WIDTHS = (2000, 800, 300, 120)
 """Characters of a text, from the longest; the first whose message fits is sent."""
 
 
 def message(event: Event) -> bytes:
     """Return the message about an incident."""
-    return _fitting(lambda width: _card(_body(event, width), event.link))
+    return _fitting(lambda width: _card(_body(event, width), event.link, _evidence(event, width)))
 
 
 def digest(incidents: Sequence[Told]) -> bytes:
@@ -46,13 +48,27 @@ def _attached(card: dict[str, Any]) -> dict[str, Any]:
     return {"type": "message", "attachments": [{"contentType": kind, "contentUrl": None, "content": card}]}
 
 
-def _card(body: list[dict[str, Any]], link: str) -> dict[str, Any]:
+def _evidence(event: Event, width: int) -> str:
+    """Return the evidence as far as there is room; a card is the only way in which Teams is told anything."""
+    return (
+        event.report.pack(max(500, 2 * width)).text() if event.report.kept is not None and width >= FOR_EVIDENCE else ""
+    )
+
+
+def _card(body: list[dict[str, Any]], link: str, evidence: str = "") -> dict[str, Any]:
     card: dict[str, Any] = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": VERSION,
         "msteams": {"width": "Full"}, "body": body,
     }  # fmt: skip
-    if link:
-        card["actions"] = [{"type": "Action.OpenUrl", "title": "Full report", "url": link}]
+    actions: list[dict[str, Any]] = [{"type": "Action.OpenUrl", "title": "Full report", "url": link}] if link else []
+    if evidence:
+        inner = {
+            "type": "AdaptiveCard",
+            "body": [_block(_run(line, fontType="Monospace")) for line in evidence.splitlines()],
+        }
+        actions.append({"type": "Action.ShowCard", "title": "Evidence", "card": inner})
+    if actions:
+        card["actions"] = actions
     return card
 
 

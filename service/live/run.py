@@ -51,6 +51,8 @@ class Wanted:
     on_failure: str = ""
     termination_log: str = ""
     """File for the verdict in short, as Kubernetes shows it; "" for none."""
+    prompt: str = ""
+    """File for the evidence with the question, to hand to an assistant; "" for none."""
     retry: int = 0
     yes: bool = False
     """Whether the corrected command may be run without asking."""
@@ -228,9 +230,14 @@ class _Runner:
             if self._kept.problem:
                 self._say(f"vllm-triage: {self._kept.problem}\n")
         if end is not None and end["failed"]:
-            self._after_failure(end["report"])
+            self._after_failure(end["report"], str(end.get("prompt", "")))
 
-    def _after_failure(self, report: dict[str, Any]) -> None:
+    def _after_failure(self, report: dict[str, Any], prompt: str) -> None:
+        if self._wanted.prompt:
+            try:
+                Path(self._wanted.prompt).write_text(prompt, encoding="utf-8")
+            except OSError as error:
+                self._say(f"vllm-triage: {self._wanted.prompt}: the evidence cannot be written ({error.strerror})\n")
         if self._wanted.termination_log:
             from .termination import leave
 

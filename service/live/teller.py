@@ -91,6 +91,8 @@ class Teller(Told):
         """Tell the answer for the whole log."""
         report = _with_notes(report, ended)
         event: Event = {"event": "end", "report": report.to_dict(), "failed": report.failed, "at": time.time()}
+        if report.failed:
+            event["prompt"] = report.pack().prompt()
         if ended.code is not None:
             event["exit_code"] = ended.code
         text = self._final(report, told, ended)

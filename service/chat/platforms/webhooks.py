@@ -124,6 +124,7 @@ def payload(event: Event) -> dict[str, object]:
         "id": event.id,
         "incident": event.incident.reference(f"/incidents/{event.incident.id}") if event.incident else None,
         "report": event.report,
+        "evidence": event.report.pack().text() if event.report.kept is not None else "",
         "recurrence": event.recurrence,
         "link": event.link or None,
     }

@@ -78,6 +78,8 @@ def _parser() -> argparse.ArgumentParser:
         "a regular expression that is searched in each log's name: its groups node, release, model, gpu, day are used"
     )
     add("--from-path", default="", metavar="REGEX", help=told)
+    told = "folder or URL for the evidence of what failed: a file for each failure that differs (docs/pack.md)"
+    add("--packs", default="", metavar="FOLDER", help=told)
     again = "read again what is done: logs that could not be read (failed), or all (after new rules)"
     add("--again", choices=("failed", "all"), default="", help=again)
     add_rules(parser)
@@ -106,7 +108,8 @@ def _batch(options: argparse.Namespace) -> int:
     # The same log is known again from wherever the command is run.
     sources = [source if "://" in source else os.path.abspath(source) for source in options.sources]  # noqa: PTH100
     place = options.out if "://" in options.out else os.path.abspath(options.out)  # noqa: PTH100
-    work = Write(asking, place, options.format, options.from_path)
+    packs = options.packs if "://" in options.packs or not options.packs else os.path.abspath(options.packs)  # noqa: PTH100
+    work = Write(asking, place, options.format, options.from_path, packs)
     with bar("reading logs", count(sources)) as show:
         tally = run_batch(
             sources,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, cast
 
 from ..arguments import add_rules
 from ..messages import complain, warn
@@ -65,28 +64,16 @@ def _parser() -> argparse.ArgumentParser:
 
 def _report(options: argparse.Namespace) -> int:
     from ....classifier.api import Triage
-    from ....classifier.input.read import LogFile, read_blocks
+    from ....classifier.input.read import LogFile
     from ....classifier.question import Question
     from ...bug_report import TRACKER, bug_report
-    from ...excerpt import excerpt
 
-    triage = Triage(options.rules)
     question = Question(command=options.command, vllm_version=options.vllm_version)
-    # The log is read twice; what comes through a pipe is kept meanwhile.
-    with tempfile.TemporaryFile() as kept:
-        piped = options.file == "-"
-
-        def source() -> Source:
-            kept.seek(0)
-            return kept if piped else cast("Source", LogFile(options.file))
-
-        if piped:
-            _keep(sys.stdin.buffer, kept)
-        report = triage.report(source(), question)
-        if not report.failed:
-            return complain("no failure found in this log: there is nothing to report")
-        line = next((item.line for item in report.evidence if not item.mark), 0)
-        made = bug_report(report, excerpt(read_blocks(source()), line) if line else ())
+    source = sys.stdin.buffer if options.file == "-" else LogFile(options.file)
+    report = Triage(options.rules).report(cast("Source", source), question)
+    if not report.failed:
+        return complain("no failure found in this log: there is nothing to report")
+    made = bug_report(report)
     text = f"{made.title}\n\n{made.body}"
     if options.output:
         Path(options.output).write_text(text, encoding="utf-8")
@@ -103,8 +90,3 @@ def _advise(report: Report) -> None:
     if report.bucket not in OURS and report.confidence >= SURE and report.fixes:
         fix = report.fixes[0]
         warn(f"this may be no bug of vLLM; try first: {fix.change or fix.title}")
-
-
-def _keep(file: BinaryIO, kept: BinaryIO) -> None:
-    while data := file.read(1 << 20):
-        kept.write(data)

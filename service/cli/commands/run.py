@@ -66,6 +66,7 @@ def run(words: Sequence[str]) -> int:  # noqa: PLR0911 - each refusal has its ow
         json_events=options.json_events,
         on_failure=options.on_failure,
         termination_log=options.termination_log,
+        prompt=options.prompt,
         retry=options.retry,
         yes=options.yes,
         status=not options.no_status,
@@ -96,6 +97,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--on-failure", default="", metavar="COMMAND|URL", help="run this, or POST to it, with the report as JSON")
     add("--termination-log", default="", metavar="FILE", help="write the verdict here in short (/dev/termination-log)")
+    told = "where it fails, write the evidence and the question here, to paste into an assistant (docs/pack.md)"
+    add("--prompt", default="", metavar="FILE", help=told)
     add(
         "--retry",
         type=int,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.classifier.pack.logs import FAILURE, failing
 from tests.service.batch.logs import fleet, no_cache, port_taken
 from vllm_triage.classifier.errors import InputError
 from vllm_triage.classifier.question import Question
@@ -20,6 +21,7 @@ from vllm_triage.service.batch.log import Chunk, Log
 from vllm_triage.service.batch.run import Tally, run
 from vllm_triage.service.batch.store.reader import read_rows
 from vllm_triage.service.batch.work import Write
+from vllm_triage.service.cli.main import main
 
 
 class Dying(Here):
@@ -147,3 +149,30 @@ def test_what_an_earlier_run_could_not_read_is_told_again(tmp_path: Path) -> Non
     assert done(folder, tmp_path / "out").unread == 1
     again = done(folder, tmp_path / "out")
     assert (again.unread, again.skipped, again.skipped_unread) == (0, 1, 1)
+
+
+def test_the_evidence_of_each_failure_is_a_file(tmp_path):
+    """One for each that differs, with the question; starts that went well have none."""
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs/a.log").write_text("\n".join(failing()) + "\n")
+    (tmp_path / "logs/b.log").write_text("\n".join(failing()) + "\n")
+    (tmp_path / "logs/c.log").write_text("INFO:     Application startup complete.\n")
+    code = main(
+        [
+            "batch",
+            str(tmp_path / "logs"),
+            "--out",
+            str(tmp_path / "out"),
+            "--format",
+            "jsonl",
+            "-j",
+            "1",
+            "--packs",
+            str(tmp_path / "packs"),
+        ]
+    )
+    (file,) = (tmp_path / "packs").iterdir()
+
+    assert 0 == code
+    assert FAILURE in file.read_text()
+    assert "Answer in this form" in file.read_text()

@@ -262,3 +262,15 @@ def test_the_command_that_is_registered_has_what_is_read():
 
     (told,) = json.loads((Path(room.__file__).parent / "discord_command.json").read_text())
     assert {(option["name"], option["type"]) for option in told["options"]} == {("log", 11), ("text", 3)}
+
+
+def test_the_evidence_is_given_to_who_asks_for_it(app, discord):
+    """What an assistant needs to judge a log, in a block that nothing in it ends."""
+    send(app, command(text=f"evidence {FAILED}"))
+    wait_until(lambda: bool(discord.answers()))
+
+    told = discord.answers()[0]["embeds"][0]
+    assert "Evidence" == told["title"]
+    assert "| ValueError: No available memory" in told["description"]
+    assert len(told["description"]) <= 4096
+    assert 2 == told["description"].count("```")

@@ -337,3 +337,14 @@ def test_what_is_no_log_is_said_so(service: Service):
 
 def test_a_body_beyond_the_limit_is_refused(service: Service):
     assert 413 == service.post("events", event_body(MENTION | {"text": "x" * (1 << 20)})).status_code
+
+
+def test_the_evidence_is_given_to_who_asks_for_it(service: Service):
+    """Of a pasted log, and of an incident by its id; one that is not there is said."""
+    for text in (f"evidence {FAILED}", "evidence inc_nobody"):
+        service.command(text)
+        service.settle()
+    told = [answer["text"] for answer in service.slack.responded]
+
+    assert "| ValueError: No available memory" in told[0]
+    assert "no such incident" in told[1]

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from tests.classifier.pack.logs import FAILURE, failing
 from tests.service.chat.loopback import Loopback, Reply, wait_until
 from tests.service.samples import failure, found_failure, healthy, unknown
+from vllm_triage.classifier.api import triage
 from vllm_triage.classifier.lines.types import Evidence
 from vllm_triage.service.chat import teams_card
 from vllm_triage.service.chat.interface import Event, Told
@@ -94,3 +96,15 @@ def test_settings_that_are_no_use(fields: dict[str, Any]):
     with pytest.raises(ValidationError) as error:
         TeamsSettings(**fields)
     assert "u:p" not in str(error.value)
+
+
+def test_a_card_holds_the_evidence_to_unfold():
+    """Its lines are text runs, as everything of a log; a card that would be too large has less of it, or none."""
+    report = triage("\n".join(failing(before=300, after=300)))
+    body = teams_card.message(Event(report))
+    (action,) = json.loads(body)["attachments"][0]["content"]["actions"]
+    lines = [run["text"] for block in action["card"]["body"] for run in block["inlines"]]
+
+    assert "Action.ShowCard" == action["type"]
+    assert any(FAILURE in line for line in lines)
+    assert len(body) <= 28 * 1024

@@ -45,7 +45,7 @@ def test_an_event_is_posted_as_versioned_json(receiver):
     [call] = receiver.calls
     assert ("POST", "/hook?x=1", "application/json") == (call.method, call.path, call.headers["content-type"])
     body = json.loads(call.body)
-    assert {"version", "event", "id", "incident", "report", "recurrence", "link"} == set(body)
+    assert {"version", "event", "id", "incident", "report", "evidence", "recurrence", "link"} == set(body)
     assert ("1", "incident", "msg_1", None, 3, EVENT.link) == tuple(
         body[name] for name in ("version", "event", "id", "incident", "recurrence", "link")
     )

@@ -267,6 +267,16 @@ def test_the_termination_message_fits_and_names_the_cause(tmp_path):
     assert b"corrected: vllm serve" in told
 
 
+def test_the_evidence_of_a_failure_is_written_to_a_file(tmp_path):
+    """To paste into an assistant: the lines, the question, the form of a good answer."""
+    path = tmp_path / "prompt.md"
+    command = [*RUN, "--prompt", str(path), "--", *FAKE, f"log:{FAILED}", "exit:1"]
+    subprocess.run(command, capture_output=True, timeout=LONGEST, check=False)
+
+    assert CAUSE in path.read_text()
+    assert "Answer in this form" in path.read_text()
+
+
 @LINUX
 def test_output_that_nobody_reads_any_more_is_the_commands_matter(live):
     """`… | head -1`: the command gets SIGPIPE, as in a bare run, and it is over."""

@@ -23,7 +23,7 @@ def test_a_file_and_a_pipe_give_the_same(run, tmp_path):
 
     assert {(one.code, one.out) for one in ran} == {(0, ran[0].out)}
     assert ran[0].out.startswith("[Bug]: The KV cache cannot hold one request of the full context\n\n### Your current")
-    assert "37: (EngineCore pid=4190) ERROR" in ran[0].out
+    assert "| ValueError: To serve at least one request" in ran[0].out
 
 
 def test_whoever_can_mend_it_is_told_first(run):
