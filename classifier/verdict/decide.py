@@ -8,6 +8,7 @@ from ...corpus.records import replace
 from ...corpus.stages import STAGE_ORDER
 from ..incidents.types import Incident
 from ..lines.types import Evidence, Line
+from ..situation.attempts import changed, parted
 from .case import READY
 from .deciders import DECIDERS
 from .evidence import evidence_of
@@ -42,9 +43,9 @@ def decide(incidents: list[Incident], tail: list[Line], known: Known) -> Verdict
     """
     servers: dict[str, list[Incident]] = {}
     for incident in incidents:
-        servers.setdefault(incident.server, []).append(incident)
+        servers.setdefault(incident.server, []).extend(parted(incident))
     if len(servers) == 1:
-        return _of_server(incidents, tail, known)
+        return _of_server(next(iter(servers.values())), tail, known)
     verdicts = {name: _of_server(own, own[-1].tail or tail, known) for name, own in servers.items()}
     name, verdict = max(
         verdicts.items(), key=lambda item: (item[1].failed, item[1].decided_by == "rule", item[1].confidence)
@@ -75,6 +76,8 @@ def _of_server(incidents: list[Incident], tail: list[Line], known: Known) -> Ver
             reached = incident.reached or "launch"
             told = f"A restart follows on line {incident.first}; it had reached '{reached}' when the log ends."
             verdict, about = replace(before, notes=(*before.notes, told)), about - 1
+    if about and (difference := changed(incidents[about - 1], incidents[about])):
+        verdict = replace(verdict, notes=(*verdict.notes, f"Set otherwise than in the start before: {difference}."))
     starts = tuple(ServerStart(item.first, item.last, item.reached or "launch") for item in incidents)
     return place(verdict, starts, about)
 

@@ -1,0 +1,122 @@
+"""Attempts that one start's lines hold: a command that died before the server said anything, and the next one behind it.
+
+A server's banner begins a start as the log is read (``incidents``). What dies sooner, on the command line or while vLLM's own
+modules are imported, prints none, so that it would be taken for a part of the start that follows, or that went before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+
+from ...corpus.records import replace
+from ..incidents.types import Incident
+from ..patterns.lazy import LazyPattern
+
+_REFUSED = LazyPattern(r"^(?:usage: .*)?(?:\S*vllm(?: \w+)?|api_server\.py|__main__\.py): error: ")
+"""How the command line's parser ends a program."""
+_ENTRY = LazyPattern(r"(?:^|[/\\])bin[/\\]vllm$|^vllm/entrypoints/(?:cli/main|openai/api_server|openai/run_batch)\.py$")
+"""Where vLLM's own command begins."""
+_OUTERMOST = 4
+"""Frames of which one must be there for an exception that ends the program itself, and not one of its processes."""
+_CHAIN = 8
+"""Exceptions of a chain that are followed."""
+SHOWN = 4
+"""Differences between two starts that are told."""
+_NOT_OPTIONS = ("model", "model_tag", "api_key", "hf_token")
+MOST = 50
+"""Attempts of one start; a log with more is a loop."""
+
+
+def parted(incident: Incident) -> list[Incident]:
+    """Return the attempts that a start's lines hold, in order; the start alone where there is one."""
+    deaths = sorted({*_refused(incident), *_fell(incident)})[:MOST]
+    if not deaths:
+        return [incident]
+    begun = [span.line for span in incident.stages if span.stage not in ("launch", "serving", "shutdown")]
+    said = [*begun, *(line.number for line in incident.errors), *(line.number for line in incident.sites)]
+    cuts = {
+        before + 1 for (_, before), (first, _) in pairwise(deaths) if before < first
+    }  # two deaths are two programs'
+    first, last = deaths[-1]
+    if any(number > last for number in said):
+        cuts.add(last + 1)
+    if (first, last) in _refused(incident):
+        # Whoever is refused on the command line has started nothing: what stands above is another's.
+        above = [number for number in (*begun, *(line.number for line in incident.errors)) if number < first]
+        cuts |= {max(above) + 1} if above else set()
+    return _cut(incident, sorted(cuts)) if cuts else [incident]
+
+
+def changed(before: Incident, after: Incident) -> str:
+    """Return what was set otherwise in a later start than in an earlier one, in words; "" where nothing tells."""
+    if before.facts is after.facts:
+        return ""
+    told: list[str] = []
+    for name in ("vllm_version", "model"):
+        one, two = before.facts.get(name), after.facts.get(name)
+        if one and two and one != two:
+            told.append(f"{name} {one} → {two}")
+    one, two = before.facts.get("arguments"), after.facts.get("arguments")
+    if isinstance(one, Mapping) and isinstance(two, Mapping):
+        told += [
+            _difference(f"--{name.replace('_', '-')}", one.get(name), two.get(name))
+            for name in dict.fromkeys([*one, *two])
+            if name not in _NOT_OPTIONS and one.get(name) != two.get(name)
+        ]
+    return ", ".join(told[:SHOWN])
+
+
+def _difference(option: str, before: object, after: object) -> str:
+    if after is None:
+        return f"without {option} {before}"
+    return f"with {option} {after}" if before is None else f"{option} {before} → {after}"
+
+
+def _refused(incident: Incident) -> set[tuple[int, int]]:
+    """Return the lines with which the command line's parser ended a program, each as its first and its last."""
+    lines = (*(hit.line for hit in incident.hits if not hit.quoted), *incident.errors)
+    return {(line.number, line.number) for line in lines if _REFUSED.search(line.text)}
+
+
+def _fell(incident: Incident) -> Iterable[tuple[int, int]]:
+    """Yield the first and the last line of each exception that ended the program itself."""
+    seen: set[tuple[object, ...]] = set()
+    for trace in incident.traces:
+        chained = trace.cause_of is not None  # what was raised from it ends the program
+        if not trace.kind or chained or trace.level or trace.kind == "KeyboardInterrupt" or trace.count > 1:
+            continue
+        if any(_ENTRY.search(frame.path) for frame in trace.frames[:_OUTERMOST]) and trace.key() not in seen:
+            seen.add(trace.key())
+            root, link = trace, trace.raised_from
+            for _ in range(_CHAIN):
+                if link is not None:
+                    root, link = link, link.raised_from
+            yield min(root.first, trace.first), max(trace.last, trace.number)
+
+
+def _cut(incident: Incident, cuts: list[int]) -> list[Incident]:
+    """Return a start cut before some of its lines; facts that were read of all of it are those of the last part."""
+    bounds = [incident.first, *cuts, incident.last + 1]
+    parts: list[Incident] = []
+    for first, behind in pairwise(bounds):
+        inside = range(first, behind)
+        stages = [span for span in incident.stages if span.line in inside]
+        last = behind > incident.last
+        parts.append(
+            replace(
+                incident,
+                first=first,
+                last=behind - 1,
+                hits=[hit for hit in incident.hits if hit.line.number in inside],
+                traces=[trace for trace in incident.traces if trace.number in inside],
+                errors=[line for line in incident.errors if line.number in inside],
+                sites=[line for line in incident.sites if line.number in inside],
+                stages=stages,
+                reached=incident.reached if last and stages else stages[-1].stage if stages else "",
+                serving=incident.serving if last else None,
+                standstill=incident.standstill if last else None,
+                situation=None,
+            )
+        )
+    return parts
