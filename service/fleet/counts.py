@@ -16,7 +16,7 @@ NOT_TOLD = "unknown"
 DIMENSIONS = ("release", "model", "gpu", "node", "week")
 """What starts are counted by, besides buckets and causes."""
 COLUMNS = (
-    "log", "source", "start", "day", "release", "model", "gpu", "node", "bucket", "cause", "failed", "scope", "title", "signature",
+    "log", "source", "start", "day", "release", "model", "gpu", "node", "bucket", "cause", "failed", "scope", "title", "signature", "fixes",
 )  # fmt: skip
 """Columns that are read."""
 
@@ -66,6 +66,8 @@ class Seen:
     """That of one of its starts, with that log's values."""
     example: str
     """A log that has it."""
+    fix: str = ""
+    """What is to be changed first there."""
     first: str = ""
     """The first day on which it was seen; "" where no start bears a day."""
     last: str = ""
@@ -160,6 +162,9 @@ def _add(fleet: Fleet, row: dict[str, Any], only: bool) -> None:
 def _see(fleet: Fleet, cause: str, row: dict[str, Any], day: str, only: bool) -> None:
     seen = fleet.causes.setdefault(cause, Seen(cause, row["title"], row["source"]))
     seen.starts += 1
+    if not seen.fix:
+        best = next(iter(row.get("fixes") or ()), None) or {}
+        seen.fix = str(best.get("change") or best.get("title") or "")
     seen.logs.add(row["log"], only)
     if row["release"]:
         seen.releases.add(row["release"])

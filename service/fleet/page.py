@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from html import escape
+from pathlib import Path
 
+from ...classifier.facts.versions import version_key
 from ...classifier.version import version
 from ..render.words import plural
 from . import charts
-from .counts import DIMENSIONS
+from .counts import DIMENSIONS, NOT_TOLD
 from .summary import Cause, Share, Summary
 from .upgrades import Change, Upgrade
 
@@ -17,26 +21,40 @@ MOST = 40
 STYLE = """
 :root{color-scheme:light dark;--ink:#1f2328;--soft:#59636e;--line:#d1d9e0;--back:#fff;--bad:#b42318;--good:#1a7f37}
 @media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--soft:#9198a1;--line:#3d444d;--back:#0d1117;--bad:#ff7b72;--good:#3fb950}}
-body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--back);max-width:960px;margin:2rem auto;padding:0 1rem}
+body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--back);max-width:1200px;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.5rem;margin:0}h2{font-size:1.15rem;margin:2.2rem 0 .4rem}p{margin:.3rem 0}.soft{color:var(--soft)}
 table{border-collapse:collapse;width:100%;font-size:.9rem}th,td{text-align:left;padding:.25rem .8rem .25rem 0;vertical-align:top;
 border-bottom:1px solid var(--line)}th{color:var(--soft);font-weight:500}.n{text-align:right;font-variant-numeric:tabular-nums;
 white-space:nowrap}code{font:.85em ui-monospace,monospace;overflow-wrap:anywhere}.worse{color:var(--bad)}.better{color:var(--good)}
 svg{width:100%;height:auto;font:11px system-ui,sans-serif}svg text{fill:var(--soft)}.grid{stroke:var(--line)}
 .reach{stroke:var(--ink);stroke-width:1.5}.legend span{margin-right:1.2rem;white-space:nowrap;font-size:.85rem}
-.legend i{display:inline-block;width:.8em;height:.8em;margin-right:.4em}.scroll{overflow-x:auto}
+.legend i{display:inline-block;width:.8em;height:.8em;margin-right:.4em}.scroll{overflow-x:auto}.scroll svg,details>svg{min-width:680px}
+details{border-top:1px solid var(--line);margin-top:1rem;overflow-x:auto}summary{cursor:pointer}summary h2{display:inline-block;margin:.6rem 0}
+a{color:inherit}.few tbody tr:nth-child(n+9){display:none}.tools{display:flex;gap:.6rem;margin:.4rem 0}
+.tools input,.tools button{font:inherit;font-size:.85rem;padding:.15rem .5rem}th button{all:unset;cursor:pointer}th button:focus-visible{outline:2px solid}
+@media(max-width:600px){td,th{padding-right:.5rem}td:nth-child(n+5),th:nth-child(n+5){display:none}.few tbody tr:nth-child(n+6){display:none}}
 """
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+SCRIPT = (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
+"""Search, order and CSV. Without it the tables stand in full."""
+_HASH = b64encode(sha256(SCRIPT.encode()).digest()).decode()
+POLICY = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_HASH}'"
 
 
-def page(summary: Summary, title: str = "What fails in our fleet") -> str:
+def page(summary: Summary, title: str = "What fails in our fleet", service: str = "") -> str:
     """Return the page.
 
     Args:
         summary: What is told.
         title: Its heading.
+        service: Address of a service whose history the causes link to; "" for none.
     """
-    parts = [_head(summary, title), _weeks(summary), _new(summary), _causes(summary), _upgrades(summary)]
+    parts = [
+        _head(summary, title),
+        _new(summary, service),
+        _causes(summary, service),
+        _upgrades(summary),
+        _weeks(summary),
+    ]
     parts += [_dimension(name, summary.by[name]) for name in DIMENSIONS if name != "week"]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -45,7 +63,7 @@ def page(summary: Summary, title: str = "What fails in our fleet") -> str:
         f"<title>{escape(title)}</title><style>{STYLE}</style></head><body><main>\n"
         + "\n".join(part for part in parts if part)
         + f'\n<p class="soft">vllm-triage {escape(version())}. Intervals hold the true value 95 times in 100 (Wilson; differences:'
-        " Newcombe). Shares are of logs: the starts of a crash loop count once.</p></main></body></html>\n"
+        f" Newcombe). Shares are of logs: the starts of a crash loop count once.</p></main><script>{SCRIPT}</script></body></html>\n"
     )
 
 
@@ -64,13 +82,14 @@ def _weeks(summary: Summary) -> str:
         return ""
     by_week = summary.by["week"]
     return (
-        f"<h2>Failed starts a week</h2>{charts.stacked(summary.weeks, 'Failed starts a week, by bucket')}"
+        f"<details><summary><h2>Failed starts a week</h2></summary>{charts.stacked(summary.weeks, 'Failed starts a week, by bucket')}"
         f"<h2>Share of logs with a failure, by week</h2>{charts.whiskers(by_week, 'Share of failed logs by week')}"
         + _table(_SHARES, [_share_row(share) for share in by_week])
+        + "</details>"
     )
 
 
-def _new(summary: Summary) -> str:
+def _new(summary: Summary, service: str) -> str:
     head = f"<h2>New since {escape(summary.since)}</h2>" if summary.since else ""
     if not head:
         return ""
@@ -78,14 +97,23 @@ def _new(summary: Summary) -> str:
         return head + '<p class="soft">There are no logs from before: nothing can be called new.</p>'
     if not summary.new:
         return head + "<p>No cause that was not seen before.</p>"
-    return head + _table(_CAUSES, [_cause_row(cause) for cause in summary.new[:MOST]])
+    return head + _table(
+        _CAUSES, [_cause_row(cause, max(1, summary.all.failed), service) for cause in summary.new[:MOST]]
+    )
 
 
-def _causes(summary: Summary) -> str:
+def _causes(summary: Summary, service: str) -> str:
     if not summary.causes:
         return "<h2>Causes</h2><p>Nothing failed.</p>"
-    rows = [_cause_row(cause) for cause in summary.causes[:MOST]]
-    return "<h2>Causes</h2>" + _table(_CAUSES, rows) + _rest(len(summary.causes))
+    failed = max(1, summary.all.failed)
+    best = summary.causes[0]
+    gain = (
+        f"<p><strong>Fix {_id(best.id)} and {best.starts / failed:.0%} of the failures go</strong>: {escape(best.fix)}</p>"
+        if best.fix
+        else ""
+    )
+    rows = [_cause_row(cause, failed, service) for cause in summary.causes[:MOST]]
+    return f"<h2>Causes</h2>{gain}" + _table(_CAUSES, rows) + _rest(len(summary.causes))
 
 
 def _upgrades(summary: Summary) -> str:
@@ -96,7 +124,7 @@ def _upgrades(summary: Summary) -> str:
         "<p class='soft'>Share of logs that fail. Nodes and models may differ between releases: look at them before a release is"
         " blamed. Single causes are listed where the change is beyond doubt for all of them together.</p>"
     )
-    head = ("upgrade", "what", "before", "after", "change", "interval", "")
+    head = ("upgrade", "what", "before", "after", "change", "interval", "verdict")
     return "<h2>Upgrades</h2>" + note + _table(head, rows)
 
 
@@ -107,7 +135,7 @@ def _upgrade_rows(upgrade: Upgrade) -> Iterable[Sequence[str]]:
             _id(change.what),
             _n(f"{change.hits_before:,} of {upgrade.logs_before:,}"),
             _n(f"{change.hits_after:,} of {upgrade.logs_after:,}"),
-            _n(f"{change.grown:+.1%}"),
+            _n(f"{100 * change.grown:+.1f} points"),
             _n(f"{change.low:+.1%} to {change.high:+.1%}"),
             _verdict(change),
         )
@@ -121,12 +149,20 @@ def _dimension(name: str, shares: Sequence[Share]) -> str:
     if not shares or (len(shares) == 1 and shares[0].name.startswith("(")):
         return ""
     chart = charts.whiskers(shares[:24], f"Share of failed logs by {name}") if len(shares) > 1 else ""
+    # Releases in their order; of the others what stands out from the rest first, and the unlucky few are not lost among the many.
+    order = (
+        (lambda share: (share.name == NOT_TOLD, version_key(share.name)))
+        if name == "release"
+        else (lambda share: -share.low)
+    )
+    shares = sorted(shares, key=order)
     rows = [_share_row(share) for share in shares[:MOST]]
-    return f"<h2>By {name if name != 'gpu' else 'GPU'}</h2>{chart}" + _table(_SHARES, rows) + _rest(len(shares))
+    told = f"{chart}{_table(_SHARES, rows)}{_rest(len(shares))}"
+    return f"<details><summary><h2>By {name if name != 'gpu' else 'GPU'}</h2></summary>{told}</details>"
 
 
 _SHARES = ("", "starts", "failed", "logs", "failed", "share of logs", "interval")
-_CAUSES = ("cause", "what", "starts", "logs", "first seen", "last seen", "releases", "for example")
+_CAUSES = ("cause", "first fix", "starts", "of failures", "seen", "releases", "for example")
 
 
 def _share_row(share: Share) -> Sequence[str]:
@@ -136,17 +172,27 @@ def _share_row(share: Share) -> Sequence[str]:
     )  # fmt: skip
 
 
-def _cause_row(cause: Cause) -> Sequence[str]:
+def _cause_row(cause: Cause, failed: int, service: str) -> Sequence[str]:
+    named = f'<span title="vllm-triage explain {escape(cause.id)}">{_id(cause.id)}</span>'
+    if service:
+        where = f"{service.rstrip('/')}/history?bucket={cause.id.partition('/')[0]}"
+        named = f'<a href="{escape(where)}">{named}</a>'
     releases = ", ".join(cause.releases[:6]) + (" …" if len(cause.releases) > 6 else "")
     return (
-        _id(cause.id), escape(cause.title), _n(f"{cause.starts:,}"), _n(f"{cause.logs:,}"),
-        _n(escape(cause.first)), _n(escape(cause.last)), escape(releases), f"<code>{escape(cause.example)}</code>",
+        f"{escape(cause.title)}<br>{named}", f"<code>{escape(cause.fix)}</code>", _n(f"{cause.starts:,}"),
+        _n(f"{cause.starts / failed:.1%}"), _n(f"{escape(cause.first)}<br>{escape(cause.last)}"), escape(releases),
+        f'<code title="{escape(cause.example)}">{escape(_end(cause.example))}</code>',
     )  # fmt: skip
 
 
 def _id(text: str) -> str:
     """Return an id that may be broken where its words end."""
     return f"<code>{escape(text).replace('/', '/<wbr>').replace('_', '_<wbr>')}</code>"
+
+
+def _end(path: str) -> str:
+    """Return what a path is known by."""
+    return "/".join(path.rsplit("/", 2)[-2:])
 
 
 def _percent(share: Share) -> str:

@@ -43,6 +43,8 @@ class Cause:
     releases: tuple[str, ...]
     nodes: int
     example: str
+    fix: str
+    """What is to be changed first, in one of its logs; "" where nothing is known."""
     new_signatures: int
     """Deciding lines that were never seen before the day from which on things are new."""
 
@@ -130,5 +132,5 @@ def _cause(seen: Seen, cut: str) -> Cause:
     new = sum(1 for first in seen.signatures.values() if cut and first >= cut)
     return Cause(
         seen.id, seen.title, seen.starts, len(seen.logs), seen.first, seen.last, tuple(sorted(seen.releases)),
-        len(seen.nodes), seen.example, new,
+        len(seen.nodes), seen.example, seen.fix, new,
     )  # fmt: skip

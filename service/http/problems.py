@@ -212,7 +212,15 @@ def _routes(router: object) -> Iterator[Route]:
 def _answer(request: Request, problem: Problem) -> Response:
     # For our log and our figures.
     request.scope.setdefault("state", {})["problem"] = problem.name
-    return respond(problem, request.url.path, request_id(request))
+    path, id_ = request.url.path, request_id(request)
+    kinds = request.headers.get("accept", "")
+    if request.method == "GET" and "text/html" in kinds and "application/json" not in kinds:
+        from ..web.problem_page import HEADERS, problem_page
+
+        told = problem.body(path, id_)
+        page = problem_page(told.status, told.title, told.detail, path)
+        return Response(page, told.status, {**problem.headers, **HEADERS}, "text/html; charset=utf-8")
+    return respond(problem, path, id_)
 
 
 def internal(path: str, request_id: str, error: Exception) -> Response:

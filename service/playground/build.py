@@ -16,6 +16,7 @@ PACKAGE = HERE.parents[1]
 RUNTIME = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 """What is needed of Pyodide's npm package."""
 ENGINE = "engine.zip"
+PAGE = PACKAGE / "service/web/static"
 EXAMPLE = PACKAGE / "corpus/logs/written/kv-cache-too-small.log"
 
 
@@ -41,8 +42,13 @@ def build(out: Path, pyodide: Path) -> list[Path]:
     try:
         (out / "pyodide").mkdir(parents=True, exist_ok=True)
         copied = [shutil.copyfile(pyodide / name, out / "pyodide" / name) for name in RUNTIME]
-        copied += [shutil.copyfile(path, out / path.name) for path in sorted((HERE / "static").iterdir())]
-        copied.append(shutil.copyfile(EXAMPLE, out / "example.log"))
+        page = out / "static" / "page"
+        page.mkdir(parents=True, exist_ok=True)
+        # The service's own page, with a module of ours where it would ask the service.
+        own = {path.name: path for path in PAGE.iterdir() if path.suffix in (".js", ".css", ".svg")}
+        own |= {"api.js": HERE / "static/api.js", "example.log": EXAMPLE}
+        copied += [shutil.copyfile(path, page / name) for name, path in sorted(own.items())]
+        copied += [shutil.copyfile(HERE / "static" / name, out / name) for name in ("index.html", "worker.js")]
         (out / ENGINE).write_bytes(engine())
     except OSError as error:
         raise BuildError(f"{out}: {error.strerror or error}") from None

@@ -52,7 +52,7 @@ def test_commands_of_the_readme_are_understood(command):
     assert parser().parse_args(words).files
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_links_lead_somewhere(path):
     """Files of this repository that a page names are there."""
     targets = re.findall(r"\]\((?!https?:)([^)#\s]*[./][^)#\s]*)", path.read_text(encoding="utf-8"))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from ....corpus.records import replace
 from ...incidents.types import Incident
 from ...lines.types import Evidence, Line
+from ...matching.types import Hit
 from ...patterns.lazy import LazyPattern
 from .. import policy
-from ..conclude import conclude_finding, with_alternatives
+from ..conclude import conclude, conclude_finding, with_alternatives
 from ..evidence import line_evidence
 from ..findings import Findings
 from ..types import Verdict
@@ -35,6 +36,19 @@ def no_failure(found: Findings) -> Verdict:
     return no_failure_of(found, bool(found.case.stop), found.case.came_up)
 
 
+def _who_stopped(found: Findings, usual: str) -> Hit | None:
+    """Return what names who stopped the server, where more than the signal is known."""
+    return next(
+        (
+            hit
+            for hit in reversed(found.incident.hits)
+            if hit.rule.role == "teardown" and hit.rule.cause and not hit.quoted
+            and hit.rule.bucket == "no_failure" and f"no_failure/{hit.rule.cause}" != usual
+        ),
+        None,
+    )  # fmt: skip
+
+
 def silent_end(incident: Incident, tail: list[Line]) -> bool:
     """Tell whether a log simply stops in distributed start-up: nothing failed, nothing follows."""
     if incident.reached != "distributed_init" or not incident.stages or str(incident.facts.get("world_size")) == "1":
@@ -59,6 +73,10 @@ def no_failure_of(found: Findings, stopped: bool, ready: bool, alternatives: boo
         confidence -= policy.ERRORS_LESS
     decided_by = "stage" if incident.stages else "none"
     verdict = conclude_finding(found, finding, confidence, decided_by)
+    if stopped and (hit := _who_stopped(found, verdict.cause)) is not None:
+        # A scheduler or a supervisor that says why goes before the bare signal.
+        named = conclude(found, "no_failure", hit.rule.cause, confidence, "rule", finding, hit)
+        return replace(named, evidence=(line_evidence(hit.line),))
     marks = [span for span in incident.stages if span.stage in ("shutdown", "serving", "api_ready")]
     marks = marks or incident.stages[-1:]
     verdict = replace(

@@ -40,6 +40,9 @@ def _parser() -> argparse.ArgumentParser:
     add("reports", metavar="REPORTS", help="folder or URL that batch wrote")
     add("-f", "--format", choices=("text", "json"), default="text", help="output format (default: text)")
     add("--html", type=Path, metavar="FILE", help="write one static page with charts, instead of printing")
+    add(
+        "--service", default="", metavar="URL", help="with --html: a vllm-triage serve whose history the causes link to"
+    )
     add("--title", default="What fails in our fleet", help="heading of the page")
     add(
         "--since",
@@ -68,7 +71,7 @@ def _report(options: argparse.Namespace) -> int:
         from ...fleet.page import page
 
         try:
-            options.html.write_text(page(summary, options.title), encoding="utf-8")
+            options.html.write_text(page(summary, options.title, options.service), encoding="utf-8")
         except OSError as error:
             return complain(f"{options.html}: cannot be written ({error.strerror})")
         print(f"{options.html} written")

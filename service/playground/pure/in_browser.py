@@ -1,4 +1,4 @@
-"""What the page's worker calls: one log in, its answer as JSON and as HTML."""
+"""What the page's worker calls: each function returns ``{"value": …}``, or ``{"problem": …}``, as JSON."""
 
 from __future__ import annotations
 
@@ -17,9 +17,15 @@ triage = Triage()
 
 
 def answer(data: Iterable[int]) -> str:
-    """Return ``{"json": …, "html": …}`` for the bytes of a log, or ``{"problem": …}`` as JSON."""
+    """Return the report of a log's bytes, as JSON, and as text to be pasted."""
     try:
         report = triage.report(bytes(data))
+        return json.dumps({"value": {"json": report.to_json(), "text": str(report)}})
     except InputError as error:
         return json.dumps({"problem": f"{error}"})
-    return json.dumps({"json": report.to_json(), "html": report._repr_html_()})
+
+
+def bucket(name: str) -> str:
+    """Return title and meaning of a bucket."""
+    page = triage.corpus.bucket(name)
+    return json.dumps({"value": {"title": page.title, "meaning": page.meaning}})

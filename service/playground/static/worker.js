@@ -1,27 +1,29 @@
-// The engine: Pyodide and the archive, loaded from this folder; one log after the other.
-let answer;
+// The engine: Pyodide and the archive, loaded from this folder; one call after the other.
+let calls;
+let ready;
 
 async function load(here) {
   const began = performance.now();
+  const archive = fetch(`${here}engine.zip`).then((response) => response.arrayBuffer());
   const { loadPyodide } = await import(`${here}pyodide/pyodide.mjs`);
   const python = await loadPyodide({ indexURL: `${here}pyodide/` });
-  const archive = await (await fetch(`${here}engine.zip`)).arrayBuffer();
-  python.unpackArchive(archive, "zip", { extractDir: "/engine" });
+  python.unpackArchive(await archive, "zip", { extractDir: "/engine" });
   python.runPython('import sys; sys.path.insert(0, "/engine")');
-  answer = python.pyimport("in_browser").answer;
+  calls = python.pyimport("in_browser");
   postMessage({ ready: true, seconds: (performance.now() - began) / 1000 });
 }
 
-onmessage = ({ data }) => {
-  if (data.here) {
-    load(data.here).catch((error) => postMessage({ problem: `The engine cannot be loaded: ${error.message}` }));
+onmessage = async ({ data: { here, id, call, given } }) => {
+  if (here) {
+    ready = load(here);
+    ready.catch((error) => postMessage({ problem: error.message }));
     return;
   }
-  const began = performance.now();
   try {
-    const told = JSON.parse(answer(new Uint8Array(data.log)));
-    postMessage({ ...told, seconds: (performance.now() - began) / 1000 });
+    await ready;
+    const told = JSON.parse(calls[call](call === "answer" ? new Uint8Array(given) : given));
+    postMessage({ id, ...told });
   } catch (error) {
-    postMessage({ problem: `The engine failed: ${error.message}` });
+    postMessage({ id, problem: `The engine failed: ${error.message}` });
   }
 };

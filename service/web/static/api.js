@@ -4,6 +4,8 @@ import { store } from "./dom.js";
 
 /** Where the service begins: two folders above this module, whatever stands in front of it. */
 export const ROOT = new URL("../../", import.meta.url);
+/** Whether logs are read in this tab, by the engine itself (the playground has a module of this name that does). */
+export const IN_TAB = false;
 const PATIENCE = 20_000;
 
 /** An error with words for people (RFC 9457, or the network's own). */

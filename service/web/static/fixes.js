@@ -1,7 +1,7 @@
 // What to do, best first: what to paste, why it works, what it costs, how to see that it helped.
 
 import { copyButton, h, section } from "./dom.js";
-import { costs } from "./format.js";
+import { costs, plural } from "./format.js";
 
 const SAFETY = { quality: "changes the quality of answers", destructive: "destroys something: read before you paste" };
 
@@ -14,7 +14,12 @@ export function pasted(fix) {
 export function fixesSection(report, kind) {
   const fixes = report.fixes ?? [];
   if (!fixes.length) return null;
-  const list = h("ol", { class: "fixes" }, fixes.map((fix) => card(fix)));
+  const [best, ...others] = fixes.map((fix) => card(fix));
+  // On a phone the others wait behind a word.
+  const fold = kind !== "fine" && others.length && matchMedia("(max-width: 40rem)").matches;
+  const list = fold
+    ? [h("ol", { class: "fixes" }, best), h("details", { class: "fold" }, h("summary", {}, plural(others.length, "more fix", "more fixes")), h("ol", { class: "fixes" }, others))]
+    : h("ol", { class: "fixes" }, best, others);
   if (kind !== "fine") return section(kind === "unknown" ? "What to do next" : "Fixes, best first", "todo", list);
   return h("details", { class: "todo" }, h("summary", {}, h("h2", {}, "If you see trouble all the same")), list);
 }

@@ -31,7 +31,8 @@ export function showHistory(main) {
   const service = h("input", { type: "text", id: "of-service", value: query.get("service") ?? "", placeholder: "any", autocomplete: "off", spellcheck: "false" });
   const bucket = h("select", { id: "of-bucket" }, h("option", { value: "" }, "any"));
   const judged = h("select", { id: "judged" }, Object.entries(JUDGED).map(([key, [label]]) => h("option", { value: key }, label)));
-  judged.value = Object.hasOwn(JUDGED, query.get("judged") ?? "") ? query.get("judged") : "";
+  const asked_for = query.get("judged") ?? "";
+  judged.value = Object.hasOwn(JUDGED, asked_for) ? asked_for : "";
   const span = h("select", { id: "span" }, Object.entries(SPANS).map(([key, [label]]) => h("option", { value: key }, label)));
   span.value = Object.hasOwn(SPANS, query.get("span") ?? "") ? query.get("span") : "month";
   const wanted = query.get("bucket") ?? "";
@@ -45,7 +46,7 @@ export function showHistory(main) {
   const list = h("ul", { class: "incidents" });
   const state = h("p", { class: "waiting", role: "status" });
   const more = h("button", { type: "button", hidden: true }, "Show more");
-  const save = h("button", { type: "button", on: { click: exported } }, "Export");
+  const save = h("button", { type: "button", class: "save", on: { click: exported } }, "Export");
   const filters = h("form", { class: "filters", role: "search", on: { submit: (event) => (event.preventDefault(), load()) } },
     labelled("Search", text), labelled("Service", service), labelled("Bucket", bucket), labelled("State", judged), labelled("Within", span), save);
   put(main, h("div", { class: "history" }, h("h1", { tabindex: "-1" }, "History"), mail, filters, picture,

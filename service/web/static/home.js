@@ -1,6 +1,6 @@
 // Where a log comes in: pasted, dropped or chosen; and what is seen while it is read.
 
-import { get } from "./api.js";
+import { IN_TAB, get } from "./api.js";
 import { h, say, set, store } from "./dom.js";
 import { bytes, number } from "./format.js";
 import { incidentRow } from "./history.js";
@@ -54,8 +54,8 @@ export function showHome(main) {
         " – plain, .gz or .zst, of any size. From its first line, if you can."), picker),
     wrong,
     h("div", { class: "bar" },
-      h("label", { for: "service" }, "Service"), service,
-      keeping,
+      IN_TAB ? null : [h("label", { for: "service" }, "Service"), service],
+      IN_TAB ? null : keeping,
       h("span", { class: "grow" }),
       h("button", { type: "button", on: { click: example } }, "Try an example"), start));
 
@@ -64,7 +64,7 @@ export function showHome(main) {
     h("div", { class: "hello" },
       h("h1", {}, "What is wrong with this vLLM server?"),
       h("p", {}, "Give it the log. It names the root cause, shows the lines that prove it, and ranks the fixes with the values worked out from this log’s own numbers."),
-      h("p", { class: "hint" }, `The log goes to this service${LOCAL ? ", on this machine," : ` (${location.host})`} and nowhere else. It is not kept; the answer is, with its secrets masked, unless you say otherwise.`)),
+      h("p", { class: "hint" }, IN_TAB ? "The log is read in this tab, by the same engine. Nothing of it leaves your machine, and nothing is kept." : `The log goes to this service${LOCAL ? ", on this machine," : ` (${location.host})`} and nowhere else. It is not kept; the answer is, with its secrets masked, unless you say otherwise.`)),
     form, recent);
   put(main, room);
   field.value = pasted.take();
@@ -87,13 +87,13 @@ export function showHome(main) {
     return undefined;
   };
   document.addEventListener("paste", onPaste);
+  const leaving = new AbortController();
   accept = () => {
     const files = waiting;
     waiting = null;
     if (files) take(files);
   };
   accept();
-  const leaving = new AbortController();
   showRecent(recent, leaving.signal).then(
     (some) => some || showSample(recent, example),
     (error) => {
@@ -115,8 +115,10 @@ export function showHome(main) {
     wrong.hidden = true;
     const drop = h("button", { type: "button", class: "link", "data-cancel": true, on: { click: release } }, "Take another");
     set(chosen, h("strong", {}, big.name ?? "Pasted text"), h("span", {}, bytes(big.size)), more && h("span", {}, more), drop);
-    start.focus();
-    say(`${big.name ?? "Pasted text"}, ${bytes(big.size)}, is ready.${more}`);
+    say(`${big.name ?? "Pasted text"}, ${bytes(big.size)}.${more}`);
+    // Who drops a file has chosen; several are a question first, and so is a text that was pasted.
+    if (big.name && files.length === 1) begin();
+    else start.focus();
   }
 
   function release() {
@@ -137,10 +139,11 @@ export function showHome(main) {
     if (!response?.ok) return complain("The example could not be loaded.");
     release();
     field.value = await response.text();
-    return begin("example.log");
+    // An example is nobody's incident.
+    return begin("example.log", false);
   }
 
-  function begin(name = "") {
+  function begin(name = "", keeps = keep.checked) {
     const log = big ?? (field.value.trim() ? new Blob([field.value], { type: "text/plain" }) : null);
     if (!log) {
       field.focus();
@@ -149,7 +152,7 @@ export function showHome(main) {
     if (!log.size) return complain("This file is empty.");
     store.set("service", service.value.trim());
     store.set("store", keep.checked ? "" : "no");
-    const params = { service: service.value.trim(), name: (name || log.name || "").slice(-200), store: keep.checked ? "" : "false" };
+    const params = { service: service.value.trim(), name: (name || log.name || "").slice(-200), store: keeps ? "" : "false" };
     leaving.abort();
     // Whoever has to sign in on the way leaves the page, and comes back.
     if (!big) pasted.keep(field.value);

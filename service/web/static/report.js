@@ -5,6 +5,7 @@ import { commandSection } from "./command.js";
 import { contextSection } from "./context.js";
 import { h, section } from "./dom.js";
 import { fixesSection } from "./fixes.js";
+import { plural } from "./format.js";
 import { Palette } from "./logline.js";
 import { actions } from "./share.js";
 import { timelineSection } from "./timeline.js";
@@ -20,13 +21,16 @@ export function showReport(main, answer) {
   const seen = answer.log ? context.jump : null;
   const [fixes, command, start] = [fixesSection(report, kind), commandSection(report), timelineSection(report, kind)];
   // Without a command there is room below the fixes; where nothing failed, they come last.
-  const todo = (command ? [fixes, command] : kind === "fine" ? [start, fixes] : [fixes, start]).filter(Boolean);
+  const todo = (command ? [command, fixes] : kind === "fine" ? [start, fixes] : [fixes, start]).filter(Boolean);
   const told = [chainSection(report, palette, seen, kind), command && start, proofSection(report), factsSection(report)].filter(Boolean);
+  // A phone shows what to do; how it came about is a tap away.
+  const phone = matchMedia("(max-width: 40rem)").matches && kind === "failed";
+  const column = phone ? h("details", { class: "column fold" }, h("summary", {}, h("h2", {}, "How it came about")), told) : h("div", { class: "column" }, told);
   main.append(h("article", { class: `report ${kind}` },
     verdict(report, kind),
     actions(answer),
     context.element,
-    h("div", { class: "columns" }, h("div", { class: "column" }, todo), h("div", { class: "column" }, told)),
+    h("div", { class: "columns" }, h("div", { class: "column" }, todo), column),
     foot(report, answer)));
 }
 

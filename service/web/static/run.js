@@ -1,6 +1,6 @@
 // A log on its way: how much was sent, how far the reading got, and the first answer while it goes on.
 
-import { sendLog } from "./api.js";
+import { IN_TAB, sendLog } from "./api.js";
 import { h, say, set } from "./dom.js";
 import { STAGE_NAMES, bytes, number, percent } from "./format.js";
 import { remember } from "./incident.js";
@@ -73,7 +73,7 @@ function progress(log, cancel) {
     const took = (performance.now() - began) / 1000;
     const rate = took > 1 && sent < log.size ? ` · ${bytes(sent / took)}/s` : "";
     const how = sent < log.size ? `${bytes(sent)} of ${bytes(log.size)} sent${rate}` : `${bytes(log.size)} sent`;
-    words.textContent = how + (read || (sent >= log.size ? " · the answer is being worked out" : ""));
+    words.textContent = (IN_TAB ? bytes(log.size) : how) + (read || (sent >= log.size ? " · the answer is being worked out" : ""));
   };
   const show = (label, report) => {
     set(early, h("p", { class: "hint" }, label), h("p", {}, h("strong", {}, report.title)),

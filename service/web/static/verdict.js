@@ -72,7 +72,8 @@ function first(report) {
   return h("div", { class: "first", "data-first": true },
     h("h2", {}, "Try first"),
     h("div", { class: "paste" }, pasted(fix) ? [h("code", {}, fix.change), copyButton(fix.change, "Copy", "Copy the first fix")] : h("p", {}, fix.change || fix.title)),
-    h("p", { class: "hint" }, pasted(fix) ? `${fix.title}.` : "", costs(fix.cost) ? ` Costs: ${fix.cost}` : ""));
+    h("p", { class: "hint" }, pasted(fix) ? `${fix.title}.` : "", costs(fix.cost) ? ` Costs: ${fix.cost}` : ""),
+    report.corrected_command ? h("div", { class: "paste" }, h("code", {}, report.corrected_command), copyButton(report.corrected_command, "Copy", "Copy the corrected command")) : null);
 }
 
 function nearest(report, open) {

@@ -56,9 +56,9 @@ def test_the_stand_ins_answer_as_the_library(page, tmp_path):
     ran = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
 
-    told = {path: json.loads(text) for path, text in json.loads(ran.stdout).items()}
+    told = {path: json.loads(text)["value"] for path, text in json.loads(ran.stdout).items()}
     assert {path: text["json"] for path, text in told.items()} == {str(path): triage(path).to_json() for path in LOGS}
-    assert all(text["html"] == triage(Path(path))._repr_html_() for path, text in told.items())
+    assert all(text["text"] == str(triage(Path(path))) for path, text in told.items())
 
 
 def test_every_expression_of_the_rules_is_one_of_the_standard_library():
@@ -103,12 +103,27 @@ def test_the_policy_forbids_every_other_place(page):
     assert policy is not None
     rules = dict(part.strip().partition(" ")[::2] for part in policy[1].split(";"))
 
-    assert rules["default-src"] == rules["form-action"] == rules["img-src"] == "'none'"
+    assert rules["default-src"] == rules["form-action"] == "'none'"
     assert rules["connect-src"] == "'self'"
     assert not any("http" in sources or "*" in sources or "'unsafe-eval'" in sources for sources in rules.values())
-    for path in page.iterdir():
-        if path.suffix in (".html", ".js", ".css"):
-            assert not re.search(r"https?://", path.read_text()), path.name
+    for path in page.rglob("*"):
+        if "pyodide" not in path.parts and path.suffix in (".html", ".js", ".css"):
+            assert not re.search(r"(src|href|fetch\(|import)[=( ]*[\"'`]https?://", path.read_text()), path.name
+
+
+def test_it_is_the_service_s_page(page):
+    """The same modules and styles, but for the one that asks the service; with an example, and no history."""
+    ours = {path.name for path in (HERE.parent / "web/static").iterdir()} - {"index.html"}
+    folder = page / "static/page"
+
+    assert {path.name for path in folder.iterdir()} == {*ours, "example.log"}
+    assert "pyodide" in (page / "worker.js").read_text()
+    assert (folder / "api.js").read_text() == (HERE / "static/api.js").read_text()
+    exported = re.compile(r"export (?:async )?(?:const|function|class) (\w+)")
+    assert set(exported.findall((HERE.parent / "web/static/api.js").read_text())) == set(
+        exported.findall((folder / "api.js").read_text())
+    )
+    assert "history" not in (page / "index.html").read_text().partition("<main")[0].partition("<nav")[2]
 
 
 def test_without_pyodide_it_says_where_to_get_it(run, tmp_path):
@@ -175,14 +190,18 @@ def test_in_a_browser_every_written_log_is_answered_and_nothing_leaves(served):
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
         page.goto(served)
-        page.locator("#state", has_text="Ready").wait_for(timeout=240_000)
+        page.locator("html[data-engine]").wait_for(timeout=240_000)
+        page.locator(".recent:not([hidden])").wait_for(timeout=120_000)
         loaded = len(asked)
         for path in LOGS:
             page.set_input_files("#file", path)
-            page.locator("#state", has_text="Reading").wait_for(state="detached", timeout=120_000)
-            page.locator("#state", has_text="Answered").wait_for(timeout=120_000)
-            page.click("#json")
-            assert page.evaluate("() => navigator.clipboard.readText()") == triage(path).to_json()
+            title = page.locator("article.report h1")
+            title.wait_for(timeout=120_000)
+            assert title.inner_text() == triage(path).title
+            asking = """async (text) => JSON.stringify(await (await import(`${location.origin}/static/page/api.js`)).sendLog(
+                new Blob([text]), {}, {signal: new AbortController().signal, onSent() {}, onEvent() {}}))"""
+            assert json.loads(page.evaluate(asking, path.read_text())) == triage(path).to_dict()
+            page.click("header .brand")
         assert len(asked) == loaded
         assert all(url.startswith((served, f"blob:{served}")) for url in asked)
         with Loopback() as elsewhere:

@@ -137,7 +137,6 @@ def triage_file(address: str, open_page: Callable[..., Any]) -> Callable[..., An
     def triage(path: Path | dict[str, Any] = LOGS / FAILURE, **options: Any) -> Any:
         tab = open_page(address, **options)
         tab.set_input_files("#file", path)
-        tab.click("button[type=submit]")
         tab.wait_for_selector(".report")
         return tab
 

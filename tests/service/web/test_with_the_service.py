@@ -22,7 +22,6 @@ def place(tmp_path: Path, serve: Callable[[Any], str]) -> str:
 
 def triaged(tab: Any, path: Path) -> None:
     tab.set_input_files("#file", path)
-    tab.click("button[type=submit]")
     tab.wait_for_selector(".report")
 
 
@@ -56,7 +55,6 @@ def test_from_a_file_to_the_history_and_back(place: str, open_page: Callable[...
 def test_a_file_that_is_no_log(place: str, open_page: Callable[..., Any]):
     tab = open_page(place, expected=("422",))
     tab.set_input_files("#file", {"name": "a.bin", "mimeType": "", "buffer": bytes(range(256)) * 40})
-    tab.click("button[type=submit]")
     tab.wait_for_selector("section[role=alert] >> text=The body is no log")
 
 
@@ -86,7 +84,6 @@ def test_a_service_that_wants_a_key_and_keeps_no_history(serve: Callable[[Any], 
     tab = open_page(address, expected=("401", "404"))
     assert tab.is_visible("#keep"), "without the key nothing is known of the history"
     tab.set_input_files("#file", LOGS / FAILURE)
-    tab.click("button[type=submit]")
     tab.fill("#api-key", key)
     tab.keyboard.press("Enter")
     tab.wait_for_selector(".report")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
+from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -64,7 +66,10 @@ def test_the_page_loads_nothing_and_escapes_what_logs_say(reports: Path, tmp_pat
     assert "<title>A &amp; B</title>" in text
     assert text.count("<svg") >= 3
     tags = _tags(text)
-    assert not {"script", "link", "img", "iframe"} & {tag for tag, _ in tags}
+    assert not {"link", "img", "iframe"} & {tag for tag, _ in tags}
+    digest = b64encode(sha256(text.partition("<script>")[2].partition("</script>")[0].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in text
+    assert "% of the failures go</strong>: " in text
     assert not [name for _, names in tags for name in names if name in ("src", "href") or name.startswith("on")]
 
 
@@ -73,7 +78,7 @@ def test_no_reports_and_no_day_are_told(reports: Path, tmp_path: Path, capsys: p
     assert run([str(tmp_path / "gone")]) == 2
     assert "no reports there (vllm-triage batch SOURCE --out" in capsys.readouterr().err
     assert run([str(reports), "--since", "yesterday"]) == 2
-    assert "'yesterday' is no day" in capsys.readouterr().err
+    assert "'yesterday' is not a day" in capsys.readouterr().err
     assert run([str(reports), "--html", str(tmp_path / "gone" / "page.html")]) == 2
 
 
