@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     Withheld = list[tuple[str, str]]
     """Titles of fixes that were left out, each with the reason."""
 
-CORRECTION, MESSAGE, CAUSE, KNOWN, SEARCH, BLIND = range(6)
-"""Tiers, first to last: what the error names is corrected; what its message, its cause, a known release advises; a search for
-others' reports; an upgrade that nothing speaks for."""
+CORRECTION, AHEAD, MESSAGE, FIRST, SECOND, CAUSE, KNOWN, SEARCH, BLIND = range(9)
+"""Tiers, first to last: what the error names is corrected; what acts where the fault is; what the very message advises; the first
+of the cause's fixes, what comes second, and the others; a known release; a search for others' reports; an upgrade that nothing
+speaks for."""
 OF_ERROR = "the error's own words"
 """What corrections give as their source."""
 OF_SOURCES = "vLLM's sources"

@@ -52,7 +52,7 @@ def tried(
     fixes: list[Fix], start: Context, corrections: list[Fix] | None = None
 ) -> tuple[list[Fix], list[tuple[str, str]]]:
     """Return the fixes that hold, and those left out."""
-    return _tried(fixes, start, GUARDS, corrections or [])
+    return _tried([*(corrections or []), *fixes], start, GUARDS)
 
 
 def guarded(fix: Fix, start: Context) -> tuple[Fix | None, str]:

@@ -7,16 +7,19 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from ..patterns.lazy import LazyPattern
-from ..situation.releases import ReleaseBound
+from ..situation.releases import ReleaseBound, gone_from, reference
 from ..situation.situate import situate
 from .corrector.case import Case
+from .signs import Signs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..incidents.types import Incident
+    from ...corpus.store import Corpus
+    from ...corpus.types import Cause
     from ..lines.types import Line, Trace
     from ..matching.types import Hit
-    from .signs import Signs
+    from ..verdict.types import Verdict
+    from .sources.message import Remedy
 
 _LOCAL = LazyPattern(r"\+(?!cu\d|cpu\b|rocm|xpu)|\.dev|dirty|\+[^+]*\.d20\d\d")
 """Marks of a build that no registry has: local versions that name no platform, development versions."""
@@ -28,6 +31,8 @@ _INSTALLED = LazyPattern(
     r"(?:site|dist)-packages|\.egg|^/workspace/|/vllm-workspace/|\.\.\.|…|<[\w ]+>|xxx", re.IGNORECASE
 )
 """Packages, the folders of vLLM's and vLLM-Ascend's own images, paths that somebody has shortened."""
+_OLD_HUB = ("huggingface_hub/utils/_errors", "huggingface_hub.utils._errors")
+"""A module that later clients of the hub have elsewhere."""
 _OF_CLIENTS = "client_connection"
 """The bucket of those who call a server."""
 SERVED = ("api_ready", "serving", "shutdown")
@@ -53,6 +58,11 @@ class Context:
         hit: The one that decided; None where none did.
         reached: The furthest stage of the start.
         sites: Lines of vLLM's logger, as far as they were kept.
+        cause: What is advised on; None in tests of single parts.
+        corpus: Holds what is advised for single messages.
+        captures: What the deciding rule captured, and the place of the error.
+        gone: The first release without the words that decided; "" where none is known.
+        failed: Whether there is a failure; a healthy server's remarks are not corrected.
     """
 
     def __init__(  # noqa: PLR0913 - what a log tells of a start
@@ -70,11 +80,17 @@ class Context:
         reached: str = "",
         sites: tuple[Line, ...] = (),
         bound: ReleaseBound | None = None,
+        cause: Cause | None = None,
+        corpus: Corpus | None = None,
+        captures: Mapping[str, object] | None = None,
+        gone: str = "",
+        failed: bool = False,
     ) -> None:
         self.__dict__.update(
             case=case, facts=facts, release=release, told=str(facts.get("vllm_version") or ""), hit=hit, reached=reached, sites=sites,
             platform=str(facts.get("platform") or "").lower(), text=text or case.text, ranks=ranks, words=words, trace=trace,
             stranger=stranger, asked=asked, bound=bound or ReleaseBound("", (release,), (), True),
+            cause=cause, corpus=corpus, captures=captures or {}, gone=gone, failed=failed,
         )  # fmt: skip
 
     case: Case
@@ -92,27 +108,65 @@ class Context:
     reached: str
     sites: tuple[Line, ...]
     bound: ReleaseBound
+    cause: Cause | None
+    corpus: Corpus | None
+    captures: Mapping[str, object]
+    gone: str
+    failed: bool
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: nobody writes into what others read."""
         raise AttributeError(f"{name}: a context is frozen")
 
     @classmethod
-    def of(cls, hit: Hit | None, incident: Incident, release: str, signs: Signs | None = None) -> Context:
-        """Gather it from an incident, the hit that decided, and what its words tell."""
+    def of(cls, verdict: Verdict, cause: Cause, corpus: Corpus) -> Context:
+        """Gather it from a verdict.
+
+        Args:
+            verdict: What is wrong, with the start that it is about.
+            cause: What is advised on.
+            corpus: Holds what is advised for single messages, and what speaks against fixes.
+        """
+        hit, incident = verdict.hit, verdict.incident
+        bound = situate(incident).release
+        release = reference(bound, corpus.releases)
         case = Case.of(hit, incident, release)
-        if signs is None:
+        gone = gone_from(hit.rule.versions, bound) if hit is not None and hit.rule.source == "vllm" else ""
+        captures: dict[str, object] = dict(verdict.captures)
+        if not verdict.failed:
             return cls(
-                case, incident.facts, release, hit=hit, reached=incident.reached, bound=situate(incident).release
-            )
+                case, incident.facts, release, hit=hit, reached=incident.reached, bound=bound, cause=cause, corpus=corpus, captures=captures, gone=gone,
+            )  # fmt: skip
+        signs = Signs(hit, incident)
+        facts = signs.facts
+        if release and not facts.get("vllm_version"):
+            # What a release's defaults are is asked of the one that the log can have been written by.
+            facts = {**facts, "assumed_release": release}
+        if any(name in signs.words for name in _OLD_HUB):
+            captures["old_hub_client"] = True
         trace = hit.trace if hit is not None else None
-        stranger = hit is not None and hit.rule.source != "vllm" and signs.strange(trace)
-        asked = hit is not None and (hit.rule.scope == "request" or hit.rule.bucket == _OF_CLIENTS)
-        said = f"{case.text}\n{signs.said}"
         return cls(
-            case, signs.facts, release, said, signs.ranks, signs.words, trace, stranger, asked, hit, incident.reached, tuple(incident.sites),
-            situate(incident).release,
+            case, facts, release, f"{case.text}\n{signs.said}", signs.ranks, signs.words, trace, hit=hit, reached=incident.reached, bound=bound,
+            stranger=hit is not None and hit.rule.source != "vllm" and signs.strange(trace),
+            asked=hit is not None and (hit.rule.scope == "request" or hit.rule.bucket == _OF_CLIENTS),
+            sites=tuple(incident.sites), cause=cause, corpus=corpus, captures=captures, gone=gone, failed=True,
         )  # fmt: skip
+
+    def say(self, pattern: str) -> bool:
+        """Whether the words hold a pattern, whatever the case; False where no failure is answered."""
+        return self.failed and re.search(pattern, self.words, re.IGNORECASE | re.MULTILINE) is not None
+
+    @cached_property
+    def values(self) -> Mapping[str, object]:
+        """What slots of the cause's texts and conditions may ask for."""
+        return {**self.captures, **self.facts}
+
+    @cached_property
+    def remedy(self) -> Remedy | None:
+        """What is advised for the very message; None where nothing is, or where the cause's own fixes fit this log better."""
+        from .sources.message import remedy_of
+
+        return remedy_of(self) if self.failed else None
 
     @property
     def arguments(self) -> Mapping[str, object]:

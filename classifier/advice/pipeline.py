@@ -8,61 +8,60 @@ from __future__ import annotations
 
 from ...corpus.actions import Serve
 from ..facts.versions import in_range
-from ..fix import KNOWN, OF_ERROR, SEARCH, ranked
+from ..fix import CORRECTION, KNOWN, MESSAGE, OF_ERROR, SEARCH, ranked
 from .adapters import ADAPTERS, install, options
 from .guards import withhold
 from .verify import with_check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from ...corpus.guards import Guards
     from ..fix import Fix, Withheld
     from .context import Context
 
 
-def sift(
-    fixes: list[Fix], context: Context, guards: Guards, leads: list[Fix] | None = None, failed: bool = True
-) -> tuple[list[Fix], Withheld]:
+def sift(context: Context, guards: Guards) -> tuple[list[Fix], Withheld]:
     """Return the fixes that hold, ranked, and those that were left out.
 
     Args:
-        fixes: Of the cause, in order.
         context: Of the start.
         guards: The rows of what speaks against fixes.
-        leads: Of the message itself: where one of them holds, the cause's, which are for many messages, are not asked.
-        failed: Whether there is a failure; a healthy server's remarks are not corrected.
     """
-    from .sources import corrections, proposed
+    from .sources import proposed
 
-    corrected = corrections(context) if failed and not context.of_request else []
-    kept, withheld = _led(leads, context, guards, corrected) if leads else ([], [])
+    found = proposed(context)
+    # Where what the message itself asks for holds, the cause's, which are for many messages, are not asked.
+    kept, withheld = _led([fix for fix in found if fix.tier in (CORRECTION, MESSAGE)], context, guards)
     if not kept:
-        kept, refused = tried(proposed(fixes, context, failed), context, guards, corrected)
+        kept, refused = tried([fix for fix in found if fix.tier != MESSAGE], context, guards)
         withheld = [*withheld, *refused]
-    if failed and not kept and context.hit is not None and context.hit.rule.id:
+    if context.failed and not kept and context.hit is not None and context.hit.rule.id:
         from .sources.releases import look
 
         kept = ranked([look(context, nothing_known=True)])
-    return ([with_check(fix, context) for fix in kept] if failed else kept), withheld
+    return ([with_check(fix, context) for fix in kept] if context.failed else kept), withheld
 
 
-def _led(leads: list[Fix], context: Context, guards: Guards, corrected: list[Fix]) -> tuple[list[Fix], Withheld]:
-    """Return what the message itself asks for; nothing where none of it holds."""
-    kept, withheld = tried(leads, context, guards, corrected)
-    titles = {title for title, _ in withheld}
-    return (kept, withheld) if any(lead.title not in titles for lead in leads) else ([], withheld)
+def _led(fixes: list[Fix], context: Context, guards: Guards) -> tuple[list[Fix], Withheld]:
+    """Return what the message itself asks for, behind corrections; nothing where none of it holds."""
+    own = {fix.title for fix in fixes if fix.tier == MESSAGE}
+    if not own:
+        return [], []
+    kept, withheld = tried(fixes, context, guards)
+    return (kept, withheld) if own - {title for title, _ in withheld} else ([], withheld)
 
 
-def tried(
-    fixes: Iterable[Fix], context: Context, guards: Guards, corrected: Sequence[Fix] = ()
-) -> tuple[list[Fix], Withheld]:
-    """Return the fixes that hold, behind the corrections of what the error names, and those left out."""
+def tried(fixes: Iterable[Fix], context: Context, guards: Guards) -> tuple[list[Fix], Withheld]:
+    """Return the fixes that hold, ranked, and those left out. Corrections of what the error names are held to few guards alone."""
     proposed = list(fixes)
     withheld: Withheld = []
-    kept = [made for fix in corrected if (made := withhold(fix, context, guards)[0]) is not None]
+    kept: list[Fix] = []
     for fix in proposed:
+        if fix.tier == CORRECTION:
+            kept += [made] if (made := withhold(fix, context, guards)[0]) is not None else []
+            continue
         if any(_same(fix, other) for other in kept):
             continue
         fitting, reason = _fit(fix, context, guards)
@@ -78,7 +77,7 @@ def tried(
     if not context.told:
         kept, refused = options.without_older(kept, context)
         withheld += refused
-    if not kept and proposed:
+    if not kept and any(fix.tier != CORRECTION for fix in proposed):
         from .sources.releases import look, look_elsewhere
 
         kept = [look_elsewhere() if context.stranger else look(context)]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 
-from ....corpus.actions import Action, Install, SetOption, Step, UseImage
+from ....corpus.actions import Action, Install, UseImage
 from ....corpus.records import Record, record, replace
 from ...fix import Fix, because
 from ...patterns.lazy import LazyPattern
@@ -42,13 +41,6 @@ _FALLEN = LazyPattern(r"\b(?P<name>\w{1,100}) has no vLLM implementation, fallin
 _FALLEN_SIGN = "has no vLLM implementation, falling back"
 _BACKEND = LazyPattern(r"vllm/model_executor/models/transformers(?:/\w+)?\.py:|\bTransformers\w*For\w+")
 """Frames of the Transformers backend, and its classes."""
-
-
-_OWN_CLASS = Fix(
-    "Upgrade vLLM", "command", (Install("vllm", "", True),), "", "Other defaults and flags change with the release.", restart=True,
-    tags=("blind",),
-)  # fmt: skip
-"""For a model that fell to the Transformers backend and failed there."""
 
 
 @record(frozen=True)
@@ -127,28 +119,6 @@ def adapt(fix: Fix, context: Context) -> tuple[Fix | None, str]:
     if plugin_of(context):
         return fix, ""  # its own classes are in no release of vLLM
     return _upgrade(fix, lack, context)
-
-
-def beside(context: Context) -> tuple[list[Fix], list[Fix]]:
-    """Return what helps a model whose architecture this release does not know: first of all, and last of all.
-
-    Args:
-        context: Of the failed start.
-    """
-    lack = lack_in(context)
-    if lack is None and fallen_back(context):
-        return [_OWN_CLASS], []
-    if lack is None or lack.interface or any(_known(name) for name in lack.names):
-        return [], []
-    from ....corpus import architectures
-
-    name = lack.names[0]
-    if full := architectures.complete(name):
-        return [_whole(name, full, context.release)], []
-    meant = architectures.nearest(name, context.release)
-    first = [_respelt(name, meant)] if meant else []
-    last = [] if meant else [_elsewhere(name)]
-    return first, last
 
 
 def _beside_the_class(fix: Fix, context: Context) -> str:
@@ -287,12 +257,6 @@ def _tried(lack: Lack, context: Context) -> bool:
     return (version_key(context.release) or ())[:3] >= _FALLS_BACK
 
 
-def _known(name: str) -> bool:
-    from ....corpus import architectures
-
-    return bool(architectures.spans(name) or architectures.served_until(name))
-
-
 def _served_by(cls: str) -> tuple[str, ...]:
     """Return the architectures of a class; its own name where no release has the class, and nothing for what is no model's."""
     from ....corpus import architectures
@@ -312,42 +276,3 @@ def _in_use(context: Context, all_of_file: bool = False) -> tuple[str, ...]:
     files = [file for file in _MODEL_FILE.made.findall(stack) if file not in _NO_MODELS]
     found = architectures.of_module(files[-1], context.release) if files else ()
     return found if all_of_file else found[:1]
-
-
-def _respelt(name: str, meant: str) -> Fix:
-    value = json.dumps({"architectures": [meant]})
-    return Fix(
-        f"Correct the architecture's name: {meant}", "flag", (SetOption("--hf-overrides", (value,)),),
-        f"vLLM serves {meant}; {name}, which config.json names, is not an architecture of any release. Correct it in config.json for good.",
-        "none", "The log prints 'Resolved architecture'.", "--hf-overrides", value, whole=True, restart=True,
-    )  # fmt: skip
-
-
-def _whole(name: str, full: str, release: str) -> Fix:
-    """Return the class that serves a checkpoint which names its backbone, and the release that has it where this one does not."""
-    from ....corpus import architectures
-
-    value = json.dumps({"architectures": [full]})
-    since = "" if architectures.serves(full, release) else architectures.first_serving(full, release)
-    why = f"{name}, which config.json names, is the backbone of {full} without its head: a checkpoint saved from it has this name. Correct it in config.json for good."
-    cost = "Weights that were saved under the backbone's names, or without the head, have to be saved anew from the complete class."
-    verify = "The log prints 'Resolved architecture'."
-    if since:
-        return Fix(
-            f"Name the complete class, {full}, in vLLM {since} or later", "command", (Install("vllm", f">={since}", True),),
-            f"{why} vLLM's registry has {full} from {since} on.", cost, verify, fixed_in=since, whole=True, restart=True,
-            remark=f"   # then --hf-overrides '{value}'", tags=("settled",),
-        )  # fmt: skip
-    actions = (SetOption("--hf-overrides", (value,)),)
-    return Fix(
-        f"Name the complete class, {full}", "flag", actions, why, cost, verify, "--hf-overrides", value, whole=True, restart=True,
-    )  # fmt: skip
-
-
-def _elsewhere(name: str) -> Fix:
-    return Fix(
-        f"Look on the model card for the plug-in or the build of vLLM that brings {name}", "step",
-        (Step("Install what the model card names: a plug-in (vLLM loads those of the entry point vllm.general_plugins), a fork, or a build of vLLM's main branch"),),
-        "No release of vLLM has a class of this name.", "Code that vLLM's releases do not test.",
-        "The log prints 'Resolved architecture'.", restart=True, tags=("look",),
-    )  # fmt: skip

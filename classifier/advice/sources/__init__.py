@@ -1,10 +1,16 @@
-"""Sources propose fixes. Each module with a ``propose`` is one, found by its file: ``(Context) -> fixes``.
+"""Sources propose fixes: each module here that has ``propose(Context) -> fixes`` is one, found by its file.
 
-The cause's own fixes (``cause.py``) and those of the very message (``message.py``) come from the corpus; what a source yields goes
-before them, or behind by its tier.
+Where a fix stands among all is said by its tier; what one source yields keeps its order.
 """
 
+# pathlib would cost more than listing the folder:
+# ruff: noqa: PTH120, PTH208
+
 from __future__ import annotations
+
+import os
+from functools import cache
+from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,31 +22,14 @@ if TYPE_CHECKING:
     Source = Callable[[Context], Iterable[Fix]]
 
 
-def proposed(fixes: list[Fix], context: Context, failed: bool) -> list[Fix]:
-    """Return what the cause advises with what this start's features, kernels, neighbours and releases add.
-
-    Args:
-        fixes: Of the cause.
-        context: Of the start.
-        failed: Whether there is a failure.
-    """
-    from ..adapters.model_class import beside
-    from . import features, releases
-
-    on_request = context.hit is None or context.of_request
-    first, last = ([], []) if not failed or on_request else beside(context)
-    ahead = list(features.propose(context))
-    later = list(releases.propose(context)) if failed else []
-    return [*ahead, *features.with_choices([*first, *fixes, *last, *later], context)]
+@cache
+def sources() -> tuple[Source, ...]:
+    """Return what proposes, by the names of the modules."""
+    names = sorted({name.partition(".")[0] for name in os.listdir(os.path.dirname(__file__)) if ".py" in name})
+    modules = [import_module(f".{name}", __name__) for name in names if not name.startswith("__")]
+    return tuple(module.propose for module in modules if hasattr(module, "propose"))
 
 
-def corrections(context: Context) -> list[Fix]:
-    """Return the correction of what the error names; nothing where it does not settle what was meant."""
-    if context.hit is None:
-        return []
-    from ..corrector import correct
-
-    return correct(context.case)
-
-
-__all__ = ("corrections", "proposed")
+def proposed(context: Context) -> list[Fix]:
+    """Return what all sources propose, by tier."""
+    return sorted((fix for propose in sources() for fix in propose(context)), key=lambda fix: fix.tier)

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from ....corpus.actions import Action, Expand, Install, Run, filled
-from ....corpus.records import fields_of
+from ....corpus.records import fields_of, replace
 from ....corpus.types import Cause
 from ....corpus.types import Fix as Template
 from ...command.quoting import as_word, in_prose
 from ...conditions import holds, shows
-from ...fix import Fix
+from ...fix import FIRST, Fix
 from ...patterns.lazy import LazyPattern
 from ...templates import SLOT, fill, lookup, sentences
 from ...values import COMPUTED, PIECES, WORKED
@@ -19,11 +19,21 @@ from ...values import COMPUTED, PIECES, WORKED
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ...situation.releases import ReleaseBound
+    from ..context import Context
 
 _REQUIREMENT = LazyPattern(r"[\w.,<>=!~\[\]+/:@-]+")
 """What may stand in a package's name and version."""
 Say = Callable[[str], bool]
 """Tells whether the log holds an expression."""
+
+
+def propose(context: Context) -> Iterator[Fix]:
+    """Yield the fixes of the cause that hold for this log."""
+    if context.cause is None:
+        return
+    say = context.say if context.failed else None
+    for at, fix in enumerate(advise(context.cause, context.facts, context.captures, context.bound, context.gone, say)):
+        yield fix if at else replace(fix, tier=FIRST)
 
 
 def advise(
@@ -60,8 +70,6 @@ def _filled(fix: Template, values: Mapping[str, object], gone: str) -> Fix:
     )  # fmt: skip
     if not gone or fix.fixed_in or not made.upgrade:
         return made
-    from ....corpus.records import replace
-
     return replace(made, fixed_in=gone, why=f"{made.why} vLLM no longer says this from {gone} on.")
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ....corpus.actions import DropVariable, Run, SetVariable
-from ...fix import Fix, leave_out
+from ....corpus.records import replace
+from ...fix import AHEAD, SECOND, Fix, leave_out
 from ...lines.mistakes import MISTAKES
 from ...patterns.lazy import LazyPattern
 from ..guards import other_process
@@ -66,8 +67,8 @@ _SHARE = 0.1
 
 def propose(context: Context) -> Iterable[Fix]:
     """Yield what goes before the cause's own fixes: another process in the way, and what was asked for and acts where the fault is."""
-    yield from _other_process(context)
-    yield from _switched_on(context)
+    yield from (replace(fix, tier=AHEAD) for fix in (*_other_process(context), *_switched_on(context)))
+    yield from _choices(context)
 
 
 def _switched_on(context: Context) -> list[Fix]:
@@ -141,30 +142,24 @@ def _other_process(context: Context) -> Iterable[Fix]:
     )  # fmt: skip
 
 
-def with_choices(fixes: list[Fix], context: Context) -> list[Fix]:
-    """Return the fixes with one that takes back the variables which, as the log says, made vLLM take the library that failed.
+def _choices(context: Context) -> Iterable[Fix]:
+    """Yield the fix that takes back the variables which, as the log says, made vLLM take the library that failed.
 
     It leads where a default chose, and comes second where the user set the variable for the sake of something else.
-
-    Args:
-        fixes: Of the cause, in order.
-        context: Of the failed start; for other buckets than those of kernels nothing is added.
     """
     trace = context.trace
     if context.bucket not in _OF_KERNELS or trace is None:
-        return fixes
-    stack = trace.stack()
-    library = next((name for folder, name in _LIBRARIES if folder in stack), "")
+        return
+    library = next((name for folder, name in _LIBRARIES if folder in context.stack), "")
     lines = [line.text for line in context.sites if library and library in line.text.lower() and "VLLM_" in line.text]
     on = list(dict.fromkeys(found["name"] for text in lines for found in _DEFAULT.finditer(text)))
     given = list(dict.fromkeys(found["name"] for text in lines for found in _SET.finditer(text)))
-    if not on and not given:
-        return fixes
     names = [*on, *given]
-    actions = (*(SetVariable(name, "0") for name in on), *map(DropVariable, given))
-    taken = Fix(
-        f"Take back what the log says chose these kernels: {', '.join(names)}", "env", actions,
+    if not names:
+        return
+    yield Fix(
+        f"Take back what the log says chose these kernels: {', '.join(names)}", "env",
+        (*(SetVariable(name, "0") for name in on), *map(DropVariable, given)),
         "The server's own line names the variable by which it took the library that then failed.", "What these kernels gain.", "",
-        names[0], "0" if on else "", restart=True, source="the log's own line", whole=True, tags=("settled",),
+        names[0], "0" if on else "", restart=True, source="the log's own line", whole=True, tags=("settled",), tier=AHEAD if on else SECOND,
     )  # fmt: skip
-    return [taken, *fixes] if on else [*fixes[:1], taken, *fixes[1:]]

@@ -6,13 +6,17 @@ import re
 
 from ....corpus.records import Record, record, replace
 from ....corpus.store import Corpus
-from ....corpus.types import Fix
+from ....corpus.types import Fix as Template
+from ...fix import MESSAGE, Fix
 from ...matching.types import Hit
 from ...patterns.lazy import LazyPattern
+from .cause import advise, led_by_the_log, worked_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from ..context import Context
 
 _KNOWS = ("certain", "strong")
 """Strengths of rules that know more than the words of a library, which vLLM's own rules look at from vLLM's side."""
@@ -36,7 +40,7 @@ _CLAUSE = LazyPattern(r"(?:;|(?<=[a-z)])\.)\s+")
 class Remedy(Record):
     """The fixes of a message, and the values that stand in it."""
 
-    fixes: tuple[Fix, ...]
+    fixes: tuple[Template, ...]
     values: Mapping[str, str]
     words: str
     """Who says the message, and its template: for those who ask why."""
@@ -45,6 +49,30 @@ class Remedy(Record):
     def plain(self) -> bool:
         """Tell whether the first fix is a sentence: what a value worked out by the cause's says better."""
         return self.fixes[0].kind == "step"
+
+
+def propose(context: Context) -> Iterator[Fix]:
+    """Yield what is advised for the very message, with the values that stand in it."""
+    remedy = context.remedy
+    if remedy is None or context.cause is None:
+        return
+    own = replace(context.cause, fixes=remedy.fixes)
+    captures = {**context.captures, **remedy.values}
+    for fix in advise(own, context.facts, captures, context.bound, context.gone, context.say):
+        yield replace(fix, tier=MESSAGE)
+
+
+def remedy_of(context: Context) -> Remedy | None:
+    """Return what is advised for the very message; None where nothing is.
+
+    Nor where the log shows which of the cause's fixes to begin with, or has the numbers for the first.
+    """
+    if context.corpus is None or context.cause is None:
+        return None
+    remedy = remedy_for(context.hit, context.corpus, str(context.facts.get("platform") or ""))
+    if remedy is None or led_by_the_log(context.cause, context.facts, context.captures, context.say):
+        return None
+    return None if remedy.plain and worked_out(context.cause, context.values, context.say) else remedy
 
 
 def remedy_for(hit: Hit | None, corpus: Corpus, platform: str = "") -> Remedy | None:
@@ -95,7 +123,7 @@ def _elsewhere(raised: str, known: str) -> bool:
     return last not in (name, folder) and not (last == "__init__" and known.split("/")[-2] in (name, folder))
 
 
-def _with(fix: Fix, values: Mapping[str, str]) -> Fix | None:
+def _with(fix: Template, values: Mapping[str, str]) -> Template | None:
     """Return a fix without what hangs on values that could not be read; None where nothing is left of it."""
     texts = [fix.title, *(text for _, *fields in fix.does for each in fields for text in _texts(each))]
     unread = [found for text in texts for found in _SLOT.findall(text) if found not in values]

@@ -26,7 +26,7 @@ def propose(context: Context) -> Iterable[Fix]:
     from ....corpus import options
 
     said = str(context.facts.get("worked_with") or "")
-    if not said or context.bucket not in _OF_CODE or context.own_build or not context.words:
+    if not context.failed or not said or context.bucket not in _OF_CODE or context.own_build or not context.words:
         return
     release = next((each for each in (said, f"{said}.0", _minor(said)) if each in options.releases()), "")
     if not release or context.told.startswith(release):
