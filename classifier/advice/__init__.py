@@ -48,7 +48,7 @@ def advise(verdict: Verdict, known: Known) -> Advice:
     fixes, withheld = sift(context, known.corpus.guards())
     led = any(fix.source == SOURCE for fix in fixes)
     if guessed and not led:
-        from .sources.guess import as_guess
+        from .guess import as_guess
 
         fixes = as_guess(fixes, _own_fault(verdict))
     hit, remedy = verdict.hit, context.remedy if led else None
@@ -81,7 +81,7 @@ def _cause(verdict: Verdict, bucket: Bucket, guessed: bool) -> Cause:
     entry = bucket.cause(verdict.cause.partition("/")[2])
     if entry is not None and not guessed:
         return entry
-    from .sources.guess import generic_cause, searchable
+    from .guess import generic_cause, searchable
 
     return generic_cause(bucket) if entry is None else searchable(entry)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from vllm_triage.classifier.advice.sources.guess import generic_cause
+from vllm_triage.classifier.advice.guess import generic_cause
 from vllm_triage.classifier.api import Triage, shared
 from vllm_triage.classifier.decides import Decides
 from vllm_triage.classifier.errors import InputError
@@ -53,7 +53,7 @@ def test_rules_decide_first() -> None:
     code = (
         "import sys; from vllm_triage.classifier.api import Triage; "
         f"print(Triage().report({RULED!r}).decided_by); "
-        "names = ('numpy', 'sklearn', 'scipy', 'pydantic', 'vllm_triage.classifier.text_model.guess', 'vllm_triage.classifier.advice.sources.guess'); "
+        "names = ('numpy', 'sklearn', 'scipy', 'pydantic', 'vllm_triage.classifier.text_model.guess', 'vllm_triage.classifier.advice.guess'); "
         "print([name for name in names if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

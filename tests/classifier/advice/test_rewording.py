@@ -39,8 +39,10 @@ def reword(fix: Fix) -> Fix:
         replace(each, text=reworded(each.text)) if isinstance(each, Sentence) and SEARCH not in each.text else each
         for each in unpacked(fix.does)
     ]
-    words = {name: reworded(getattr(fix, name)) for name in ("title", "why", "cost", "verify")}
-    return replace(fix, **words, does=packed(actions), remark=fix.remark and f"   # {reworded(fix.remark.strip(' #'))}")
+    return replace(
+        fix, title=reworded(fix.title), why=reworded(fix.why), cost=reworded(fix.cost), verify=reworded(fix.verify), does=packed(actions),
+        remark=fix.remark and f"   # {reworded(fix.remark.strip(' #'))}",
+    )  # fmt: skip
 
 
 def rewording() -> Triage:
@@ -81,7 +83,10 @@ def test_rewording_the_corpus_changes_no_answer_but_its_words(monkeypatch: pytes
     made = find._fix
     differs, answered = [], 0
     messages = tmp_path / "message.log"
-    inputs = [*PATHS, *(remedy for at, remedy in enumerate(remedies.remedies()) if at % 150 == 0)]
+    inputs: list[Path | remedies.Remedy] = [
+        *PATHS,
+        *(remedy for at, remedy in enumerate(remedies.remedies()) if at % 150 == 0),
+    ]
     for each in inputs:
         data = each if isinstance(each, Path) else messages
         if isinstance(each, Path) and each.parent == FOLDER:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import islice
 
-from ....corpus.records import replace
-from ....corpus.types import Bucket, Cause, Fix
-from ...fix import Fix as Made
-from ...fix import ranked
-from .releases import TRACKER
+from ...corpus.records import replace
+from ...corpus.types import Bucket, Cause, Fix
+from ..fix import Fix as Made
+from ..fix import ranked
+from .sources.releases import TRACKER
 
 _SEARCH = Fix(
     title="Search vLLM's issues for this error",
