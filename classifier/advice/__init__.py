@@ -57,7 +57,10 @@ def advise(verdict: Verdict, known: Known) -> Advice:
     if site is not None and site.asked_for and (guessed or verdict.decided_by != "rule"):
         others = (fix for fix in fixes if all(getattr(each, "name", "") != site.asked_for for each in fix.actions))
         fixes = ranked([_without(site), *others])
-    notes = [*([site.sentence] if site is not None else []), *([context.bound.note()] if verdict.failed and fixes else [])]
+    notes = [
+        *([site.sentence] if site is not None else []),
+        *([context.bound.note()] if verdict.failed and fixes else []),
+    ]
     return Advice(
         tuple(fixes),
         tuple(withheld),
