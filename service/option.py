@@ -52,9 +52,10 @@ def check_option(asked: str, release: str = "") -> OptionAnswer:
     name, _, value = asked.strip().partition("=")
     number = release.removeprefix("v") or options.releases()[-1]
     there = options.exists(name, number)
+    first, last = options.releases()[0], options.releases()[-1]
     if there is None:
-        first, last = options.releases()[0], options.releases()[-1]
         raise InputError(f"{release!r} is not a release that is known: {first} to {last} are")
+    strange = f"{number} is not a release that is known ({first} to {last} are): its neighbours tell this. "
     known = options.describe(name, number) if there else None
     choices = tuple(map(str, known.choices)) if known else ()
     wrong = value and choices and value not in choices
@@ -65,7 +66,7 @@ def check_option(asked: str, release: str = "") -> OptionAnswer:
         owner=options.owner(name),
         lifetime=options.lifetime(name),
         instead="" if there else options.nearest(name, number) or "",
-        note=options.note(name),
+        note=(strange if number not in options.releases() else "") + options.note(name),
         kind=known.kind if known else "",
         default="" if known is None or known.default is None else cut(str(known.default), 120),
         choices=choices[:LISTED],

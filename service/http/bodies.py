@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zlib
 from collections.abc import AsyncIterator, Collection, Iterator
 from typing import TypeVar
 
@@ -29,6 +30,8 @@ JSON = "application/json"
 MULTIPART = "multipart/form-data"
 ENCODINGS = {"gzip": b"\x1f\x8b", "x-gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 """Content encodings, with the bytes that such data begin with."""
+DEFLATE = "deflate"
+"""One more for bodies that are held whole: OpenTelemetry's exporters offer it."""
 CLOSE = {"Connection": "close"}
 """Where the rest of a body is not read, the connection cannot be used again."""
 
@@ -40,8 +43,8 @@ def media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def encoding_of(request: Request) -> str:
-    """Return the content encoding; empty for none.
+def encoding_of(request: Request, *more: str) -> str:
+    """Return the content encoding, one of those of logs or of ``more``; empty for none.
 
     Raises:
         Problem: It is none that is read.
@@ -49,7 +52,7 @@ def encoding_of(request: Request) -> str:
     name = request.headers.get("content-encoding", "").strip().lower()
     if name in ("", "identity"):
         return ""
-    if name not in ENCODINGS:
+    if name not in (*ENCODINGS, *more):
         headers = {"Accept-Encoding": "gzip, zstd", **CLOSE}
         raise Problem("unsupported-media-type", "Content-Encoding may be gzip or zstd.", headers)
     return name
@@ -138,12 +141,12 @@ async def whole(request: Request, settings: Settings, left_packed: Collection[st
         Problem: It is too large for that, or cannot be unpacked.
     """
     packed = request.headers.get("content-encoding", "").strip().lower()
-    encoding = "" if packed in left_packed else encoding_of(request)
+    encoding = "" if packed in left_packed else encoding_of(request, DEFLATE)
     parts = [piece async for piece in arriving(request, settings, settings.max_json, copies=2)]
     body = b"".join(parts)
     if not encoding:
         return body
-    if not body.startswith(ENCODINGS[encoding]):
+    if not body.startswith(ENCODINGS.get(encoding, b"")):
         raise Problem("bad-encoding", f"The body is not {encoding}, as its Content-Encoding says.")
     return _unpacked(body, encoding, settings.max_json)
 
@@ -167,6 +170,8 @@ def parse(model: type[Model], body: bytes) -> Model:
 
 
 def _unpacked(body: bytes, encoding: str, most: int) -> bytes:
+    if encoding == DEFLATE:
+        return _inflated(body, most)
     unpack = unzstd if encoding == "zstd" else gunzip
     made = io.BytesIO()
     try:
@@ -177,6 +182,21 @@ def _unpacked(body: bytes, encoding: str, most: int) -> bytes:
     except InputError:
         raise Problem("bad-encoding", f"The body is not {encoding}, as its Content-Encoding says.") from None
     return made.getvalue()
+
+
+def _inflated(body: bytes, most: int) -> bytes:
+    """Return what deflated data hold: in zlib's frame, as RFC 9110 says, or without one, as some send them."""
+    for frame in (zlib.MAX_WBITS, -zlib.MAX_WBITS):
+        engine = zlib.decompressobj(frame)
+        try:
+            made = engine.decompress(body, most + 1)
+        except zlib.error:
+            continue
+        if len(made) > most:
+            raise _too_large(most)
+        if engine.eof:
+            return made
+    raise Problem("bad-encoding", "The body is not deflate, as its Content-Encoding says.")
 
 
 def _once(body: bytes) -> Iterator[bytes]:

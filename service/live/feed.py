@@ -39,6 +39,11 @@ class Feed:
         self._thread = threading.Thread(target=self._empty, name="feed", daemon=True)
         self._thread.start()
 
+    @property
+    def left(self) -> int:
+        """Bytes that wait to be read."""
+        return self._size
+
     def put(self, data: bytes, stream: int = 0, streams: int = 1, wait: float = 0.0) -> None:
         """Take a piece of one of several streams; lines of several do not run into each other.
 

@@ -86,6 +86,9 @@ class Follower(threading.Thread):
             return False
         if self._file < 0:
             return True
+        if not now.st_size:
+            # logrotate's "create": until the server opens it, what it writes still comes to the old file.
+            return False
         ours = os.fstat(self._file)
         return (now.st_dev, now.st_ino) != (ours.st_dev, ours.st_ino)
 

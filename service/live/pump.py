@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -36,17 +37,23 @@ class Pump(threading.Thread):
         source: File descriptor to read; closed at the end.
         out: Writes a piece to where the stream would have gone; None where it goes nowhere.
         copies: Are given each piece after that; they never fail and never wait.
+        left_to: File descriptor for what comes when we have gone: a process that lives on must not lose whom it writes to; -1
+            for none.
     """
 
-    def __init__(self, source: int, out: Callable[[bytes], None] | None, *copies: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, source: int, out: Callable[[bytes], None] | None, *copies: Callable[[bytes], None], left_to: int = -1
+    ) -> None:
         super().__init__(name=f"pump-{source}", daemon=True)
-        self._source, self._out, self._copies = source, out, copies
+        self._source, self._out, self._copies, self._left_to = source, out, copies, left_to
         self._wake, self._ending = os.pipe()
         self._ended_at = 0.0
         self.received = 0
         """Bytes read so far."""
         self.refused = False
         """Whether nobody reads what is written."""
+        self.left = False
+        """Whether the stream goes on without us."""
 
     def run(self) -> None:
         """Copy."""
@@ -56,8 +63,9 @@ class Pump(threading.Thread):
                     data = os.read(self._source, PIECE)
                 except OSError:  # EIO: the other end of a terminal was closed
                     return
-                if not data or not self._copy(data):
+                if not self._copy(data):
                     return
+            self._leave()
         finally:
             os.close(self._source)
 
@@ -67,7 +75,23 @@ class Pump(threading.Thread):
         with contextlib.suppress(OSError):
             os.close(self._ending)
 
+    def _leave(self) -> None:
+        """Have what others go on writing passed on, where somebody holds the stream open: a server that its launcher left."""
+        if self._left_to < 0:
+            return
+        # At its end it can be read as well, and tells of that.
+        if select.select([self._source], [], [], 0)[0] and not self._copy(os.read(self._source, PIECE)):
+            return
+        files = [(os.POSIX_SPAWN_DUP2, self._source, 0), (os.POSIX_SPAWN_DUP2, self._left_to, 1)]
+        with contextlib.suppress(OSError):
+            os.posix_spawnp(
+                "cat", ["cat"], os.environ, file_actions=files, setpgroup=0, setsigmask=(), setsigdef=(signal.SIGPIPE,)
+            )
+            self.left = True
+
     def _copy(self, data: bytes) -> bool:
+        if not data:
+            return False
         self.received += len(data)
         if self._out is not None:
             try:

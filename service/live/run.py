@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 TICK = 0.25
 """Seconds between two looks at the status row."""
 ANSWER = 15.0
-"""Seconds that the reading process has for its answer when the command has ended."""
+"""Seconds that the reading process has for its answer when the command has ended and all is read."""
+BACKLOG = 120.0
+"""Seconds in all where it still reads: thousands of starts that failed in a row take it that long."""
 HEIGHT = 30
 """Rows that a diagnosis takes on a terminal."""
 
@@ -119,6 +121,9 @@ class _Runner:
         terminal = next((file for file in (2, 1) if os.isatty(file)), -1)
         self._screen = Screen(terminal, wanted.status) if terminal >= 0 else None
         shape = wanted.task.shape
+        if shape.style == "run" and (self._screen is None or not wanted.status):
+            # systemd, Docker, Kubernetes: no row tells the cause, and a server that lost its engine may linger.
+            shape = replace(shape, style="unwatched")
         if self._screen is not None:
             shape = replace(shape, width=self._screen.width, height=HEIGHT)
         # The reading process first: nothing is to be inherited by it, and no thread runs yet.
@@ -128,6 +133,9 @@ class _Runner:
         self._begun = time.monotonic()
         self._took = 0.0
         self._listener: Listener | None = None
+        self._told = ""
+        """The cause that was handed over already."""
+        self._hooks: list[threading.Thread] = []
 
     def run(self) -> int:
         """Run the command to its end and show what is to be shown; return its exit code, below 0 for a signal."""
@@ -157,6 +165,8 @@ class _Runner:
         for pump in pumps:
             pump.join()
         self._finish(child, feed, listener)
+        if any(pump.left for pump in pumps):
+            self._say("vllm-triage: the command left something running: its output goes on, and is not read\n")
         return child.exit_code
 
     def attempt(self) -> Attempt:
@@ -172,7 +182,9 @@ class _Runner:
         if screen is not None and os.isatty(stream.out):
             out = screen.pass_on
         copies: list[Callable[[bytes], None]] = [self._kept.write] if self._kept else []
-        return Pump(stream.source, out, *copies, partial(feed.put, stream=index, streams=count))
+        # What is left in the background writes on to where it would have written without us.
+        left_to = -1 if os.isatty(stream.out) else stream.out
+        return Pump(stream.source, out, *copies, partial(feed.put, stream=index, streams=count), left_to=left_to)
 
     def _wait(self, child: Child, feed: Feed, listener: Listener) -> None:
         """Pass signals on until the command has ended."""
@@ -207,13 +219,7 @@ class _Runner:
         """Get the answer and show it; a reading process that fails, or takes too long, is done without."""
         told = {"code": child.exit_code, "stopped": self.stopped, "left_out": feed.left_out}
         feed.end(json.dumps(told).encode())
-        until = time.monotonic() + ANSWER
-        while listener.is_alive() and time.monotonic() < until:
-            came = self.signals.next(0.02)
-            if came is not None and came.number in (signal.SIGINT, signal.SIGTERM):
-                break
-        if listener.is_alive():
-            listener.problem = f"no answer within {ANSWER:.0f} s"
+        self._await_answer(feed, listener)
         self._analyser.kill()
         self._analyser.wait()
         if self._screen is not None:
@@ -231,6 +237,21 @@ class _Runner:
                 self._say(f"vllm-triage: {self._kept.problem}\n")
         if end is not None and end["failed"]:
             self._after_failure(end["report"], str(end.get("prompt", "")))
+        for hook in self._hooks:
+            hook.join(aftermath.LONGEST)
+
+    def _await_answer(self, feed: Feed, listener: Listener) -> None:
+        """Wait until the reading process has told its answer, as long as it makes headway and nobody stops us."""
+        begun = time.monotonic()
+        until, left = begun + ANSWER, feed.left
+        while listener.is_alive() and (now := time.monotonic()) < until:
+            if feed.left < left:
+                until, left = min(now + ANSWER, begun + BACKLOG), feed.left
+            came = self.signals.next(0.02)
+            if came is not None and came.number in (signal.SIGINT, signal.SIGTERM):
+                break
+        if listener.is_alive():
+            listener.problem = f"no answer within {time.monotonic() - begun:.0f} s"
 
     def _after_failure(self, report: dict[str, Any], prompt: str) -> None:
         if self._wanted.prompt:
@@ -243,17 +264,26 @@ class _Runner:
 
             if problem := leave(self._wanted.termination_log, report):
                 self._say(f"vllm-triage: {problem}\n")
-        if self._wanted.on_failure and not self.stopped:
-            log = str(self._kept.path) if self._kept else ""
-            if problem := aftermath.tell(self._wanted.on_failure, report, log):
-                self._say(f"vllm-triage: {problem}\n")
+        if self._wanted.on_failure and not self.stopped and report["cause"] != self._told:
+            self._hand_over(report)
 
     def _notice(self, event: Event) -> None:
-        """Do what is to be done about a server that stands still: it fails without ending."""
-        if event["event"] == "standstill" and event["verdict"] == "stalled" and self._wanted.on_failure:
+        """Do what is to be done about a server that fails without ending: it stands still, or lost its engine and lingers."""
+        if not self._wanted.on_failure:
+            return
+        told = None
+        if event["event"] == "standstill" and event["verdict"] == "stalled":
             told = {"bucket": event["cause"].partition("/")[0], "title": f"{event['stage']} stands still", **event}
-            log = str(self._kept.path) if self._kept else ""
-            threading.Thread(target=aftermath.tell, args=(self._wanted.on_failure, told, log), daemon=True).start()
+        elif event["event"] in ("cause", "corrected") and event["report"]["cause"] != self._told:
+            told, self._told = event["report"], event["report"]["cause"]
+        if told is not None:
+            self._hooks.append(threading.Thread(target=self._hand_over, args=(told,), daemon=True))
+            self._hooks[-1].start()
+
+    def _hand_over(self, told: dict[str, Any]) -> None:
+        log = str(self._kept.path) if self._kept else ""
+        if problem := aftermath.tell(self._wanted.on_failure, told, log):
+            self._say(f"vllm-triage: {problem}\n")
 
     def _say(self, text: str) -> None:
         if self._screen is not None:

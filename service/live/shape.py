@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 Event = dict[str, Any]
 """One thing that became known. ``event`` names its kind; ``text`` is for people and goes to no program."""
-Style = Literal["run", "pipe", "follow"]
-"""What people are shown: the diagnosis once, at the end; when it is certain and again at the end; when it is certain."""
+Style = Literal["run", "unwatched", "pipe", "follow"]
+"""What people are shown: the diagnosis once, at the end, as a status row tells before; when it is certain, and at the end where it is
+another one by then; when it is certain and again at the end; when it is certain."""
 MEMORY = {
     "weights_gib": "weights {:.3g} GiB",
     "kv_cache_available_gib": "KV cache {:.3g} GiB",

@@ -127,7 +127,10 @@ class Teller(Told):
             from ..render.words import plural
 
             return f"\nThe log has ended; it is still {report.cause} ({plural(report.input.lines, 'line')} read).\n"
-        if style != "run":
+        if style == "unwatched" and report.failed and told is not None and told.cause == report.cause:
+            ending = _ending(ended.code) if ended.code is not None else "ended"
+            return f"\nvllm-triage: the command {ending}; the cause is told above\n"
+        if style not in ("run", "unwatched"):
             return f"\n{self._render(report)}"
         if report.failed and not (report.cause in QUIET_CAUSES and (not ended.code or ended.stopped)):
             return f"\n{self._render(report)}"

@@ -64,7 +64,9 @@ def _text(found: Comparison, shown: int) -> str:
         lines.append(
             f"{label}: {side.cause} ({side.confidence:.2f}), reached {side.reached}: {cut(side.title, 120)}{line}"
         )
-    lines += [f"{item.name}: {item.before or 'unknown'} -> {item.after or 'unknown'}" for item in found.changes[:shown]]
+    # No value parts a line: what begins one is ours.
+    told = (f"{item.name}: {item.before or 'unknown'} -> {item.after or 'unknown'}" for item in found.changes[:shown])
+    lines += [" ".join(line.split()) for line in told]
     if left := len(found.changes) - shown:
         lines.append(f"{left} more differences: read both with triage_log, detail=full.")
     return "\n".join(lines)

@@ -73,8 +73,16 @@ async def call(asked: Asked, desk: Desk, progress: Progress) -> Answer:
 
 
 def _verdict(report: Report) -> list[str]:
-    lines = [f"{report.cause}, {percent(report.confidence)} sure, decided by: {report.decided_by}: {report.title}"]
-    return [*lines, *([f"Start it with: {report.corrected_command}"] if report.corrected_command else []), UNTRUSTED]
+    """Return the verdict in lines; below the sentence what may name models, paths and arguments of the log, each on a line of ours."""
+    command = report.corrected_command
+    if "\n" in command:
+        command = "(left out: a value in it has line breaks)"
+    return [
+        f"{report.cause}, {percent(report.confidence)} sure, decided by: {report.decided_by}",
+        UNTRUSTED,
+        " ".join(report.title.split()),
+        *([f"Start it with: {command}"] if command else []),
+    ]
 
 
 def _short(report: Report) -> Report:

@@ -48,6 +48,7 @@ function engine(call, given, transfer = []) {
   });
 }
 
+const MOST = 32e6; // bytes
 const texts = new WeakMap();
 async function answer(blob) {
   const bytes = await blob.arrayBuffer();
@@ -59,6 +60,10 @@ async function answer(blob) {
 
 /** Read a log; nothing is sent anywhere. */
 export async function sendLog(blob, _params, { signal, onSent, onEvent }) {
+  if (blob.size > MOST) {
+    const detail = `A browser needs more than a second for each MB, and takes ${MOST / 1e6} MB at most: pip install vllm-triage reads this in seconds.`;
+    throw new Problem({ title: "The log is too large for this page", detail });
+  }
   onSent(blob.size, blob.size);
   onEvent({ event: "progress", lines: 0 });
   const stopped = new Promise((_, reject) => signal.addEventListener("abort", () => reject(new DOMException("Cancelled", "AbortError"))));

@@ -7,6 +7,7 @@ import signal
 import socket
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -190,6 +191,7 @@ def test_what_was_taken_is_answered_when_the_service_ends(serve, tmp_path):
         ("/v1/logs", {"Content-Type": "application/x-protobuf"}, b"\xff\xff", 422, "ExportLogsServiceRequest"),
         ("/v1/collect", {"Content-Type": "application/json"}, b"{", 422, "lines of JSON"),
         ("/v1/collect", {"Content-Type": "application/json", "Content-Encoding": "gzip"}, b"x", 400, "gzip"),
+        ("/v1/collect", {"Content-Type": "application/json", "Content-Encoding": "deflate"}, b"x", 400, "deflate"),
     ],
 )
 def test_what_cannot_be_read_is_refused_for_good(serve, path, headers, body, status, told):
@@ -197,6 +199,16 @@ def test_what_cannot_be_read_is_refused_for_good(serve, path, headers, body, sta
     answer = serve().http.post(path, content=body, headers=headers)
 
     assert (answer.status_code, told in answer.text) == (status, True), answer.text
+
+
+@pytest.mark.parametrize("frame", [zlib.MAX_WBITS, -zlib.MAX_WBITS])
+def test_deflated_bodies_are_taken(serve, frame):
+    """As OpenTelemetry's exporters send them; in zlib's frame, or in none."""
+    packer = zlib.compressobj(wbits=frame)
+    body = packer.compress(b'[{"log": "ERROR x"}]') + packer.flush()
+    headers = {"Content-Type": "application/json", "Content-Encoding": "deflate"}
+
+    assert serve().http.post("/v1/collect", content=body, headers=headers).status_code == 200
 
 
 def test_keys_are_asked_for(serve):

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -176,8 +177,8 @@ def test_a_command_that_cannot_be_run_ends_as_in_a_shell(command, code, told):
         (["--patience", "nonsense=3"], "'nonsense' is not a stage of a start"),
         (["--patience", "weights=soon"], "give STAGE=SECONDS"),
         (["--rules", "/no/such"], "/no/such: no such rule file or folder"),
-        (["--as", "fax"], "--as fax: one of"),
-        (["--retry", "-1"], "no number of attempts"),
+        (["--as", "fax"], "it is one of shell"),
+        (["--retry", "-1"], "not a number of attempts"),
         (["--json-events", "/no/such/folder/x"], "/no/such/folder/x: cannot be written"),
         (["--vllm-version", "banana"], "'banana' is not a vLLM release"),
     ],
@@ -413,3 +414,42 @@ def test_help_names_it():
     ended = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, timeout=LONGEST, check=True)
 
     assert "vllm-triage run" in ended.stdout
+
+
+def test_where_nobody_watches_a_cause_is_told_when_it_is_certain(tmp_path):
+    """A server that lost its engine and lingers: text and action come while it does, and once."""
+    seen, go = tmp_path / "seen", tmp_path / "go"
+    command = [
+        *RUN,
+        "--on-failure",
+        f"echo $VLLM_TRIAGE_CAUSE >> {seen}",
+        "--",
+        *FAKE,
+        f"log:{FAILED}",
+        f"until:{go}",
+        "exit:1",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        lines = iter(process.stderr.readline, "")
+        assert next(line for line in lines if "kv_cache_oom/" in line).startswith("✖")
+        assert process.poll() is None
+        until = time.monotonic() + LONGEST
+        while not seen.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        go.touch()
+        rest = "".join(lines)
+    assert "the cause is told above" in rest
+    assert "\n✖" not in rest
+    assert len(seen.read_text().splitlines()) == 1
+
+
+def test_what_a_launcher_leaves_in_the_background_lives_on(tmp_path):
+    """Its output goes where it would have gone without us, and the exit code is the launcher's."""
+    alive = tmp_path / "alive"
+    script = f"(for i in 1 2 3 4; do sleep .5; echo late $i || exit 1; done; echo 1 > {alive}) & echo main; exit 3"
+    done = subprocess.run([*RUN, "--", "sh", "-c", script], capture_output=True, timeout=LONGEST, check=False)
+
+    assert (done.returncode, done.stdout) == (3, b"main\nlate 1\nlate 2\nlate 3\nlate 4\n")
+    assert b"left something running" in done.stderr
+    assert alive.exists()
