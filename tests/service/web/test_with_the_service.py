@@ -92,3 +92,10 @@ def test_a_service_that_wants_a_key_and_keeps_no_history(serve: Callable[[Any], 
     tab.wait_for_selector("text=This service keeps no history")
     tab.click("nav >> text=Triage")
     tab.locator("#keep").wait_for(state="hidden")
+
+
+def test_a_wrong_address_is_answered_with_a_page(place: str, open_page: Callable[..., Any]):
+    """For people; programs get the problem as JSON."""
+    tab = open_page(f"{place}nosuch/path", expected=("404",))
+    assert tab.inner_text("h1") == "Not found"
+    assert tab.locator("a").get_attribute("href") == "../"
