@@ -6,9 +6,9 @@ from ...corpus.records import Record, record, replace
 from ...corpus.remedies.find import SOURCE
 from ...corpus.types import Bucket, Cause
 from ..command import corrected_command
-from ..fix import OF_SOURCES, Fix, leave_out, ranked
+from ..fix import Fix, ranked
 from ..lines.mistakes import MISTAKES
-from ..raise_sites.explain import Explained, explain
+from ..raise_sites.explain import explain
 from ..verdict.known import Known
 from ..verdict.types import Verdict
 from .context import Context
@@ -54,13 +54,14 @@ def advise(verdict: Verdict, known: Known) -> Advice:
     hit, remedy = verdict.hit, context.remedy if led else None
     told = verdict.failed and hit is not None and not led
     site = explain(hit.line.text, hit.trace, context.facts, context.bound) if told and hit is not None else None
-    if site is not None and site.asked_for and (guessed or verdict.decided_by != "rule"):
-        others = (fix for fix in fixes if all(getattr(each, "name", "") != site.asked_for for each in fix.actions))
-        fixes = ranked([_without(site), *others])
-    notes = [
-        *([site.sentence] if site is not None else []),
-        *([context.bound.note()] if verdict.failed and fixes else []),
-    ]
+    said = [site.sentence] if site is not None else []
+    if verdict.failed and not led and (verdict.decided_by != "rule" or verdict.strength == "guess"):
+        from .origins import of_error
+
+        first, also = of_error(verdict, site)
+        fixes = ranked([*first, *(fix for fix in fixes if not first or fix.change != first[0].change)])
+        said.append(also)
+    notes = [*said, *([context.bound.note()] if verdict.failed and fixes else [])]
     return Advice(
         tuple(fixes),
         tuple(withheld),
@@ -68,15 +69,6 @@ def advise(verdict: Verdict, known: Known) -> Advice:
         tuple(filter(None, notes)),
         (f"the advice is the message's own: {remedy.words}",) if remedy is not None else (),
     )
-
-
-def _without(site: Explained) -> Fix:
-    """Return the fix that takes back the option for which alone an error is raised."""
-    option = site.asked_for
-    return Fix(
-        f"Start without {option}", "flag", leave_out([option]), site.sentence, "What the option does.", "", option, restart=True,
-        source=OF_SOURCES, whole=True,
-    )  # fmt: skip
 
 
 def _cause(verdict: Verdict, bucket: Bucket, guessed: bool) -> Cause:
