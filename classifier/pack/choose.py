@@ -60,7 +60,10 @@ def make_pack(report: Report, budget: int = BUDGET, candidates: bool = True) -> 
     if isinstance(kept, Mapping):
         from .schema import pack_of
 
-        kept = pack_of(kept)
+        try:
+            kept = pack_of(kept)
+        except InputError:
+            kept = None  # of another release
     if isinstance(kept, Pack):
         return _smaller(kept if candidates else kept.without_candidates(), budget)
     material = report.kept if isinstance(report.kept, Material) else None

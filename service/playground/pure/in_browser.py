@@ -17,10 +17,10 @@ triage = Triage()
 
 
 def answer(data: Iterable[int]) -> str:
-    """Return the report of a log's bytes, as JSON, and as text to be pasted."""
+    """Return the report of a log's bytes, as JSON, as text to be pasted, and its evidence with the question."""
     try:
         report = triage.report(bytes(data))
-        return json.dumps({"value": {"json": report.to_json(), "text": str(report)}})
+        return json.dumps({"value": {"json": report.to_json(), "text": str(report), "prompt": report.pack().prompt()}})
     except InputError as error:
         return json.dumps({"problem": f"{error}"})
 

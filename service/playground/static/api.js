@@ -52,9 +52,9 @@ const MOST = 32e6; // bytes
 const texts = new WeakMap();
 async function answer(blob) {
   const bytes = await blob.arrayBuffer();
-  const { json, text } = await engine("answer", bytes, [bytes]);
+  const { json, text, prompt } = await engine("answer", bytes, [bytes]);
   const report = JSON.parse(json);
-  texts.set(report, text);
+  texts.set(report, { text, prompt });
   return report;
 }
 
@@ -80,7 +80,8 @@ export async function get(path) {
 /** The answer for a text. */
 export const post = (_path, { log }) => (log === undefined ? get("") : answer(new Blob([log])));
 export const patch = () => get("");
-/** A report as text to be pasted. */
-export const rendered = async (report) => `\`\`\`text\n${texts.get(report) ?? report.title}\n\`\`\``;
+/** A report as text to be pasted, or its evidence with the question. */
+export const rendered = async (report, type = "") => type.endsWith(".prompt") ? texts.get(report)?.prompt ?? ""
+  : `\`\`\`text\n${texts.get(report)?.text ?? report.title}\n\`\`\``;
 export const onKeyWanted = () => {};
 export const keepKey = () => {};

@@ -5,6 +5,7 @@ import { copyButton, download, h, say, set } from "./dom.js";
 import { ago, moment, plural } from "./format.js";
 import { handling } from "./handling.js";
 
+const PROMPT = "text/vnd.vllm-triage.prompt";
 // A service that listens here alone: a link to it leads nowhere on another machine.
 const LOCAL = /^(localhost|127\.[\d.]+|\[::1\])$/.test(new URL(ROOT).hostname);
 
@@ -17,10 +18,20 @@ export function actions({ report, incident, feedback = [] }) {
     h("div", { class: "row" },
       link ? copyButton(link, "Copy link", `Copy link to this incident${LOCAL ? ", which only this machine can open" : ""}`) : null,
       link && LOCAL ? h("span", { class: "hint" }, "opens on this machine only") : null,
+      copyButton(() => evidence(report, incident), "Copy for an assistant", "Copy the evidence and the question, to paste into an assistant"),
       copyButton(() => markdown(report, link), "Copy Markdown"), json),
     incident ? recurrence(incident) : null,
     incident?.id ? judge(report, incident, feedback) : null,
     incident?.id ? handling(incident) : null);
+}
+
+// What the history kept of the log's telling lines; without a history those that the report shows.
+async function evidence(report, incident) {
+  try {
+    return await (incident?.id ? get(`v1/incidents/${encodeURIComponent(incident.id)}/pack`, {}, { type: PROMPT }) : rendered(report, PROMPT));
+  } catch {
+    return "";
+  }
 }
 
 // As the service writes it for issues and chats; nothing where it does not answer.

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from vllm_triage.classifier.api import shared
 from vllm_triage.classifier.errors import InputError
 from vllm_triage.classifier.report.model import Report
+from vllm_triage.classifier.report.schema import report_of
 from vllm_triage.corpus.page import page_of
 from vllm_triage.service.render.interface import Options, Result, render
 from vllm_triage.service.web import page_router
@@ -106,6 +107,11 @@ def make_app(memory: Memory) -> FastAPI:  # noqa: C901, PLR0915 - one function f
         report = Report.from_json(await request.body())
         text = render("markdown", [Result("-", report)], Options(verbose=True, color="never"))
         return Response(text, media_type=request.headers["accept"])
+
+    @app.get("/v1/incidents/{key}/pack")
+    def pack(key: str, request: Request) -> Response:
+        prompt = report_of(memory.stored[key]["report"]).pack().prompt()
+        return Response(prompt, media_type=request.headers["accept"])
 
     @app.get("/auth/me")
     def me() -> Any:

@@ -78,6 +78,9 @@ def test_copying_and_downloading(triage_file: Callable[..., Any], tmp_path: Path
     copied = tab.evaluate(read)
     assert copied.startswith("## ✖ The KV cache cannot hold one request of the full context\n")
     assert tab.url in copied
+    tab.click("text=Copy for an assistant")
+    tab.wait_for_function(f"{read}.then((text) => text.includes('Answer in this form'))")
+    assert "| ValueError: To serve at least one request" in tab.evaluate(read)
     with tab.expect_download() as download:
         tab.click("text=Download JSON")
     download.value.save_as(tmp_path / "report.json")
