@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import get_args, get_origin
 
-from .schema import KEYS, REQUIRED, Table, choices_of, table_in
-from .types import Bucket
+from .schema import KEYS, REQUIRED, Table, choices_of, levers, table_in
+from .types import Bucket, Fix
 
 _PLAIN: dict[type, str] = {bool: "boolean", int: "integer", float: "number"}
 TITLE = "A rule file of vllm-triage"
@@ -18,9 +18,12 @@ def json_schema() -> dict[str, object]:
 
 def _table(kind: type[Table]) -> dict[str, object]:
     properties = {key: _value(hint) for key, hint in KEYS[kind].items()}
-    return {
-        "type": "object", "additionalProperties": False, "required": REQUIRED[kind], "properties": properties,
-    }  # fmt: skip
+    made: dict[str, object] = {"type": "object", "additionalProperties": False, "properties": properties}
+    if kind is not Fix:
+        return {**made, "required": REQUIRED[kind]}
+    # What a lever says need not be said again.
+    properties["lever"] = {"enum": sorted(levers())}
+    return {**made, "anyOf": [{"required": ["lever"]}, {"required": REQUIRED[kind]}]}
 
 
 def _value(hint: object) -> dict[str, object]:

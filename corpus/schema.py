@@ -10,6 +10,8 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
+from functools import cache
+from importlib.resources import files
 from types import UnionType
 from typing import Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -117,8 +119,31 @@ def _cause(table: object, place: Place, bucket: str) -> Cause:
     return cause
 
 
+@cache
+def levers() -> Mapping[str, Mapping[str, object]]:
+    """Return the fixes that stand once for all causes that need them, by their ids (``levers.toml``)."""
+    rows = tomllib.loads((files(__package__) / "levers.toml").read_text(encoding="utf-8"))["lever"]
+    return {row["id"]: {key: value for key, value in row.items() if key != "id"} for row in rows}
+
+
+def with_lever(table: Mapping[str, object], place: Place) -> Mapping[str, object]:
+    """Return a fix's table with what the lever says that it names; what it says itself goes before.
+
+    Raises:
+        CorpusError: There is no such lever.
+    """
+    if "lever" not in table:
+        return table
+    name = str(table["lever"])
+    if name not in levers():
+        near = difflib.get_close_matches(name, levers(), 1)
+        hint = f"; do you mean {near[0]!r}?" if near else ""
+        raise CorpusError(place.says(f"there is no lever {name!r} (corpus/levers.toml){hint}", "lever"))
+    return {**levers()[name], **{key: value for key, value in table.items() if key != "lever"}}
+
+
 def _fix(table: object, place: Place) -> Fix:
-    fix = _build(Fix, table, place)
+    fix = _build(Fix, with_lever(table, place) if isinstance(table, dict) else table, place)
 
     def refuse(message: str, key: str) -> NoReturn:
         raise CorpusError(place.says(message, key))
@@ -192,7 +217,8 @@ def _tables(data: object, key: str, place: Place) -> list[tuple[object, Place]]:
     found: list[tuple[object, Place]] = []
     for number, item in enumerate(data.get(key, ()) if isinstance(data, dict) else ()):
         told = item if isinstance(item, dict) else {}
-        name = f"{place.name}: fix {told.get('title', '?')!r}" if key == "fix" else f"{key} {told.get('id', '?')}"
+        called = told.get("title") or told.get("lever", "?")
+        name = f"{place.name}: fix {called!r}" if key == "fix" else f"{key} {told.get('id', '?')}"
         found.append((item, place.inside(key, number, name)))
     return found
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from vllm_triage.classifier.facts.versions import in_range
 from vllm_triage.corpus import options
+from vllm_triage.corpus.schema import levers
 
 BUCKETS = sorted((Path(options.FOLDER).parent / "buckets").glob("*.toml"))
 FLAG = re.compile(r"(?<![\w/.=-])--[A-Za-z][\w.-]*\w")
@@ -28,7 +29,7 @@ def fixes() -> Iterator[tuple[str, dict[str, Any]]]:
     for path in BUCKETS:
         for cause in tomllib.loads(path.read_text(encoding="utf-8")).get("cause", ()):
             for place, fix in enumerate(cause.get("fix", ()), 1):
-                yield f"{path.stem}/{cause['id']}-{place}", fix
+                yield f"{path.stem}/{cause['id']}-{place}", {**levers().get(fix.get("lever", ""), {}), **fix}
 
 
 def names_in(fix: dict[str, Any]) -> set[str]:

@@ -6,6 +6,7 @@ import copy
 import json
 import os
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vllm_triage.corpus import schema
 from vllm_triage.corpus.check import check_rules
 from vllm_triage.corpus.json_schema import json_schema
 from vllm_triage.corpus.places import CorpusError
@@ -250,3 +252,38 @@ def test_the_example_of_the_page_is_a_rule_file():
         len(bucket.rules),
     )
     assert check_rules(bucket, "rules.md") == []
+
+
+LEVER = """
+id = "acme"
+title = "T"
+meaning = "M."
+
+[[cause]]
+id = "one"
+title = "T"
+summary = "S."
+
+[[cause.fix]]
+lever = "{}"
+why = "Here it helps so."
+"""
+
+
+def test_a_lever_stands_once_and_a_cause_says_what_is_its_own():
+    """Title, change and cost are the lever's, the reason the cause's; one that is not there is named with the nearest."""
+    (fix,) = parse_text(LEVER.format("run-in-eager-mode"), "a.toml").causes[0].fixes
+    assert ("--enforce-eager", "Here it helps so.") == (fix.change, fix.why)
+    assert fix.title
+    with pytest.raises(CorpusError, match=r"no lever 'run-in-eager-mod'.* do you mean 'run-in-eager-mode'"):
+        parse_text(LEVER.format("run-in-eager-mod"), "a.toml")
+
+
+def test_every_lever_is_of_use_to_two_causes():
+    """What one cause alone needs stands with it."""
+    folder = Path(schema.__file__).parent / "buckets"
+    named = Counter(
+        re.findall(r'(?m)^ *lever = "([^"]+)"$', "\n".join(path.read_text() for path in folder.glob("*.toml")))
+    )
+    assert set(named) == set(schema.levers())
+    assert min(named.values()) >= 2
