@@ -6,8 +6,10 @@ import argparse
 import os
 import re
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from ....classifier.extras import install
 from ..answered import answered
 from ..arguments import add_rules, jobs_of
 from ..messages import complain, warn
@@ -64,7 +66,8 @@ def _parser() -> argparse.ArgumentParser:
         help="files, folders, patterns, archives, URLs (s3://…, gs://…, abfs://…)",
     )
     add("--out", required=True, metavar="REPORTS", help="folder or URL for the rows; those of earlier runs stay")
-    add("--format", choices=("parquet", "jsonl"), default="parquet", help="form of the rows (default: parquet)")
+    form = "form of the rows (default: parquet where pyarrow is installed, else jsonl)"
+    add("--format", choices=("parquet", "jsonl"), default="", help=form)
     engine = "who works: processes of this machine (default), or a Ray cluster (extra `ray`)"
     add("--engine", choices=("local", "ray"), default="local", help=engine)
     add(
@@ -109,7 +112,10 @@ def _batch(options: argparse.Namespace) -> int:
     sources = [source if "://" in source else os.path.abspath(source) for source in options.sources]  # noqa: PTH100
     place = options.out if "://" in options.out else os.path.abspath(options.out)  # noqa: PTH100
     packs = options.packs if "://" in options.packs or not options.packs else os.path.abspath(options.packs)  # noqa: PTH100
-    work = Write(asking, place, options.format, options.from_path, packs)
+    form = options.format or ("parquet" if find_spec("pyarrow") else "jsonl")
+    if not options.format and form == "jsonl":
+        warn(f"rows as JSON lines; for Parquet: {install('batch')}")
+    work = Write(asking, place, form, options.from_path, packs)
     with bar("reading logs", count(sources)) as show:
         tally = run_batch(
             sources,

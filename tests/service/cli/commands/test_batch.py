@@ -97,3 +97,17 @@ def test_misuse_is_told(
     monkeypatch.chdir(tmp_path)
     assert batch(*words) == 2
     assert says in capsys.readouterr().err
+
+
+def test_without_pyarrow_the_rows_are_json_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The smallest installation answers a fleet, too, and says how Parquet is had."""
+    from vllm_triage.service.cli.commands import batch
+
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a.log").write_text("ValueError: No available memory for the cache blocks.\n")
+    monkeypatch.setattr(batch, "find_spec", lambda _name: None)
+    assert batch.run([str(tmp_path / "logs"), "--out", str(tmp_path / "out")]) == 0
+    assert "rows as JSON lines" in capsys.readouterr().err
+    assert list((tmp_path / "out").rglob("*.jsonl*"))
