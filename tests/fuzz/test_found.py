@@ -46,5 +46,5 @@ def test_what_was_found_is_read_or_refused(what: str) -> None:
     """As any other input."""
     name, data = FOUND[what]
     reader = READERS[name]
-    with contextlib.suppress(reader.refuses):
+    with contextlib.suppress(*reader.refuses):
         reader.read(data)

@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -198,7 +199,7 @@ class Followed:
         """Press Ctrl-C; return what passed through."""
         self.process.send(signal.SIGINT)
         self.code = self.process.end()
-        return str(self.process.text).partition("\n? Nothing")[0]
+        return str(self.process.text).partition("\n? This is")[0]
 
 
 @pytest.fixture
@@ -241,6 +242,23 @@ def test_a_file_that_is_rotated_is_followed_on(followed, packed):
     for turn in range(3):
         for word in ("before", "late", "after"):
             assert told.count(f"{word} {turn}\n") == 1
+
+
+def test_the_old_file_is_read_while_the_new_one_is_empty(followed):
+    """logrotate's create: what the server writes until it opens the new file still comes to the old one."""
+    old = followed.path.with_suffix(".1")
+    followed.path.rename(old)
+    followed.path.touch()
+    with old.open("a") as file:
+        for number in range(3):
+            time.sleep(0.4)
+            file.write(f"late {number}\n")
+            file.flush()
+    followed.process.until("late 2")
+    followed.add("after\n")
+    told = followed.end()
+
+    assert [told.count(word) for word in ("late 0\n", "late 1\n", "late 2\n", "after\n")] == [1, 1, 1, 1]
 
 
 def test_a_file_that_is_cut_is_read_from_its_beginning(followed):
