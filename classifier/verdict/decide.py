@@ -6,9 +6,9 @@ from operator import attrgetter
 
 from ...corpus.records import replace
 from ...corpus.stages import STAGE_ORDER
+from ..incidents.attempts import changed, parted
 from ..incidents.types import Incident
 from ..lines.types import Evidence, Line
-from ..situation.attempts import changed, parted
 from .case import READY
 from .deciders import DECIDERS
 from .evidence import evidence_of

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 from ...corpus.records import replace
-from ..incidents.types import Incident
 from ..patterns.lazy import LazyPattern
+from .types import Incident
 
 _REFUSED = LazyPattern(r"^(?:usage: .*)?(?:\S*vllm(?: \w+)?|api_server\.py|__main__\.py): error: ")
 """How the command line's parser ends a program."""
