@@ -69,14 +69,14 @@ def is_ours(data: bytes) -> bool:
     return any(sign in lowered for sign in _OURS) or _LOGGED.search(data) is not None
 
 
-def other_engine(sample: bytes, tail: bytes) -> str:
-    """Return the name of the engine whose log it is, by its beginning and its end; "" for vLLM's, and where none shows."""
+def other_engine(sample: bytes, tail: bytes, least: int = 1) -> str:
+    """Return the name of the engine whose log it is, by ``least`` marks in its beginning and end; "" for vLLM's, and where none shows."""
     parts = (sample.lower(), tail.lower())
     if any(sign in part for part in parts for sign in _OURS):
         return ""
     counts = {name: sum(part.count(sign) for part in parts for sign in signs) for name, signs in ENGINES.items()}
     name = max(counts, key=counts.__getitem__)
-    return name if counts[name] else ""
+    return name if counts[name] >= least else ""
 
 
 def is_source(sample: bytes) -> bool:

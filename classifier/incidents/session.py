@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SAMPLE = 4096
 """Bytes of the first block that tell what kind of text this is."""
+SIGNS_OF_A_START = 3
+"""Marks of another engine that outweigh the words of a start, which its web server may have printed."""
 HEAD = 1 << 15
 """Bytes of it that are kept: prose stands above a log."""
 BINARY = 0.1
@@ -146,7 +148,10 @@ class Session:
         if len(incidents) == 1 and not incidents[0].stages and not self._handed_on:
             incidents[0].unsigned = not has_signs(self._sample, self._tail.data)
             incidents[0].foreign = incidents[0].unsigned and self.lines >= SHORT
-            incidents[0].engine = other_engine(self._sample, self._tail.data)
+        if len(incidents) == 1 and not incidents[0].sites and not self._handed_on:
+            # Other engines' web servers start with the same words; vLLM's own logger is vLLM's alone.
+            least = SIGNS_OF_A_START if incidents[0].stages else 1
+            incidents[0].engine = other_engine(self._sample, self._tail.data, least)
         incidents[-1].broken_off = self._broken_off
         for incident in incidents[-2:]:
             incident.ends = self._head, self._tail.data

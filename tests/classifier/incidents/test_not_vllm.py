@@ -114,3 +114,19 @@ def test_a_program_above_the_lines_that_it_logged_is_a_log() -> None:
     )
     assert triage(program + logged).cause == "process_start_method/cuda_forked"
     assert triage(program + "x = 1\n" * 4).bucket in ("unknown", "no_failure")
+
+
+def test_another_engine_that_came_up_is_no_server_of_vllms() -> None:
+    """Its web server says the words of a start and of requests, and no line is of vLLM's logger."""
+    log = (
+        "[2026-03-01 10:00:00] server_args=ServerArgs(model_path='acme/tiny')\n"
+        '  File "/opt/sglang/python/sglang/srt/managers/scheduler.py", line 7, in run\n'
+        '  File "/opt/sglang/python/sglang/srt/model.py", line 5, in load\n'
+        "INFO:     Application startup complete.\n"
+        'INFO:     127.0.0.1:40112 - "POST /v1/completions HTTP/1.1" 200 OK\n'
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+    )
+    report = TRIAGE.report(log)
+    assert report.bucket == "unknown"
+    assert any("a log of SGLang" in note for note in report.notes)
+    assert not any("vllm serve" in fix.change for fix in report.fixes)
