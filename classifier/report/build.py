@@ -172,7 +172,7 @@ def _story(verdict: Verdict, facts: Facts) -> Story | None:
     )
     symptoms = [item.line for item in verdict.symptoms]
     proof = verdict.evidence[0].line if verdict.evidence else 0
-    return replace(story, told=tell(story, verdict.bucket, proof, symptoms, facts))
+    return replace(story, told=tell(story, verdict.bucket, proof, symptoms, facts, _text(draft.head)))
 
 
 def _stages(verdict: Verdict) -> tuple[Stage, ...]:

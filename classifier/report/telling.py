@@ -17,7 +17,7 @@ QUOTED = 90
 
 
 def tell(
-    story: Story, bucket: str, deciding: int, symptoms: Sequence[int], facts: Mapping[str, object]
+    story: Story, bucket: str, deciding: int, symptoms: Sequence[int], facts: Mapping[str, object], head: str = ""
 ) -> tuple[str, ...]:
     """Return the sentences, the most telling first.
 
@@ -27,8 +27,9 @@ def tell(
         deciding: Line that decided; 0 for none.
         symptoms: Lines that only follow from it.
         facts: What the log tells of the server.
+        head: The situation, where it matters.
     """
-    told = [_which(story)]
+    told = [head, _which(story)]
     if bucket == "no_failure":
         told += [_capacity(story, facts), _latent(story)]
     else:

@@ -9,6 +9,7 @@ from ...corpus.records import replace
 from ...corpus.stages import STAGE_ORDER
 from ..lines.types import Evidence, Line, Trace
 from ..matching.types import Hit
+from ..situation.headline import headline
 from . import policy
 from .case import CHAIN, LOUD, READY
 from .evidence import evidence_of, trouble_evidence
@@ -42,7 +43,7 @@ def story_of(found: Findings, verdict: Verdict) -> Story:
     incident = found.incident
     scope = "server" if found.case.came_up else "start"
     overcome = _overcome(found, {item.line for item in verdict.evidence})
-    told = Story(incident.first, incident.last, scope, overcome=overcome)
+    told = Story(incident.first, incident.last, scope, overcome=overcome, head=headline(incident, verdict.bucket))
     if not verdict.failed or verdict.cause == "unknown/nothing_recognised":
         return replace(told, latent=_latent(found))
     best = found.best

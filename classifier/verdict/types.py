@@ -54,6 +54,8 @@ class Story(Record):
     died_first: Evidence | None = None
     overcome: tuple[Evidence, ...] = ()
     latent: tuple[str, ...] = ()
+    head: str = ""
+    """The situation in a sentence, where it matters."""
 
 
 @record(slots=True, frozen=True)

@@ -67,3 +67,16 @@ def test_what_was_tried_what_works_and_which_release() -> None:
     )
     assert (writer.complaint, writer.line, writer.releases) == ("fails", 2, ("0.9.1",))
     assert (len(writer.tried), len(writer.works)) == (1, 1)
+
+
+def test_the_situation_is_told_first_where_it_matters() -> None:
+    """A complaint that points somewhere, and a client's log; a server's own failure needs no such line."""
+    slow = shared().report(f"It is painfully slow since the upgrade.\n\n{HEALTHY}")
+    assert slow.story is not None
+    assert slow.story.told[0] == "Its writer says: 'It is painfully slow since the upgrade.'"
+    refused = shared().report(
+        "openai.APIConnectionError: Connection error.\nhttpx.ConnectError: [Errno 111] Connection refused\n"
+    )
+    assert refused.story is not None
+    assert refused.bucket == "client_connection"
+    assert refused.story.told[0].startswith("This is a client's log")
