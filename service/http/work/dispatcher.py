@@ -31,9 +31,9 @@ FLUSH = 0.5
 """Seconds after which a live log is looked at, however little has come."""
 UPLOAD_YIELD_SECONDS = 0.02
 """How long each piece of an upload waits at most while small logs are analysed: both compete for the interpreter lock."""
-SLOW = 0.1
+SLOW = 0.06
 """Seconds of a processor that reading a small log may take before it is read in a process instead, from its start."""
-SLOW_FOR = 10.0
+SLOW_FOR = 60.0
 """Seconds for which a caller's next logs of about that size go to a process at once."""
 REMEMBERED = 10_000
 ZSTD = b"\x28\xb5\x2f\xfd"

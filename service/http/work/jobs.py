@@ -19,7 +19,7 @@ from ...render.interface import Options, Result, load
 if TYPE_CHECKING:
     from ....classifier.incidents.session import Session
 
-PIECE = 16 << 10
+PIECE = 8 << 10
 """Bytes of a small log after which the time is looked at."""
 TEXT_WIDTH = 100
 """Columns of the text format."""
