@@ -52,10 +52,10 @@ def advise(verdict: Verdict, known: Known) -> Advice:
 
         fixes = as_guess(fixes, _own_fault(verdict))
     hit, remedy = verdict.hit, context.remedy if led else None
-    told = verdict.failed and hit is not None and not led
-    site = explain(hit.line.text, hit.trace, context.facts, context.bound) if told and hit is not None else None
+    unsure = verdict.failed and not led and (verdict.decided_by != "rule" or verdict.strength in ("guess", "weak"))
+    site = explain(hit.line.text, hit.trace, context.facts, context.bound) if unsure and hit is not None else None
     said = [site.sentence] if site is not None else []
-    if verdict.failed and not led and (verdict.decided_by != "rule" or verdict.strength == "guess"):
+    if unsure and verdict.strength != "weak":
         from .origins import of_error
 
         first, also = of_error(verdict, site)
