@@ -39,7 +39,7 @@ def test_a_card_tells_what_matters():
 
     for part in (
         "✖ The KV cache cannot hold",
-        "kv_cache_oom/context_exceeds_cache · 97 % · chat",
+        "kv_cache_oom/context_exceeds_cache 97 % · chat",
         "37: (EngineCore",
         "--max-model-len 41936",
     ):

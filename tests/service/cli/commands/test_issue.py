@@ -47,7 +47,7 @@ def test_it_is_written_to_a_file(run, tmp_path):
         ([], "INFO:     Application startup complete.\n", "nothing to report"),
         ([], "", "empty"),
         ([LOG, "-o", "/no/such/folder/x"], "", "No such file"),
-        ([LOG, "--vllm-version", "banana"], "", "no vLLM release"),
+        ([LOG, "--vllm-version", "banana"], "", "not a vLLM release"),
     ],
 )
 def test_what_gives_no_report(run, words, stdin, told):

@@ -124,8 +124,8 @@ def test_what_the_release_does_not_take_is_pointed_out(capsys):
     ("words", "said"),
     [
         (["--gpu-memory", "lots"], "is not a size"),
-        (["--gpu-memory", "24GiB", "--gpus", "0"], "no positive whole number"),
-        (["--gpu-memory", "24GiB", "--gpu-memory-utilization", "1.2"], "no number above 0"),
+        (["--gpu-memory", "24GiB", "--gpus", "0"], "not a positive whole number"),
+        (["--gpu-memory", "24GiB", "--gpu-memory-utilization", "1.2"], "not a number above 0"),
         (
             ["--gpu-memory", "24GiB", "--kv-cache-dtype", "turboquant_4bit_nc"],
             "how turboquant_4bit_nc lays out the KV cache",
