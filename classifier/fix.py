@@ -66,6 +66,8 @@ class Fix(Record):
     remark: str = ""
     """For people, behind what they paste."""
     tier: int = CAUSE
+    confidence: float | None = None
+    """How often such advice was right; None where it was not asked."""
     rank: int = 0
 
     @property

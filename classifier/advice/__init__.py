@@ -13,7 +13,12 @@ from ..verdict.known import Known
 from ..verdict.types import Verdict
 from .context import Context
 from .pipeline import sift
+from .track_record import shown
 
+SILENT = (
+    "No fix is sure enough to be shown; what was left out, and why, stands under withheld. The evidence is the best there is: "
+    "--format prompt has it for whoever can conclude from it."
+)
 _FAULTS = "engine_bug"
 _KERNELS = frozenset({"experts", "attention", "all_reduce", "all2all"})
 """Parts of vLLM of which there are several, to choose from by an option."""
@@ -33,12 +38,13 @@ class Advice(Record):
     explanation: tuple[str, ...] = ()
 
 
-def advise(verdict: Verdict, known: Known) -> Advice:
+def advise(verdict: Verdict, known: Known, judged: bool = True) -> Advice:
     """Return what to do about a verdict.
 
     Args:
         verdict: What is wrong, with the start that it is about.
         known: The texts of the buckets.
+        judged: Whether fixes of a kind that was seldom right are left out (``track_record``).
     """
     guessed = verdict.failed and verdict.decided_by == "model"
     entry = _cause(verdict, known.bucket(verdict.bucket), guessed)
@@ -61,14 +67,22 @@ def advise(verdict: Verdict, known: Known) -> Advice:
         first, also = of_error(verdict, site)
         fixes = ranked([*first, *(fix for fix in fixes if not first or fix.change != first[0].change)])
         said.append(also)
-    notes = [*said, *([context.bound.note()] if verdict.failed and fixes else [])]
+    if judged and verdict.failed:
+        fixes, guesses = shown(fixes, verdict)
+        withheld = [*withheld, *guesses]
     return Advice(
         tuple(fixes),
         tuple(withheld),
         corrected_command(context.facts, fixes) if verdict.failed else "",
-        tuple(filter(None, notes)),
+        tuple(filter(None, (*said, *_notes(verdict, fixes, context.bound.note())))),
         (f"the advice is the message's own: {remedy.words}",) if remedy is not None else (),
     )
+
+
+def _notes(verdict: Verdict, fixes: list[Fix], of_release: str) -> tuple[str, ...]:
+    if not verdict.failed:
+        return ()
+    return (of_release,) if fixes else (SILENT,)
 
 
 def _cause(verdict: Verdict, bucket: Bucket, guessed: bool) -> Cause:

@@ -18,6 +18,8 @@ _WRAPPERS = LazyPattern(
     r"Engine core initialization failed|root cause|died unexpectedly|EngineCore encountered|Background loop"
 )
 """Words of errors that only tell of another."""
+_CAUGHT = LazyPattern(r"(?:failed with (?:Base)?Exception|was raised before)$")
+"""Guards of what only passes another exception on: whatever failed is said there."""
 _PURPOSE = ("raise", "assert")
 _MOST = 2
 """Sources that are named."""
@@ -49,7 +51,7 @@ def explain(text: str, trace: Trace | None, facts: Mapping[str, object], bound: 
         bound: The releases that can have written the log.
     """
     card = _card(text, trace, bound)
-    if card is None:
+    if card is None or _CAUGHT.search(card.guard):
         return None
     given = facts.get("arguments")
     arguments: Mapping[str, object] = given if isinstance(given, dict) else {}

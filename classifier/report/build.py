@@ -197,6 +197,7 @@ def _fix(fix: Advised, secrets: set[str]) -> Fix:
         why=ours(fix.why),
         cost=ours(fix.cost),
         safety=fix.safety,
+        confidence=fix.confidence,
         restart=fix.restart,
         root=fix.root,
         verify=ours(fix.verify),

@@ -151,6 +151,8 @@ class Fix(Node):
     fixed_in: str = ""
     """for an upgrade: the release from which the fault, or the deciding words, are gone"""
     source: str = ""
+    confidence: float | None = field(default=None, metadata=OPTIONAL)
+    """how often such advice was right on logs that nobody had read (docs/advice.md); the report's own is that of the cause"""
 
     @property
     def pasted(self) -> bool:

@@ -253,6 +253,8 @@ class _Page:
             more = "" if self._options.verbose or not report.fixes else " · -v says what can be done"
             return [Text(), *self._wrap(f"{plural(report.input.lines, 'line')} read{more}", 2, "dim")]
         lines = [Text()]
+        if not report.fixes and report.confirm and not self._options.verbose:
+            lines += self._wrap(f"what would decide: {report.confirm}", 2)
         if report.fixes and report.fixes[0].verify and not self._options.verbose:
             lines += self._wrap(f"check: {report.fixes[0].verify}", 2, "dim")
         if self._options.form != "shell" and report.corrected is None:

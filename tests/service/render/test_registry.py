@@ -64,7 +64,7 @@ def dropped(tmp_path):
 
 def test_the_command_offers_it(dropped, failed):
     """In the help, as a choice, in completion scripts."""
-    assert "{concise,github,json,jsonl,markdown,sarif,shout,text}" in dropped(COMMAND, "-h").stdout
+    assert "{concise,github,json,jsonl,markdown,pack,prompt,sarif,shout,text}" in dropped(COMMAND, "-h").stdout
     assert "KV_CACHE_OOM/NO_CACHE_BLOCKS!\n" == dropped(COMMAND, str(failed), "-f", "shout").stdout
     assert "shout" in dropped(COMMAND, "completion", "bash").stdout
 

@@ -1,0 +1,97 @@
+"""How often advice of a kind was right, and how often refuted by the very log: what decides whether it is shown.
+
+The numbers are those of strict readers' references, on logs whose causes were hidden from the rules as well as on logs with all rules in
+sight (``training/advice``, docs/advice.md). A fix is described by how the answer was decided and by what kind of fix it is, never by
+its words or its cause: so the record holds for causes that nobody has read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from math import exp, log
+
+from ...corpus.actions import DropOption, DropVariable, Install, Run, Sentence, SetOption, SetVariable
+from ...corpus.records import replace
+from ..fix import CAUSE, CORRECTION, KNOWN, MESSAGE, Fix, ranked
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..fix import Withheld
+    from ..verdict.types import Verdict
+
+FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "track_record.json")  # noqa: PTH100, PTH118, PTH120
+FIRST = 0.4
+"""A first fix is shown from this share of right ones on; below it a guess costs people more than silence (docs/advice.md)."""
+LATER = 0.55
+"""The same for the fixes behind it."""
+REFUTED = 0.25
+"""Share of fixes that their log refuted, or that did harm, above which one of that kind is not shown."""
+_KINDS = (
+    (SetOption, "sets_option"), (DropOption, "drops"), (DropVariable, "drops"), (SetVariable, "sets_variable"), (Run, "runs"),
+    (Sentence, "tells"),
+)  # fmt: skip
+_TIERS = {CORRECTION: "correction", MESSAGE: "message", CAUSE: "cause", KNOWN: "known_release"}
+_table: dict[str, dict[str, float]] = {}
+
+
+def traits_of(fix: Fix, place: int, verdict: Verdict) -> dict[str, float]:
+    """Return by what advice is known: names with their weight.
+
+    Args:
+        fix: One that would be shown.
+        place: Its place in the answer, from 0.
+        verdict: What it is advised for.
+    """
+    traits = {f"place_{min(place, 2)}": 1.0, f"by_{verdict.decided_by}": 1.0, f"way_{verdict.way or 'none'}": 1.0}
+    traits |= {f"tag_{tag}": 1.0 for tag in fix.tags}
+    traits[f"tier_{_TIERS.get(fix.tier, 'search')}"] = 1.0
+    first = fix.actions[0] if fix.actions else None
+    kind = next((name for kinds, name in _KINDS if isinstance(first, kinds)), "other")
+    if fix.upgrade:
+        kind = "upgrades"
+    elif isinstance(first, Install):
+        kind = "installs"
+    traits[f"does_{kind}"] = 1.0
+    if fix.fixed_in:
+        traits["fixed_in"] = 1.0
+    if fix.value and fix.exact:
+        traits["worked_out"] = 1.0
+    if fix.source:
+        traits["has_source"] = 1.0
+    if verdict.decided_by == "rule":
+        share = min(0.995, max(0.05, verdict.confidence))
+        traits["sure"] = log(share / (1 - share))
+    return traits
+
+
+def share_of(what: str, traits: Mapping[str, float]) -> float:
+    """Return the share of such advice that was ``right`` or ``refuted``, from 0 to 1."""
+    if not _table:
+        with open(FILE, encoding="utf-8") as file:  # noqa: PTH123
+            _table.update(json.load(file)["weights"])
+    weights = _table[what]
+    return 1 / (1 + exp(-weights[""] - sum(weights.get(name, 0.0) * value for name, value in traits.items())))
+
+
+def shown(fixes: Sequence[Fix], verdict: Verdict) -> tuple[list[Fix], Withheld]:
+    """Return the fixes that are good enough to be shown, each with the share that was right, and the others with the reason."""
+    kept: list[Fix] = []
+    withheld: Withheld = []
+    for place, fix in enumerate(fixes):
+        traits = traits_of(fix, place, verdict)
+        right, refuted = share_of("right", traits), share_of("refuted", traits)
+        if right >= (LATER if kept else FIRST) and refuted <= REFUTED:
+            kept.append(replace(fix, confidence=round(right, 2)))
+        elif right < (LATER if kept else FIRST):
+            withheld.append((fix.title, f"a guess: such advice was right in {right:.0%} of logs that nobody had read"))
+        else:
+            withheld.append(
+                (
+                    fix.title,
+                    f"a risk: such advice was refuted, or did harm, in {refuted:.0%} of logs that nobody had read",
+                )
+            )
+    return ranked(kept), withheld
