@@ -100,7 +100,10 @@ def test_the_docstring_is_an_example():
 def test_a_report_is_printed_in_short():
     """``repr`` in one line, ``str`` on half a screen, a row of plain values for a table."""
     report = triage(LOG)
-    assert repr(report) == f"<Report kv_cache_oom/context_exceeds_cache 98%, line 37, {len(report.fixes)} fixes>"
+    assert (
+        repr(report)
+        == f"<Report kv_cache_oom/context_exceeds_cache 98%, line 37, {len(report.fixes)} fix{'es' * (len(report.fixes) != 1)}>"
+    )
     assert str(report).startswith("✖ The KV cache cannot hold one request")
     assert "  1. Cap the context at what fits: --max-model-len 41936\n" in str(report)
     row = report.to_row()

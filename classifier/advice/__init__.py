@@ -8,7 +8,6 @@ from ...corpus.types import Bucket, Cause
 from ..command import corrected_command
 from ..fix import Fix, ranked
 from ..lines.mistakes import MISTAKES
-from ..raise_sites.explain import explain
 from ..verdict.known import Known
 from ..verdict.types import Verdict
 from .context import Context
@@ -59,7 +58,11 @@ def advise(verdict: Verdict, known: Known, judged: bool = True) -> Advice:
         fixes = as_guess(fixes, _own_fault(verdict))
     hit, remedy = verdict.hit, context.remedy if led else None
     unsure = verdict.failed and not led and (verdict.decided_by != "rule" or verdict.strength in ("guess", "weak"))
-    site = explain(hit.line.text, hit.trace, context.facts, context.bound) if unsure and hit is not None else None
+    site = None
+    if unsure and hit is not None:
+        from ..raise_sites.explain import explain
+
+        site = explain(hit.line.text, hit.trace, context.facts, context.bound)
     said = [site.sentence] if site is not None else []
     if unsure and verdict.strength != "weak":
         from .origins import of_error
