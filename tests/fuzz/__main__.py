@@ -122,6 +122,8 @@ def main() -> int:
     while time.monotonic() < until:
         for campaign in campaigns:
             campaign.turn(min(TURN, max(0.1, until - time.monotonic())))
+        sys.stdout.write(_told(campaigns, until - time.monotonic()) + "\n")
+        sys.stdout.flush()
     return int(any(campaign.found for campaign in campaigns))
 
 
