@@ -107,7 +107,7 @@ def _ask(side: subprocess.Popen[str], request: str) -> Any:
     side.stdin.flush()
     reply = side.stdout.readline()
     if not reply:
-        sys.exit(f"{side.args} ended")
+        sys.exit(f"{side.args!r} ended")
     return json.loads(reply)
 
 
@@ -140,8 +140,8 @@ def _differences(before: object, after: object, path: str = "answer") -> Iterato
             yield from _differences(before.get(name, MISSING), after.get(name, MISSING), f"{path}.{name}")
     elif isinstance(before, list) and isinstance(after, list):
         for index in range(max(len(before), len(after))):
-            pair = [side[index] if index < len(side) else MISSING for side in (before, after)]
-            yield from _differences(*pair, f"{path}[{index}]")
+            first, second = (side[index] if index < len(side) else MISSING for side in (before, after))
+            yield from _differences(first, second, f"{path}[{index}]")
     elif before != after:
         yield path, before, after
 

@@ -70,22 +70,23 @@ def advise(verdict: Verdict, known: Known, judged: bool = True) -> Advice:
         first, also = of_error(verdict, site)
         fixes = ranked([*first, *(fix for fix in fixes if not first or fix.change != first[0].change)])
         said.append(also)
-    if judged and verdict.failed:
-        fixes, guesses = shown(fixes, verdict)
-        withheld = [*withheld, *guesses]
+    fixes, guesses = shown(fixes, verdict) if judged and verdict.failed else (fixes, [])
+    withheld = [*withheld, *guesses]
     return Advice(
         tuple(fixes),
         tuple(withheld),
         corrected_command(context.facts, fixes) if verdict.failed else "",
-        tuple(filter(None, (*said, *_notes(verdict, fixes, context.bound.note())))),
+        tuple(filter(None, (*said, *_notes(verdict, fixes, bool(guesses), context.bound.note())))),
         (f"the advice is the message's own: {remedy.words}",) if remedy is not None else (),
     )
 
 
-def _notes(verdict: Verdict, fixes: list[Fix], of_release: str) -> tuple[str, ...]:
+def _notes(verdict: Verdict, fixes: list[Fix], guessed: bool, of_release: str) -> tuple[str, ...]:
     if not verdict.failed:
         return ()
-    return (of_release,) if fixes else (SILENT,)
+    if fixes:
+        return (of_release,)
+    return (SILENT,) if guessed else ()
 
 
 def _cause(verdict: Verdict, bucket: Bucket, guessed: bool) -> Cause:

@@ -111,7 +111,7 @@ class Endpoint:
                         temperature=0,
                         max_tokens=TOKENS,
                         timeout=left,
-                        response_format=form,  # type: ignore[arg-type] # told by its shape
+                        response_format=form,
                     )
                 )
             except _FormRefusedError:
@@ -223,5 +223,5 @@ def _at(data: object, *path: str | int) -> object:
 
 
 def _brief(error: BaseException) -> str:
-    text = " ".join(str(getattr(error, "message", "") or error or type(error).__name__).split())
+    text = " ".join(str(getattr(error, "message", "") or str(error) or type(error).__name__).split())
     return text[:200]

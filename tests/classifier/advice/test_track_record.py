@@ -32,7 +32,7 @@ def test_what_the_error_names_is_shown_with_its_share() -> None:
     shares = [fix.confidence or 0.0 for fix in report.fixes]
     assert shares[0] >= track_record.FIRST
     assert all(share >= track_record.LATER for share in shares[1:])
-    assert "confidence" in report.to_dict()["fixes"][0]
+    assert '"confidence"' in report.to_json().partition('"fixes"')[2]
 
 
 def test_no_cause_and_no_words_are_in_the_record() -> None:

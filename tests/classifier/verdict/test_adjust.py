@@ -60,7 +60,12 @@ def test_a_filter_takes_no_benign_rule_away(path):
 def test_advice_is_made_once_for_the_answer_that_is_given(monkeypatch):
     """However many starts are looked at for a failure that counts, and whether or not one does."""
     advised = []
-    monkeypatch.setattr(api, "advise", lambda verdict, known: advised.append(verdict.cause) or advise(verdict, known))
+
+    def noted(verdict, known):
+        advised.append(verdict.cause)
+        return advise(verdict, known)
+
+    monkeypatch.setattr(api, "advise", noted)
     ask(*[BANNER, FULL] * 2, *[BANNER, TAKEN] * 6, ignore=["port_in_use"])
     ask(BANNER, TAKEN, ignore=["port_in_use"])
     ask(BANNER, TAKEN, min_confidence=1)

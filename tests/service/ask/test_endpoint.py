@@ -48,7 +48,7 @@ def asked(handler: Handler, timeout: float = 5.0, model: str = "m") -> Proposal:
 
 @pytest.fixture(autouse=True)
 def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module.time, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(time, "sleep", lambda _seconds: None)
 
 
 def test_a_good_answer_is_a_proposal_with_typed_actions() -> None:
@@ -114,8 +114,8 @@ def test_an_answer_of_another_form_is_refused(change: dict[str, object], says: s
 @pytest.mark.parametrize(
     ("content", "reason", "says"),
     [
-        ("certainly! here it is", "stop", "no JSON"),
-        ("[" * 100_000, "stop", "no JSON"),
+        ("certainly! here it is", "stop", "not JSON"),
+        ("[" * 100_000, "stop", "not JSON"),
         ("[1]", "stop", "JSON object"),
         ("", "stop", "nothing"),
         (None, "stop", "nothing"),
@@ -201,5 +201,5 @@ def test_an_answer_in_slow_pieces_ends_in_time() -> None:
 @pytest.mark.parametrize("url", ["", "localhost:8000", "file:///etc/passwd", "http://"])
 def test_what_is_no_address_is_refused(url: str) -> None:
     """Before anything is sent."""
-    with pytest.raises(AskError, match="no address"):
+    with pytest.raises(AskError, match="not an address"):
         Endpoint(url)
