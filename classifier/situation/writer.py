@@ -21,7 +21,8 @@ _TEMPLATE = LazyPattern(r"(?m)^\s*(?:#{1,6} |\*\*|<!--|<details>|<summary>|```)"
 _LOGGED = LazyPattern(
     r"^\s*(?:[>|]\s*)?(?:[\[(]?\w*\s?pid=|[\[(]?(?:TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b|\[?\d{1,4}[-/:]\d\d[-/:]\d|[\[(]\w[\w. =-]*[\])]\s|File \"|"
     r"Traceback|[\w.]*(?:Error|Exception|Warning)\b:?|[$#>] ?\w|[\w./~-]+\s*[=:]\s*\S+$|[-+]{2,}|\{|at \w|\^|\|)|^\s{4,}|\t|\x1b|0x[0-9a-f]{4}|\w\.(?:py|cc|cpp|cu|h):\d|\.py\", line|"
-    r"\b\w+\(.*\)\s*$|^\s*(?:import|from|def|class|return|raise|export|docker|pip|vllm|python3?|curl)\s|[{};]\s*$|^\s*(?:\d+(?:\.\d+)?s\s|The above exception|During handling|Value error,|FAILED\b|Failed to\b|[A-Z]{4,}\b|\w+ (?:test )?failed\.?$|\[rank|.*\bexit code\b|[×✗✖•]|Either the )"
+    r"\b\w+\(.*\)\s*$|^\s*(?:import|from|def|class|return|raise|export|docker|pip|vllm|python3?|curl)\s|[{};]\s*$|^\s*(?:\d+(?:\.\d+)?s\s|The above exception|During handling|Value error,|FAILED\b|Failed to\b|[A-Z]{4,}\b|\w+ (?:test )?failed\.?$|\[rank|.*\bexit code\b|[×✗✖•]|Either the )|"
+    r"^\s*(?:[\w.-]+\s+\|\s|[a-z][\w.-]*: \(\d+\) |(?!it )[a-z\d][\w.-]* exited with code \d+(?: \(restarting\))?\s*$)"
 )
 """Lines of logs, code, commands and tables."""
 _WORDS = LazyPattern(
@@ -124,10 +125,9 @@ def read_writer(text: str, first: int = 1) -> Writer:
         default=None,
         key=lambda item: (item[1] in ("fails", "question"), item[0] if item[1] == "question" else 0, item[2]),
     )
-    if best is None:
-        best = None
-    elif best[1] == "question" or (
-        sentences[-1] not in open_ and _over(sentences[-1][1]) and best[2] <= sentences[-1][0]
+    if best is not None and (
+        best[1] == "question"
+        or (sentences[-1] not in open_ and _over(sentences[-1][1]) and best[2] <= sentences[-1][0])
     ):
         fails = [item for item in found if item[1] != "question"]
         best = best if not fails else None

@@ -78,7 +78,7 @@ def test_the_model_alone_answers_what_rules_know_too(model: Triage) -> None:
     assert answer.confidence >= text_model.THRESHOLD
     assert {item.text for item in answer.evidence} <= set(REWORDED.splitlines())
     assert answer.evidence
-    assert 0 < len(answer.fixes)
+    assert answer.fixes or answer.withheld
     assert answer.symptoms == ()
 
 

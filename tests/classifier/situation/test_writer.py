@@ -60,6 +60,22 @@ def test_a_complaint_is_no_health(said: str, bucket: str, where: str) -> None:
         assert report.confidence == 0.5
 
 
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "curl: (7) Failed to connect to localhost port 8000 after 0 ms: Connection refused",
+        "vllm-1 exited with code 0",
+        "vllm exited with code 1 (restarting)",
+        "vllm-1  | 2026-11-21 13:16:01,021 - http.py - WARNING - Transient error: it could not connect, and the export failed",
+    ],
+)
+def test_what_curl_and_compose_print_is_nobodys_complaint(printed: str) -> None:
+    """Alone and around a log; the same in somebody's own words is one."""
+    for text in (f"{printed}\n{HEALTHY}", f"{HEALTHY}{printed}\n"):
+        assert read_writer(text) == SILENT
+    assert read_writer(f"It exited with code 1\n{HEALTHY}").complaint == "fails"
+
+
 def test_what_was_tried_what_works_and_which_release() -> None:
     """A release with which it works is not the one that fails."""
     writer = read_writer(

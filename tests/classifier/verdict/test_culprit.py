@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vllm_triage import triage
+from vllm_triage.classifier.advice import track_record
 from vllm_triage.classifier.incidents.types import Incident
 from vllm_triage.classifier.lines.types import Frame, Trace
 from vllm_triage.classifier.verdict.culprit import culprit, searched
@@ -66,8 +67,10 @@ def test_a_program_without_vllm_is_sent_to_its_own_line_and_to_the_library_that_
     assert "program" not in culprit(None, started(script, library, message="vllm has no such attribute"))
 
 
-def test_a_whole_answer_about_another_program_offers_nothing_of_vllm() -> None:
-    """Neither its issues nor a start with its messages."""
+def test_a_whole_answer_about_another_program_offers_nothing_of_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither its issues nor a start with its messages, were all shown that is proposed."""
+    for name, share in (("FIRST", 0.0), ("LATER", 0.0), ("REFUTED", 1.0)):
+        monkeypatch.setattr(track_record, name, share)
     text = (
         "Traceback (most recent call last):\n"
         '  File "/srv/job/quant.py", line 4, in <module>\n    model.quantize(rows)\n'

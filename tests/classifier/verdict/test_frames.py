@@ -103,7 +103,7 @@ def test_a_guess_that_the_stack_turned_shows_the_exception_and_the_frame() -> No
 
 
 def test_an_answer_by_the_stack_says_so() -> None:
-    """And names a cause that can be looked up, with its fixes."""
+    """And names a cause that can be looked up, with fixes, be they shown or held back as guesses."""
     log = (
         START
         + """(EngineCore_DP0 pid=77) ERROR 11-02 10:00:21 [core.py:710] Traceback (most recent call last):
@@ -120,4 +120,5 @@ def test_an_answer_by_the_stack_says_so() -> None:
     assert answer is not None
     assert ("lora/lora_layer_failure", "model") == (answer.cause, answer.decided_by)
     assert "LoRA (acme/plugin.py:set_lora)" in answer.summary
-    assert advise(answer, found.known).fixes
+    advice = advise(answer, found.known)
+    assert advice.fixes or advice.withheld
