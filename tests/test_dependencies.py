@@ -20,8 +20,8 @@ MODULES = {
 """Modules of distributions that do not bear their name."""
 NAMED = {"psycopg", "vllm-triage"}
 """Needed without an import: SQLAlchemy finds its driver by a URL; ``all`` names the other extras."""
-NOT_OURS = {"compression", "pytest", "torch", "uvloop", "vllm", "vllm_triage"}
-"""The standard library of Python 3.14, what uvicorn[standard] brings where it exists, what runs inside a recorded vLLM, and pytest,
+NOT_OURS = {"compression", "pydantic_core", "pytest", "torch", "uvloop", "vllm", "vllm_triage"}
+"""The standard library of Python 3.14, what pydantic and uvicorn[standard] bring where it exists, what runs inside a recorded vLLM, and pytest,
 which alone imports our plugin of it."""
 
 

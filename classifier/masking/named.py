@@ -61,7 +61,8 @@ _NO_VALUE = LazyPattern(
 )
 """What stands in a value's place and is none: nothing, a variable, a placeholder, an attribute, a file."""
 _BARE = LazyPattern(
-    r"(?:[^\s\x1b'\"`\\,;&\[\](){}<>%]|%(?!(?:25){0,3}(?:2[267CcDd]|[57][Dd]))|[,;&\[\](){}](?![\w.-]{0,40}(?:[=:]|%3[DdAa]))(?=[^\s'\"\\,;&\[\](){}<>=:])){4,}"
+    r"(?:(?!%(?:25){0,3}(?:2[267CcDd]|[57][Dd]))(?![,;&\[\](){}](?:[\w.-]{0,40}(?:[=:]|%3[DdAa])|[\s'\"\\,;&\[\](){}<>=:]|\Z))"
+    r"[^\s\x1b'\"`\\<>]){4,}"
 )
 """A value without quotes: up to what must end it, or to a sign behind which the next name stands."""
 _VALUE_FIRST = LazyPattern(

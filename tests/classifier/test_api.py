@@ -24,8 +24,9 @@ TOKEN = "hf_" + "AbCdEfGhIj" * 3
 def test_the_public_names_are_shown_and_there():
     """``dir()`` shows what is meant to be used, not thirty inner modules."""
     names = [
-        "InputError", "Question", "Report", "RuleError", "Triage", "TriageError", "TriageHandler", "__version__", "explained",
-        "triage",
+        "Alternative", "ContextLine", "Corrected", "Evidence", "Filtered", "Fix", "Input", "InputError", "KnownFacts", "Memory", "Question",
+        "Report", "RuleError", "Stage", "Startup", "Story", "Triage", "TriageError", "TriageHandler", "Way", "Withheld", "__version__",
+        "atriage", "explained", "triage",
     ]  # fmt: skip
 
     assert names == sorted(dir(vllm_triage.classifier))

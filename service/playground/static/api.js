@@ -61,7 +61,7 @@ async function answer(blob) {
 /** Read a log; nothing is sent anywhere. */
 export async function sendLog(blob, _params, { signal, onSent, onEvent }) {
   if (blob.size > MOST) {
-    const detail = `A browser needs more than a second for each MB, and takes ${MOST / 1e6} MB at most: pip install vllm-triage reads this in seconds.`;
+    const detail = `A browser needs more than a second for each MB, and takes ${MOST / 1e6} MB at most: the command vllm-triage reads this in seconds.`;
     throw new Problem({ title: "The log is too large for this page", detail });
   }
   onSent(blob.size, blob.size);
