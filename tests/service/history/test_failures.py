@@ -52,7 +52,7 @@ def test_a_file_that_is_no_database(sqlite):
     path(sqlite).parent.mkdir()
     path(sqlite).write_text("something else " * 1000)
 
-    with pytest.raises(HistoryError, match="no SQLite database"):
+    with pytest.raises(HistoryError, match="the file is not a SQLite database"):
         History(sqlite)
 
 
@@ -147,7 +147,7 @@ def test_a_server_that_cuts_its_connections(served, postgresql):
 def test_one_entry_that_is_not_taken_does_not_fail_those_beside_it(history, clock):
     """They wait for one commit together; the broken one alone is told."""
     recorder = Recorder(history._database)
-    entries = [entry(report(), service, "", clock.now) for service in ("a", "b", "c")]
+    entries = [entry(report(), service, [""], clock.now) for service in ("a", "b", "c")]
     entries[1].values["title"] = None
     recorder._write(entries)
 
@@ -164,7 +164,7 @@ def test_locks_in_different_orders(history, clock):
     def work(order: list[str]) -> None:
         recorder = Recorder(history._database)
         for _ in range(8):
-            entries = [entry(report(), service, "", clock.now) for service in order]
+            entries = [entry(report(), service, [""], clock.now) for service in order]
             recorder._write(entries)
             failed.extend(each.failed for each in entries if each.failed)
 

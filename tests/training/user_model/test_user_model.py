@@ -264,7 +264,7 @@ def test_copies_on_other_machines_stand_on_one_side() -> None:
         ({"threshold": float("nan")}, "make no sense"),
         ({"buckets": [], "intercept": [0.0], "terms": {}}, "make no sense"),
         ({"terms": {"1": []}}, "not whole"),
-        ({"buckets": ["acme\x1b[31m", "x"]}, "no id of a bucket"),
+        ({"buckets": ["acme\x1b[31m", "x"]}, "is not the id of a bucket"),
     ],
 )
 def test_a_file_that_somebody_made_up_is_refused(
