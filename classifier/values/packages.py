@@ -270,7 +270,7 @@ def hub_client(facts: Mapping[str, object]) -> Worked:
     """Return the hub's command before ``hf``, which came with 0.34 of huggingface_hub: for releases before 0.10."""
     release = str(facts.get("vllm_version") or facts.get("assumed_release") or "")
     old = facts.get("old_hub_client") or in_range(release, "<0.10") is True
-    return Worked("huggingface-cli" if old else "", "")
+    return Worked("huggingface-cli", "") if old else Worked("", "huggingface_hub has hf from 0.34 on")
 
 
 @value
