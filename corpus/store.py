@@ -37,6 +37,7 @@ class Corpus:
         index: What the compiled corpus says besides.
         extra: Buckets of rule files of one's own, or with their causes added.
         problems: Rule files that were left out, each with the reason.
+        own: What rule files of one's own added: ids of whole buckets, and of causes as ``bucket/cause``.
     """
 
     def __init__(
@@ -46,9 +47,11 @@ class Corpus:
         index: Index,
         extra: dict[str, Bucket],
         problems: list[str],
+        own: frozenset[str] = frozenset(),
     ) -> None:
         self.rules = rules
         self.problems = problems
+        self.own = own
         self.releases = index["releases"]
         """The vLLM releases that are known, oldest first."""
         self._traits = _traits(index)
@@ -162,9 +165,10 @@ def load(folders: Iterable[str | os.PathLike[str]] = ()) -> Corpus:
     if files := _user_files(folders, problems):
         rules = [*packed]
         shipped = Corpus(packed, folder, index, {}, [])
+        own: set[str] = set()
         for path in files:
-            _add_user_file(path, rules, extra, problems, shipped)
-        return Corpus(rules, folder, index, extra, problems)
+            own.update(_add_user_file(path, rules, extra, problems, shipped))
+        return Corpus(rules, folder, index, extra, problems, frozenset(own))
     return Corpus(packed, folder, index, extra, problems)
 
 
@@ -321,7 +325,8 @@ def _user_files(folders: Iterable[str | os.PathLike[str]], problems: list[str]) 
 
 def _add_user_file(
     path: Path, rules: list[Rule], extra: dict[str, Bucket], problems: list[str], shipped: Corpus
-) -> None:
+) -> list[str]:
+    """Add a rule file; return the ids of what it adds: its causes, and its bucket where the corpus has none of that name."""
     from .check import check_rules
     from .compiler import complete, read_bucket
     from .places import CorpusError
@@ -338,19 +343,21 @@ def _add_user_file(
         ]
     if complaints:
         problems.append("; ".join(complaints[:3]))
-        return
+        return []
     known = {rule.id for rule in rules}
     if twice := [rule.id for rule in bucket.rules if rule.id in known]:
         problems.append(f"{path.name}: rule {twice[0]} stands in the corpus already; choose another id")
-        return
+        return []
     for rule, needed in zip(bucket.rules, needs, strict=True):
         rule.prepare(needed, {})
     rules += bucket.rules
+    added = [f"{bucket.id}/{cause.id}" for cause in bucket.causes]
     known_bucket = extra.get(bucket.id) or (shipped.bucket(bucket.id) if bucket.id in shipped.buckets() else None)
     if known_bucket is None:
         extra[bucket.id] = bucket
-        return
+        return [bucket.id, *added]
     causes = {cause.id: cause for cause in (*known_bucket.causes, *bucket.causes)}
     known_bucket.causes = tuple(causes.values())
     known_bucket.rules += bucket.rules
     extra[bucket.id] = known_bucket
+    return added

@@ -43,7 +43,7 @@ def advise(verdict: Verdict, known: Known, judged: bool = True) -> Advice:
     Args:
         verdict: What is wrong, with the start that it is about.
         known: The texts of the buckets.
-        judged: Whether fixes of a kind that was seldom right are left out (``track_record``).
+        judged: Whether fixes of a kind that was seldom right are left out (``track_record``). Fixes of users' own models and rules never are.
     """
     guessed = verdict.failed and verdict.decided_by == "model"
     entry = _cause(verdict, known.bucket(verdict.bucket), guessed)
@@ -70,7 +70,8 @@ def advise(verdict: Verdict, known: Known, judged: bool = True) -> Advice:
         first, also = of_error(verdict, site)
         fixes = ranked([*first, *(fix for fix in fixes if not first or fix.change != first[0].change)])
         said.append(also)
-    fixes, guesses = shown(fixes, verdict) if judged and verdict.failed else (fixes, [])
+    judged = judged and verdict.failed and not _own(verdict, known)
+    fixes, guesses = shown(fixes, verdict) if judged else (fixes, [])
     withheld = [*withheld, *guesses]
     return Advice(
         tuple(fixes),
@@ -79,6 +80,11 @@ def advise(verdict: Verdict, known: Known, judged: bool = True) -> Advice:
         tuple(filter(None, (*said, *_notes(verdict, fixes, bool(guesses), context.bound.note())))),
         (f"the advice is the message's own: {remedy.words}",) if remedy is not None else (),
     )
+
+
+def _own(verdict: Verdict, known: Known) -> bool:
+    """Tell whether a user's own model decided, or own rules have the words: the record knows nothing of them."""
+    return verdict.way == "own_model" or not known.corpus.own.isdisjoint((verdict.bucket, verdict.cause))
 
 
 def _notes(verdict: Verdict, fixes: list[Fix], guessed: bool, of_release: str) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ import uvicorn
 
 from tests.service.web.helpers import FAILURE, LOGS
 from tests.service.web.server import Memory, fill, make_app
+from vllm_triage.classifier import advice
 from vllm_triage.classifier.api import shared
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -128,6 +129,12 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
         context.close()
         unexpected += [error for error in errors if not any(word in error for word in expected)]
     assert unexpected == []
+
+
+@pytest.fixture
+def every_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers with all of their fixes, however often such advice was right: a report of several."""
+    monkeypatch.setattr(advice, "shown", lambda fixes, _: (list(fixes), []))
 
 
 @pytest.fixture

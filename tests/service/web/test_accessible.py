@@ -85,6 +85,7 @@ def test_nothing_is_wider_than_a_small_screen(address: str, filled: Memory, open
     assert 360 >= tab.evaluate("document.documentElement.scrollWidth")
 
 
+@pytest.mark.usefixtures("every_fix")
 def test_single_keys_move_and_act(triage_file: Callable[..., Any]):
     tab = triage_file(permissions=["clipboard-read", "clipboard-write"])
     tab.wait_for_selector(".rows .logline")

@@ -76,11 +76,11 @@ def test_a_hostile_server_s_texts_are_text_too(address: str, memory: Memory, ope
 def test_only_web_addresses_become_links(address: str, filled: Memory, open_page: Callable[..., Any]):
     """A source may come from anybody's rules."""
     key, stored = next(iter(filled.stored.items()))
-    fixes = stored["report"]["fixes"]
+    fix = stored["report"]["fixes"][0]
+    sources = ("javascript:alert(1)", "https://docs.example/x", "data:text/html,x")
     stored["report"] = stored["report"] | {
-        "fixes": [fix | {"source": source} for fix, source in zip(
-            fixes, ("javascript:alert(1)", "https://docs.example/x", "data:text/html,x"), strict=False)]
-    }  # fmt: skip
+        "fixes": [fix | {"source": source, "rank": rank} for rank, source in enumerate(sources, 1)]
+    }
     tab = open_page(f"{address}incidents/{key}")
     tab.wait_for_selector(".report")
     assert ["https://docs.example/x"] == tab.locator(".fixes a").evaluate_all("all => all.map((one) => one.href)")

@@ -67,6 +67,7 @@ def test_the_corrected_command_comes_in_forms_by_arrow_keys(triage_file: Callabl
     assert "true" == tab.get_attribute("#tab-python", "aria-selected"), "the form last chosen is chosen again"
 
 
+@pytest.mark.usefixtures("every_fix")
 def test_copying_and_downloading(triage_file: Callable[..., Any], tmp_path: Path):
     tab = triage_file(permissions=["clipboard-read", "clipboard-write"], accept_downloads=True)
     read = "navigator.clipboard.readText()"
