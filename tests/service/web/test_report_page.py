@@ -80,7 +80,10 @@ def test_copying_and_downloading(triage_file: Callable[..., Any], tmp_path: Path
     assert copied.startswith("## ✖ The KV cache cannot hold one request of the full context\n")
     assert tab.url in copied
     tab.click("text=Copy for an assistant")
-    tab.wait_for_function(f"{read}.then((text) => text.includes('Answer in this form'))")
+    tab.evaluate("""async () => {
+      for (let turn = 0; turn < 200 && !(await navigator.clipboard.readText()).includes("Answer in this form"); turn += 1)
+        await new Promise((done) => setTimeout(done, 50));
+    }""")
     assert "| ValueError: To serve at least one request" in tab.evaluate(read)
     with tab.expect_download() as download:
         tab.click("text=Download JSON")
