@@ -1,0 +1,115 @@
+"""When a model is asked, how often, and that the same failure is asked about once."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from threading import Lock
+from typing import Literal, Protocol, get_args
+
+from ...classifier.proposal import Proposal
+from ...classifier.report.model import Report
+from ..fingerprint import fingerprint
+from .endpoint import AskError
+
+Mode = Literal["auto", "always", "never"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+SURE = 0.9
+"""From this share of right first fixes on, rules need no second opinion."""
+PER_HOUR = 60
+KEPT = 1_000
+"""Proposals that are remembered, the last ones."""
+HOUR = 3600.0
+
+
+class Asked(Protocol):
+    """Who is asked."""
+
+    def ask(self, prompt: str) -> Proposal:
+        """Return what it proposes.
+
+        Raises:
+            AskError: It gave no answer that can be used.
+        """
+
+
+def prompt_of(report: Report, budget: int) -> str:
+    """Return all that is sent for a report: its pack with the question, masked and fenced."""
+    return report.pack(budget).prompt()
+
+
+def is_wanted(report: Report, mode: Mode) -> bool:
+    """Return whether a model is to be asked about a report.
+
+    Args:
+        report: The answer of the rules.
+        mode: ``auto`` asks about failures for which no first fix is sure enough.
+    """
+    if mode == "never" or not report.failed:
+        return False
+    return mode == "always" or not report.fixes or _share(report) < SURE
+
+
+class Questions:
+    """Asks about reports: each failure once, and no more than so many in an hour.
+
+    Args:
+        asked: Who is asked.
+        mode: When.
+        per_hour: Most questions in any hour, tries not counted.
+        budget: Characters of a pack.
+        clock: Seconds that never go back.
+    """
+
+    def __init__(
+        self,
+        asked: Asked,
+        mode: Mode = "auto",
+        per_hour: int = PER_HOUR,
+        budget: int = 14_000,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._asked = asked
+        self._mode = mode
+        self._per_hour = per_hour
+        self._budget = budget
+        self._clock = clock
+        self._lock = Lock()
+        self._times: deque[float] = deque()
+        self._known: OrderedDict[str, Proposal] = OrderedDict()
+
+    def proposal(self, report: Report) -> Proposal | None:
+        """Return what is proposed for a report; None where nobody is to be asked.
+
+        Raises:
+            AskError: There is no answer, or the hour's questions are used up.
+        """
+        if not is_wanted(report, self._mode):
+            return None
+        key = fingerprint(report)
+        with self._lock:
+            if (known := self._known.get(key)) is not None:
+                self._known.move_to_end(key)
+                return known
+            self._count()
+        made = self._asked.ask(prompt_of(report, self._budget))
+        with self._lock:
+            self._known[key] = made
+            while len(self._known) > KEPT:
+                self._known.popitem(last=False)
+        return made
+
+    def _count(self) -> None:
+        now = self._clock()
+        while self._times and self._times[0] <= now - HOUR:
+            self._times.popleft()
+        if len(self._times) >= self._per_hour:
+            minutes = max(1, round((self._times[0] + HOUR - now) / 60))
+            raise AskError(f"{self._per_hour} questions were asked within the hour: the next one in {minutes} min")
+        self._times.append(now)
+
+
+def _share(report: Report) -> float:
+    """Return how sure the first fix is."""
+    return report.confidence
