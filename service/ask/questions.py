@@ -48,7 +48,7 @@ def is_wanted(report: Report, mode: Mode) -> bool:
     """
     if mode == "never" or not report.failed:
         return False
-    return mode == "always" or not report.fixes or _share(report) < SURE
+    return mode == "always" or not report.fixes or (report.fixes[0].confidence or 0.0) < SURE
 
 
 class Questions:
@@ -108,8 +108,3 @@ class Questions:
             minutes = max(1, round((self._times[0] + HOUR - now) / 60))
             raise AskError(f"{self._per_hour} questions were asked within the hour: the next one in {minutes} min")
         self._times.append(now)
-
-
-def _share(report: Report) -> float:
-    """Return how sure the first fix is."""
-    return report.confidence
