@@ -88,4 +88,4 @@ def free_port(facts: Mapping[str, object]) -> Worked:
 def graphs(facts: Mapping[str, object]) -> Worked:
     """Return what CUDA graphs are called where there is no CUDA; no value on NVIDIA's and AMD's GPUs, and where no platform is told."""
     platform = str(facts.get("platform") or "cuda")
-    return Worked("" if platform in ("cuda", "rocm") else "captured graphs", "")
+    return Worked("" if platform in ("cuda", "rocm") else "captured graphs", f"what {platform} calls them")

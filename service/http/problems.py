@@ -132,7 +132,7 @@ def impossible(errors: Sequence[ValueProblem], near: Sequence[str] | None = None
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return what OpenAPI says of the problems that a route may end with; some are possible everywhere."""
-    return {status: _described(status) for status in sorted({400, 421, 500, *statuses})}
+    return {status: _described(status) for status in sorted({400, 421, 431, 500, *statuses})}
 
 
 def _described(status: int) -> dict[str, Any]:

@@ -25,10 +25,22 @@ pytest.importorskip("sqlalchemy")
 CAUSE = "kv_cache_oom/context_exceeds_cache"
 
 
+def readers() -> Iterator[int]:
+    """Give the processes below this one that read streams: another test's service may still have its own."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            parent = int((path.parent / "stat").read_text().rpartition(")")[2].split()[1])
+            if b"collect.worker" in path.read_bytes() and parent == os.getpid():
+                yield int(path.parent.name)
+        except (OSError, ValueError):
+            continue
+
+
 class Service:
     """A running service."""
 
     def __init__(self, **settings: Any) -> None:
+        self._others = set(readers())
         app = create_app(Settings(**settings))
         self.state: Any = app.state.service
         self._sock = socket.socket()
@@ -48,6 +60,15 @@ class Service:
         self._server.should_exit = True
         self._thread.join(30)
         self._sock.close()
+
+    def reader(self) -> int:
+        """Return the process that reads its streams."""
+        until = time.monotonic() + 30
+        while not (found := set(readers()) - self._others):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        (reader,) = found
+        return reader
 
     def incidents(self) -> list[tuple[str, str, str]]:
         items = self.http.get("/v1/incidents").json()["items"]
@@ -120,7 +141,7 @@ def test_nothing_is_lost_where_the_process_dies_before_it_has_taken_it(serve):
     """What was acknowledged is handed to the next one."""
     service = serve()
     collector = service.state.collector
-    (child,) = children()
+    child = service.reader()
     os.kill(child, signal.SIGSTOP)
     assert service.http.post("/v1/collect?pod=a", json=lines()).status_code == 200
     os.kill(child, signal.SIGKILL)
@@ -129,29 +150,11 @@ def test_nothing_is_lost_where_the_process_dies_before_it_has_taken_it(serve):
     assert collector is service.state.collector
 
 
-def children() -> list[int]:
-    """Return the processes that read streams below this one."""
-    until = time.monotonic() + 30
-    while time.monotonic() < until:
-        found = []
-        for path in Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                parent = int((path.parent / "stat").read_text().rpartition(")")[2].split()[1])
-                if b"collect.worker" in path.read_bytes() and parent == os.getpid():
-                    found.append(int(path.parent.name))
-            except (OSError, ValueError):
-                continue
-        if found:
-            return found
-        time.sleep(0.05)
-    return []
-
-
 @pytest.mark.slow
 def test_more_than_may_wait_is_refused_and_taken_later(serve):
     """503 with Retry-After, which all of these collectors honour."""
     service = serve(collect_memory=5_000)
-    (child,) = children()
+    child = service.reader()
     os.kill(child, signal.SIGSTOP)
     first = service.http.post("/v1/collect?pod=a", json=lines())
     second = service.http.post("/v1/collect?pod=b", json=lines())
@@ -172,7 +175,7 @@ def test_what_was_taken_is_answered_when_the_service_ends(serve, tmp_path):
     from vllm_triage.service.history import Filter, History
 
     service = serve()
-    assert children()
+    assert service.reader()
     assert service.http.post("/v1/collect?pod=a", json=lines()).status_code == 200
     url = service.state.settings.database_url
     service.stop()

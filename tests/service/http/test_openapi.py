@@ -61,7 +61,7 @@ def test_every_operation_says_what_it_does_and_how_it_can_fail():
             ids.add(operation["operationId"])
             assert operation["summary"], path
             assert operation["description"], path
-            assert {"421", "500"} <= set(operation["responses"]), (method, path)
+            assert {"421", "431", "500"} <= set(operation["responses"]), (method, path)
     assert len(ids) == sum(len(item) for item in document(APP)["paths"].values())
 
 

@@ -82,8 +82,10 @@ class Live:
         end = time.monotonic() + LONGEST
         while True:
             assert time.monotonic() < end, self.text[-3000:]
+            # Asked before the wait: what it wrote between a wait and its end would be lost.
+            ended = self.process.poll() is not None
             if not select.select([self._source], [], [], 0.05)[0]:
-                if self.process.poll() is not None:
+                if ended:
                     break
                 continue
             try:
