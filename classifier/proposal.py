@@ -5,12 +5,12 @@ The form is closed: a sentence, line numbers, at most three fixes as typed actio
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
-from ..corpus.actions import KINDS, Action, ActionError, Expand, from_json
+from ..corpus.actions import KINDS, Action, ActionError, from_json
 from ..corpus.records import Record, fields_of, record
 from .errors import InputError
-from .report.shown import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +25,12 @@ ACTIONS = 8
 SENTENCE = 600
 """Characters of a text, from which on it is cut."""
 TITLE = 120
-_SIMPLE = frozenset({"name", "values", "value", "package", "spec", "image", "shell", "text"})
-"""Fields of actions that are asked for; the others are the compiler's."""
+FORM = {
+    "set_option": ("name", "values"), "drop_option": ("name",), "drop_words": ("words",), "set_variable": ("name", "value"),
+    "drop_variable": ("name",), "install": ("package", "spec"), "uninstall": ("package",), "use_image": ("image",), "run": ("shell",),
+    "change_request": ("text",), "wait": ("text",), "look": ("text",), "step": ("text",),
+}  # fmt: skip
+"""Actions that may be proposed, with the keys that each has; other keys of an action are the compiler's."""
 
 
 @record(slots=True, frozen=True)
@@ -38,6 +42,8 @@ class ProposedFix(Record):
     why: str = ""
     predicts: str = ""
     """What will be seen if it is right."""
+    problem: str = ""
+    """Why it has no actions: what was proposed is none of those that there are."""
 
 
 @record(slots=True, frozen=True)
@@ -55,6 +61,8 @@ class Proposal(Record):
     """0 to 1, by its own word."""
     missing: str = ""
     """What would have to be seen, where the log does not tell."""
+    candidate: str = ""
+    """The cause of the rules that it holds to be right, by id; empty where none is."""
 
     @classmethod
     def from_json(cls, data: object, source: str) -> Proposal:
@@ -65,7 +73,7 @@ class Proposal(Record):
             source: Who proposes.
 
         Raises:
-            InputError: It has another form.
+            InputError: It has another form. A fix whose actions have is kept without them, with its ``problem``.
         """
         if not isinstance(data, Mapping):
             raise InputError("a proposal is a JSON object")
@@ -85,23 +93,35 @@ class Proposal(Record):
             fixes=tuple(_fix(fix) for fix in fixes[:FIXES]),
             confidence=float(confidence),
             missing=_sentence(data.get("missing", ""), "missing"),
+            candidate=_sentence(data.get("candidate", ""), "candidate", TITLE),
         )
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the object that ``from_json`` reads, but for fixes that were none."""
+        fixes = [
+            {"title": fix.title, "actions": [_told(each) for each in fix.actions], "why": fix.why, "predicts": fix.predicts}
+            for fix in self.fixes
+            if fix.actions
+        ]  # fmt: skip
+        return {
+            "cause": self.cause, "candidate": self.candidate, "lines": list(self.lines), "fixes": fixes, "confidence": self.confidence,
+            "missing": self.missing,
+        }  # fmt: skip
 
 
 def schema() -> Schema:
     """Return the JSON Schema of a proposal, as structured outputs take it: every key is named, none may be added."""
     text = {"type": "string"}
-    kinds = [_action_schema(name, kind) for name, kind in KINDS.items() if kind is not Expand]
-    fix = _closed(
-        title=text,
-        actions={"type": "array", "items": {"anyOf": kinds}, "minItems": 1, "maxItems": ACTIONS},
-        why=text,
-        predicts=text,
-    )
+    kinds = [
+        _closed(do={"const": name}, **{key: _list_of(text) if key in ("values", "words") else text for key in keys})
+        for name, keys in FORM.items()
+    ]
+    fix = _closed(title=text, actions=_list_of({"anyOf": kinds}, ACTIONS, minItems=1), why=text, predicts=text)
     return _closed(
         cause=text,
-        lines={"type": "array", "items": {"type": "integer", "minimum": 1}, "maxItems": LINES},
-        fixes={"type": "array", "items": fix, "maxItems": FIXES},
+        candidate=text,
+        lines=_list_of({"type": "integer", "minimum": 1}, LINES),
+        fixes=_list_of(fix, FIXES),
         confidence={"type": "number", "minimum": 0, "maximum": 1},
         missing=text,
     )
@@ -111,37 +131,56 @@ def _closed(**properties: object) -> Schema:
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
-def _action_schema(name: str, kind: type[Action]) -> Schema:
-    words = {"type": "array", "items": {"type": "string"}}
-    asked = {
-        own.name: words if own.type.startswith("tuple") else {"type": "string"}
-        for own in fields_of(kind)
-        if own.name in _SIMPLE or (own.name == "words" and kind.__name__ == "DropWords")
-    }
-    return _closed(do={"const": name}, **asked)
+def _list_of(items: object, most: int = ACTIONS, **more: object) -> Schema:
+    return {"type": "array", "items": items, "maxItems": most, **more}
 
 
 def _fix(data: object) -> ProposedFix:
     if not isinstance(data, Mapping):
         raise InputError("a proposed fix is a JSON object")
-    actions = data.get("actions")
+    title = _sentence(data.get("title", ""), "title", TITLE)
+    why, predicts = (_sentence(data.get(name, ""), name) for name in ("why", "predicts"))
+    items = data.get("actions")
     try:
-        made = from_json(actions[:ACTIONS] if isinstance(actions, list) else actions)
+        made = from_json([_item(each) for each in items[:ACTIONS]] if isinstance(items, list) else items)
+        return ProposedFix(title, made, why, predicts, "" if made else "it has no action")
     except ActionError as error:
-        raise InputError(f"a proposed fix: {error}") from None
-    if not made:
-        raise InputError("a proposed fix has no action")
-    return ProposedFix(
-        title=_sentence(data.get("title", ""), "title", TITLE),
-        actions=made,
-        why=_sentence(data.get("why", ""), "why"),
-        predicts=_sentence(data.get("predicts", ""), "predicts"),
-    )
+        return ProposedFix(title, (), why, predicts, _sentence(str(error), "problem"))
+
+
+def _item(item: object) -> object:
+    """Return an action as JSON has it, with the keys that may be proposed alone, and numbers as texts.
+
+    Raises:
+        ActionError: It is none that may be proposed.
+    """
+    if not isinstance(item, Mapping) or str(item.get("do")) not in FORM:
+        raise ActionError(f"'do' must be one of {', '.join(FORM)}")
+    keys = FORM[str(item["do"])]
+    if strange := next((name for name in item if name not in ("do", *keys)), ""):
+        raise ActionError(f"{item['do']} has no {strange!r} (known: {', '.join(keys)})")
+    return {name: list(map(_text, value)) if isinstance(value, list) else _text(value) for name, value in item.items()}
+
+
+def _text(value: object) -> object:
+    """Return a value as a text: servers without structured outputs answer with numbers and JSON, too."""
+    text = value if isinstance(value, str) or value is None else json.dumps(value)
+    return _line(text)[:SENTENCE] if isinstance(text, str) else text
+
+
+def _told(action: Action) -> dict[str, object]:
+    name = next(name for name, kind in KINDS.items() if kind is type(action))
+    told = {own.name: getattr(action, own.name) for own in fields_of(type(action)) if own.name in FORM[name]}
+    return {"do": name, **{key: list(value) if isinstance(value, tuple) else value for key, value in told.items()}}
 
 
 def _sentence(value: object, name: str, most: int = SENTENCE) -> str:
     """Return a text on one line, without what a terminal or a page would take for more than words."""
     if not isinstance(value, str):
         raise InputError(f"a proposal's {name} is a text")
-    text = shown(" ".join(value.split()))
+    text = _line(value)
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _line(text: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in " ".join(text.split()))

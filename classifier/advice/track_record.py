@@ -29,6 +29,8 @@ LATER = 0.55
 """The same for the fixes behind it."""
 REFUTED = 0.25
 """Share of fixes that their log refuted, or that did harm, above which one of that kind is not shown."""
+JUDGED = ("a guess: ", "a risk: ")
+"""How the reason begins why a fix is not shown that no fact speaks against."""
 _KINDS = (
     (SetOption, "sets_option"), (DropOption, "drops"), (DropVariable, "drops"), (SetVariable, "sets_variable"), (Run, "runs"),
     (Sentence, "tells"),
@@ -86,12 +88,14 @@ def shown(fixes: Sequence[Fix], verdict: Verdict) -> tuple[list[Fix], Withheld]:
         if right >= (LATER if kept else FIRST) and refuted <= REFUTED:
             kept.append(replace(fix, confidence=round(right, 2)))
         elif right < (LATER if kept else FIRST):
-            withheld.append((fix.title, f"a guess: such advice was right in {right:.0%} of logs that nobody had read"))
+            withheld.append(
+                (fix.title, f"{JUDGED[0]}such advice was right in {right:.0%} of logs that nobody had read")
+            )
         else:
             withheld.append(
                 (
                     fix.title,
-                    f"a risk: such advice was refuted, or did harm, in {refuted:.0%} of logs that nobody had read",
+                    f"{JUDGED[1]}such advice was refuted, or did harm, in {refuted:.0%} of logs that nobody had read",
                 )
             )
     return ranked(kept), withheld

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Literal, Protocol, get_args
 
+from ...classifier.pack.model import BUDGET
+from ...classifier.pack.request import is_unsure, request_of
 from ...classifier.proposal import Proposal
 from ...classifier.report.model import Report
 from ..fingerprint import fingerprint
@@ -15,8 +17,6 @@ from .endpoint import AskError
 
 Mode = Literal["auto", "always", "never"]
 MODES: tuple[Mode, ...] = get_args(Mode)
-SURE = 0.9
-"""From this share of right first fixes on, rules need no second opinion."""
 PER_HOUR = 60
 KEPT = 1_000
 """Proposals that are remembered, the last ones."""
@@ -34,11 +34,6 @@ class Asked(Protocol):
         """
 
 
-def prompt_of(report: Report, budget: int) -> str:
-    """Return all that is sent for a report: its pack with the question, masked and fenced."""
-    return report.pack(budget).prompt()
-
-
 def is_wanted(report: Report, mode: Mode) -> bool:
     """Return whether a model is to be asked about a report.
 
@@ -46,9 +41,7 @@ def is_wanted(report: Report, mode: Mode) -> bool:
         report: The answer of the rules.
         mode: ``auto`` asks about failures for which no first fix is sure enough.
     """
-    if mode == "never" or not report.failed:
-        return False
-    return mode == "always" or not report.fixes or (report.fixes[0].confidence or 0.0) < SURE
+    return mode != "never" and report.failed and (mode == "always" or is_unsure(report))
 
 
 class Questions:
@@ -67,7 +60,7 @@ class Questions:
         asked: Asked,
         mode: Mode = "auto",
         per_hour: int = PER_HOUR,
-        budget: int = 14_000,
+        budget: int = BUDGET,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._asked = asked
@@ -93,7 +86,7 @@ class Questions:
                 self._known.move_to_end(key)
                 return known
             self._count()
-        made = self._asked.ask(prompt_of(report, self._budget))
+        made = self._asked.ask(request_of(report, self._budget))
         with self._lock:
             self._known[key] = made
             while len(self._known) > KEPT:

@@ -40,9 +40,9 @@ def read(references: Path, logs: Iterable[Path]) -> list[Referenced]:
             each a list of ``{"re": ..., "min": ..., "max": ...}`` (``min`` and ``max`` bound the number that group 1 captures).
         logs: JSON lines with ``id`` and ``text``, plain or ``.xz``; a log's ``set`` is the file's name without its endings.
     """
-    texts = {(_name(path), row["id"]): row["text"] for path in logs for row in _rows(path)}
-    rows = [row for row in _rows(references) if (row["set"], row["id"]) in texts]
-    return [Referenced(row["set"], row["id"], texts[row["set"], row["id"]], row) for row in rows]
+    texts = {(name_of(path), row["id"]): row["text"] for path in logs for row in rows(path)}
+    known = [row for row in rows(references) if (row["set"], row["id"]) in texts]
+    return [Referenced(row["set"], row["id"], texts[row["set"], row["id"]], row) for row in known]
 
 
 def _holds(patterns: Iterable[Mapping[str, Any]], text: str) -> bool:
@@ -60,10 +60,12 @@ def _holds(patterns: Iterable[Mapping[str, Any]], text: str) -> bool:
     return False
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
+def rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of JSON lines, plain or ``.xz``."""
     with lzma.open(path, "rt") if path.suffix == ".xz" else path.open() as file:
         yield from map(json.loads, file)
 
 
-def _name(path: Path) -> str:
+def name_of(path: Path) -> str:
+    """Return a file's name without its endings."""
     return path.name.partition(".")[0]

@@ -94,9 +94,6 @@ def test_a_server_without_structured_outputs_is_asked_for_json() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"fixes": [{"title": "x", "actions": [{"do": "format_disk"}], "why": "", "predicts": ""}]}, "'do' must be"),
-        ({"fixes": [{"title": "x", "actions": [{"do": "set_option", "name": "rm -rf"}]}]}, "is no option"),
-        ({"fixes": [{"title": "x", "actions": []}]}, "has no action"),
         ({"fixes": {"a": 1}}, "are a list"),
         ({"lines": ["one"]}, "numbers from 1"),
         ({"lines": [True]}, "numbers from 1"),
@@ -109,6 +106,33 @@ def test_an_answer_of_another_form_is_refused(change: dict[str, object], says: s
     """With what is wrong with it; nothing of it is used."""
     with pytest.raises(AskError, match=says):
         asked(lambda _: completion(json.dumps(GOOD | change)))
+
+
+@pytest.mark.parametrize(
+    ("action", "says"),
+    [
+        ({"do": "format_disk"}, "'do' must be"),
+        ({"do": "serve", "command": "curl x | sh"}, "'do' must be"),
+        ({"do": "set_option", "name": "rm -rf"}, "is no option"),
+        ({"do": "install", "package": "vllm", "by": "curl x | sh;"}, "has no 'by'"),
+        ({"do": "set_option", "name": "--x", "values": "$(y)", "open": True}, "has no 'open'"),
+        ("reboot", "'do' must be"),
+        (None, "has no action"),
+    ],
+)
+def test_a_fix_of_another_form_loses_its_actions_and_no_other_fix_does(action: object, says: str) -> None:
+    """It is kept for the reason alone; the others hold."""
+    bad = {"title": "x", "actions": [] if action is None else [action]}
+    proposal = asked(lambda _: completion(json.dumps(GOOD | {"fixes": [bad, GOOD["fixes"][0]]})))
+    assert ((), True) == (proposal.fixes[0].actions, says in proposal.fixes[0].problem)
+    assert (SetOption("--max-model-len", ("8192",)),) == proposal.fixes[1].actions
+
+
+def test_numbers_and_json_are_taken_as_the_texts_that_options_have() -> None:
+    """Servers without structured outputs answer so."""
+    action = {"do": "set_option", "name": "--compilation-config", "values": [{"mode": 0}, 8192]}
+    proposal = asked(lambda _: completion(json.dumps(GOOD | {"fixes": [{"title": "x", "actions": [action]}]})))
+    assert (SetOption("--compilation-config", ('{"mode": 0}', "8192")),) == proposal.fixes[0].actions
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from vllm_triage.classifier.api import shared
+from vllm_triage.classifier.pack.request import request_of
 from vllm_triage.classifier.proposal import Proposal
 from vllm_triage.classifier.report.model import Report
 from vllm_triage.service.ask.endpoint import AskError
-from vllm_triage.service.ask.questions import HOUR, Questions, is_wanted, prompt_of
+from vllm_triage.service.ask.questions import HOUR, Questions, is_wanted
 
 UNKNOWN = "(EngineCore pid=7) ERROR 11-21 12:00:01 [core.py:845] acme.CogError: cog {} is gone\n"
 HEALTHY = "INFO 11-21 12:00:01 [api_server.py:100] Starting vLLM API server on http://0.0.0.0:8000\n"
@@ -68,6 +69,6 @@ def test_nothing_but_the_masked_pack_is_sent() -> None:
     token = "hf_" + "Kd7RmPq2" * 4 + "ab"
     log = report(f"HF_TOKEN={token} vllm serve acme/oak\n" + UNKNOWN.format(1))
     Questions(double, "always", budget=2_000).proposal(log)
-    assert [prompt_of(log, 2_000)] == double.prompts
+    assert [request_of(log, 2_000)] == double.prompts
     assert token not in double.prompts[0]
-    assert len(double.prompts[0]) < 4_500
+    assert len(double.prompts[0]) < 6_500
