@@ -16,6 +16,10 @@ quick *PART:
 bless *PART="tests/test_fixtures.py tests/service":
     TRIAGE_BLESS=1 pytest {{PART}}
 
+# the docs as a site, in build/site; a link that leads nowhere stops it
+docs:
+    properdocs build --strict -f mkdocs.yml
+
 # how fast it answers
 bench:
     python benchmarks/table.py

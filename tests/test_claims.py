@@ -1,4 +1,4 @@
-"""The claims that the first articles made: each is in docs/claims.md, and what is false is recommended nowhere."""
+"""The claims that the first articles made: each is in docs/lab/claims.md, and what is false is recommended nowhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from vllm_triage.classifier.api import shared
 from vllm_triage.corpus.types import Fix
 
-PAGE = Path(__file__).parent.parent / "docs" / "claims.md"
+PAGE = Path(__file__).parent.parent / "docs" / "lab" / "claims.md"
 CORPUS = shared().corpus
 COUNTS = {"000": 32, "001": 23, "002": 36, "003": 31, "004": 36}
 """Claims of each article; they are numbered from 1."""

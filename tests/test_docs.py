@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,7 +57,25 @@ def test_the_glossary_explains_each_word_once():
 def test_the_readme_leads_to_every_page():
     """Whoever looks for a page begins there, and finds the list of pages by what they are for."""
     listed = (ROOT / "docs/README.md").read_text()
-    pages = sorted(page.name for page in (ROOT / "docs").glob("*.md") if page.name != "README.md")
+    docs = ROOT / "docs"
+    pages = sorted(f"{page.relative_to(docs)}" for page in [*docs.glob("*.md"), *docs.glob("lab/*.md")])
+    pages.remove("README.md")
 
     assert "(docs/README.md)" in (ROOT / "README.md").read_text()
     assert [page for page in pages if f"({page})" not in listed] == []
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(tmp_path):
+    """A page that is left out of the menu, a link or an anchor that leads nowhere, stops the build."""
+    pytest.importorskip("properdocs")
+    command = [sys.executable, "-m", "properdocs", "build", "--strict", "-q", "-f", "mkdocs.yml", "-d", f"{tmp_path}"]
+    built = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+    assert (built.returncode, built.stdout + built.stderr) == (0, "")
+    assert "How to" in (tmp_path / "index.html").read_text()
+    loaded = re.findall(
+        r'<(?:link|script|img)[^>]+(?:src|href)="((?:https?:)?//[^"]+)',
+        "".join(page.read_text() for page in tmp_path.rglob("*.html")),
+    )
+    assert loaded == []

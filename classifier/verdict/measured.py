@@ -1,4 +1,4 @@
-"""How often each way of deciding is right: written by ``python benchmarks/calibrate.py --write``, not by hand (docs/accuracy.md)."""
+"""How often each way of deciding is right: written by ``python benchmarks/calibrate.py --write``, not by hand (docs/lab/accuracy.md)."""
 
 from __future__ import annotations
 

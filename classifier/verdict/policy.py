@@ -47,7 +47,7 @@ REQUEST = -0.2
 """What concerns one request goes behind what concerns the server."""
 
 CONFIDENCE = {"certain": 0.985, "strong": 0.955, "weak": 0.88, "guess": 0.6}
-"""Confidence by the strength of the deciding rule, before what competes with it is taken off (docs/accuracy.md)."""
+"""Confidence by the strength of the deciding rule, before what competes with it is taken off (docs/lab/accuracy.md)."""
 
 QUOTED_LESS = 0.25
 """Taken off the confidence where the deciding words stand in quoted source code."""

@@ -72,7 +72,7 @@ class Verdict(Record):
     title: str
     summary: str
     way: str = ""
-    """How it was decided, more closely than ``decided_by``: a rule's strength, a finding, a kind of wrapper (docs/accuracy.md)."""
+    """How it was decided, more closely than ``decided_by``: a rule's strength, a finding, a kind of wrapper (docs/lab/accuracy.md)."""
     hit: Hit | None = None
     """What decided, a rule's or made of the exception that no rule knows; None where the log as a whole did."""
     captures: Mapping[str, str] = field(default_factory=dict)

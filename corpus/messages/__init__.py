@@ -1,4 +1,4 @@
-"""The catalogue of messages that vLLM and the packages around it print, as typed rows (docs/messages.md).
+"""The catalogue of messages that vLLM and the packages around it print, as typed rows (docs/lab/messages.md).
 
 One text file for each package: modules in order, each with its messages in order, so that a change reads as one in a review.
 """

@@ -1,4 +1,4 @@
-"""What to change where vLLM, or a package around it, prints one certain message (docs/messages.md).
+"""What to change where vLLM, or a package around it, prints one certain message (docs/lab/messages.md).
 
 A cause has fixes for all that can lead to it. A message often names more: the option that was given, what it may be, the
 package that is too old. Here stands for single messages of the catalogue what their readers should change, written beside

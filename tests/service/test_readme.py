@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shlex
 from pathlib import Path
 
 import pytest
+from rich._export_format import CONSOLE_SVG_FORMAT
+from rich.console import Console
+from rich.text import Text
 
 from vllm_triage.classifier.api import shared
 from vllm_triage.classifier.input.read import LogFile
@@ -16,8 +20,9 @@ from vllm_triage.service.render.interface import Options, Result, render
 
 ROOT = Path(__file__).parent.parent.parent
 README = ROOT / "README.md"
+PICTURE = ROOT / "docs/images/terminal.svg"
 OUTPUT = re.compile(r"(<!-- output: (?P<log>\S+) -->\n```text\n)(?P<shown>.*?)(```)", re.DOTALL)
-PAGES = [README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def test_the_sample_output_is_what_comes_out():
@@ -34,6 +39,22 @@ def test_the_sample_output_is_what_comes_out():
     assert OUTPUT.search(text)["shown"] == shown  # type: ignore[index]
 
 
+def test_the_picture_is_of_what_comes_out():
+    """`TRIAGE_BLESS=1 pytest tests/service/test_readme.py` draws it anew: colours, no fonts of elsewhere."""
+    log = "corpus/logs/written/kv-cache-too-small.log"
+    answer = shared().report(LogFile(str(ROOT / log)))
+    shown = render("text", [Result(log, answer)], Options(color="always", width=100))
+    console = Console(width=100, record=True, file=io.StringIO(), legacy_windows=False)
+    console.print(Text.from_ansi(f"$ vllm-triage {log}\n{shown}"))
+    form = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL).replace("Fira Code, ", "")
+    drawn = console.export_svg(title="vllm-triage", code_format=form, unique_id="terminal")
+    if os.environ.get("TRIAGE_BLESS"):
+        PICTURE.write_text(drawn, encoding="utf-8")
+
+    assert PICTURE.read_text(encoding="utf-8") == drawn
+    assert "http" not in re.sub(r'xmlns="[^"]*"|<!--.*?-->', "", drawn)
+
+
 def _commands(path: Path) -> list[str]:
     blocks = re.findall(r"```sh\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
     lines = [line.partition("  #")[0] for block in blocks for line in block.splitlines()]
@@ -42,7 +63,7 @@ def _commands(path: Path) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("command", sorted(set(_commands(README))))
+@pytest.mark.parametrize("command", sorted({*_commands(README), *_commands(ROOT / "docs/command.md")}))
 def test_commands_of_the_readme_are_understood(command):
     """No option in it that the command does not have."""
     words = shlex.split(command.partition(" > ")[0])[1:]

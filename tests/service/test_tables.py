@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from argparse import SUPPRESS
 from pathlib import Path
 
 import pytest
 
 from vllm_triage.service.chat.registry import platforms
+from vllm_triage.service.cli.arguments import COMMANDS, parser
 from vllm_triage.service.render.interface import load, names
 
 ROOT = Path(__file__).parents[2]
@@ -24,6 +26,23 @@ def formats_table() -> str:
     return "\n".join(["| `--format` | for | over HTTP (`Accept`) |", "|---|---|---|", *rows])
 
 
+def options_table() -> str:
+    """Return the table of the main command's options, as its help has them."""
+    rows = []
+    for action in parser()._actions:
+        if action.option_strings and action.help != SUPPRESS:
+            choices = f"{{{','.join(action.choices)}}}" if action.choices else ""
+            names = ", ".join(action.option_strings)
+            rows.append(f"| `{f'{names} {action.metavar or choices}'.strip()}` | {action.help} |")
+    return "\n".join(["| option | what it does |", "|---|---|", *rows])
+
+
+def commands_table() -> str:
+    """Return the table of commands."""
+    rows = [f"| `{name}` | {about} |" for name, (_, about) in COMMANDS.items()]
+    return "\n".join(["| command | what it does |", "|---|---|", *rows])
+
+
 def platforms_table() -> str:
     """Return the table of chat platforms."""
     rows = [f"| `{name}` | {platform.ABOUT} |" for name, platform in platforms().items()]
@@ -32,7 +51,12 @@ def platforms_table() -> str:
 
 @pytest.mark.parametrize(
     ("page", "name", "table"),
-    [("README.md", "formats", formats_table()), ("docs/chat.md", "platforms", platforms_table())],
+    [
+        ("docs/command.md", "formats", formats_table()),
+        ("docs/command.md", "options", options_table()),
+        ("docs/command.md", "commands", commands_table()),
+        ("docs/chat.md", "platforms", platforms_table()),
+    ],
 )
 def test_tables_are_what_the_registries_say(page, name, table):
     """A format or a platform that is added shows in its page."""

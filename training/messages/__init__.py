@@ -1,1 +1,1 @@
-"""The catalogue of messages: mined from released packages, labelled, and measured (docs/messages.md)."""
+"""The catalogue of messages: mined from released packages, labelled, and measured (docs/lab/messages.md)."""

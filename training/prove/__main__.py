@@ -1,4 +1,4 @@
-"""The command: ``python -m vllm_triage.training.prove --release X [--fault ID …]``; ``--page`` writes docs/proof.md."""
+"""The command: ``python -m vllm_triage.training.prove --release X [--fault ID …]``; ``--page`` writes docs/lab/proof.md."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--group", nargs="+", default=[], metavar="NAME", help="only the faults of these files")
     parser.add_argument("--list", action="store_true", help="list the faults of --release and exit")
     parser.add_argument("--plain", action="store_true", help="start each server by itself, not by a fork (slower)")
-    parser.add_argument("--page", action="store_true", help="only write docs/proof.md from the rows that are there")
+    parser.add_argument("--page", action="store_true", help="only write docs/lab/proof.md from the rows that are there")
     parser.add_argument("--rows", type=Path, default=ROWS, help="where the rows are kept (default: %(default)s)")
     default = Path(tempfile.gettempdir()) / "vllm-triage-recording"
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Writes docs/proof.md from the rows of what was proved."""
+"""Writes docs/lab/proof.md from the rows of what was proved."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from .faults import Proof
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "proof.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "lab" / "proof.md"
 Row = Mapping[str, Any]
 
 _HEAD = """\

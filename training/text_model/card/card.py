@@ -30,7 +30,7 @@ _LIMITS = """## What to know before trusting it
   for new words of known faults, which is what it is for.
 - Rows are messages and places from vLLM's sources, messages of the packages around it, this project's rules and its own
   recorded logs, and written lines of other software; never logs of users. Labels of messages are those of the catalogue
-  (messages.md), most of them read one by one; what it does not have is labelled by a rule that speaks surely, else by the
+  (lab/messages.md), most of them read one by one; what it does not have is labelled by a rule that speaks surely, else by the
   module that raises it. Figures on held-out messages measure agreement with those labels.
 - Errors of Python's own (a missing argument, an attribute of None) say nothing by their words: rows with the frames of each
   module teach the place alone, and count for half as much as messages.
