@@ -11,7 +11,7 @@ from ..matching.types import Hit
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..serving.types import Records
-    from ..situation.types import Situation
+    from ..situation.situate import Situation
     from ..standstill.types import Standstill
 
 

@@ -7,6 +7,9 @@ no ``repr`` and in no copy that leaves the process.
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import cache
+
+from ahocorasick_rs import BytesAhoCorasick
 
 from ...corpus.records import Draft, record
 from ..incidents.keeper import Stretch, sliced
@@ -161,10 +164,8 @@ def _thinned(stretches: list[Stretch], leads: dict[int, Lead], counts: dict[byte
 
 def _troubles(stretch: Stretch, starts: list[int], low: int, high: int, counts: dict[bytes, int]) -> Iterator[int]:
     """Yield where lines begin that tell of trouble, each thing that is said once; the counts of all are noted."""
-    from .telling import SIGNS
-
     data = stretch.data
-    lines = {bisect_right(starts, at) - 1 for word in SIGNS for at in _places(data, word, low, high)}
+    lines = {bisect_right(starts, at) - 1 for at in _places(data, low, high)}
     for line in sorted(lines):
         end = starts[line + 1] - 1 if line + 1 < len(starts) else len(data)
         key = key_of(data[starts[line] : min(end, starts[line] + 2 * KEYED)])
@@ -184,17 +185,18 @@ def _place(data: bytes, starts: list[int], line: int) -> int:
     return next((at for word in SIGNS if (at := data.find(word, start, end)) >= 0), start)
 
 
-def _places(data: bytes, word: bytes, low: int, high: int) -> Iterator[int]:
-    """Yield where a word stands between two places, from the begin on and from the end back, so many times each."""
-    at = low - 1
-    for _ in range(MATCHES):
-        at = data.find(word, at + 1, high)
-        if at < 0:
-            return
-        yield at
-    seen, at = at, high
-    for _ in range(MATCHES):
-        at = data.rfind(word, seen + 1, at)
-        if at < 0:
-            return
-        yield at
+def _places(data: bytes, low: int, high: int) -> Iterator[int]:
+    """Yield where words of trouble stand between two places: of each the first and the last ones."""
+    found: dict[int, list[int]] = {}
+    for word, at, _ in _automaton().find_matches_as_indexes(data[low:high]):
+        found.setdefault(word, []).append(low + at)
+    for places in found.values():
+        yield from places if len(places) <= 2 * MATCHES else (*places[:MATCHES], *places[-MATCHES:])
+
+
+@cache
+def _automaton() -> BytesAhoCorasick:
+    """Return what looks for all of them at once."""
+    from .telling import SIGNS
+
+    return BytesAhoCorasick(SIGNS)

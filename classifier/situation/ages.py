@@ -51,7 +51,9 @@ _SIGNS = (
 
 _COPIES = LazyPattern(r"EngineCore_DP[1-9]|data[-_]parallel[-_]size['\"]?[=: ]+(?!1\b)\d")
 """A server with several engines."""
-_DATE = LazyPattern(r"(?m)^(?:\([^()\n]{1,60}\) |\[)?(?P<date>20[23]\d-[01]\d-[0-3]\d)[ T][0-2]\d:[0-5]\d:[0-5]\d")
+_DATE = LazyPattern(r"20[23]\d-[01]\d-[0-3]\d(?=[ T][0-2]\d:[0-5]\d:[0-5]\d)")
+_BEFORE = LazyPattern(r"(?:\([^()\n]{1,60}\) |\[)?$")
+"""What may stand before it on its line."""
 _RELEASED = (
     ("2023-09-28", "0.2.0"), ("2023-10-16", "0.2.1"), ("2023-10-17", "0.2.1.post1"), ("2023-11-19", "0.2.2"),
     ("2023-12-03", "0.2.3"), ("2023-12-11", "0.2.4"), ("2023-12-14", "0.2.5"), ("2023-12-17", "0.2.6"),
@@ -95,7 +97,12 @@ def ranges_told_by(text: str) -> list[tuple[str, str]]:
 
 def _dated(text: str) -> list[tuple[str, str]]:
     """Return the releases that there were when the last line was written that begins with a date and a time."""
-    latest = max((found["date"] for found in _DATE.made.finditer(text)), default="") if "20" in text else ""
+    dates = (
+        found.group()
+        for found in _DATE.made.finditer(text)
+        if _BEFORE.made.match(text, text.rfind("\n", 0, found.start()) + 1, found.start())
+    )
+    latest = max(dates, default="")
     if not latest or latest >= _RELEASED[-1][0]:
         return []  # there may be releases that are not known here
     # A checkout is of the release that comes next, and calls itself so.

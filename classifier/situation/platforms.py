@@ -29,12 +29,13 @@ _ASKED = LazyPattern(
 """What vLLM logs at DEBUG while it asks every platform that it knows: names of all, and the server's is none of them."""
 _MASKED_BY_CUDA = frozenset({"", "cuda"})
 """What a log's facts may say of the platform and be wrong about: PyTorch calls AMD's GPUs cuda, too."""
-_V1 = LazyPattern(r"\bvllm/v1/|\bEngineCore|\bVLLM_USE_V1=1")
-_V0 = LazyPattern(
-    r"\bvllm/(?:worker/|executor/|engine/(?:llm_engine|async_llm_engine|ray_utils|multiprocessing/)|core/(?:scheduler|block_manager|block/)|spec_decode/|"
-    r"model_executor/model_loader\.py)|\binput_metadata\b|\bRayWorkerVllm\b|\bVllmWorkerProcess\b|"
-    r"\bCPU KV cache usage: |# CPU blocks: "
-)
+_V1 = ("vllm/v1/", "EngineCore", "VLLM_USE_V1=1")
+_V0 = (
+    "vllm/worker/", "vllm/executor/", "vllm/engine/llm_engine", "vllm/engine/async_llm_engine", "vllm/engine/ray_utils",
+    "vllm/engine/multiprocessing/", "vllm/core/scheduler", "vllm/core/block_manager", "vllm/core/block/", "vllm/spec_decode/",
+    "vllm/model_executor/model_loader.py", "input_metadata", "RayWorkerVllm", "VllmWorkerProcess", "CPU KV cache usage: ",
+    "# CPU blocks: ",
+)  # fmt: skip
 _RANK = LazyPattern(r"(?:^|_)TP(\d{1,3})(?!\d)|^VllmWorker rank=(\d{1,3})\b")
 _STAGE = LazyPattern(r"(?:^|_)PP(\d{1,3})(?!\d)")
 _EXPERTS = LazyPattern(r"(?:^|_)EP\d{1,3}(?!\d)")
@@ -60,7 +61,7 @@ def told_by(words: str, facts: Facts) -> Facts:
 
 def engine_in(words: str) -> str:
     """Return the engine that alone prints such words; "" where none does."""
-    return "V1" if _V1.search(words) else "V0" if _V0.search(words) else ""
+    return "V1" if any(sign in words for sign in _V1) else "V0" if any(sign in words for sign in _V0) else ""
 
 
 def named_by(processes: set[str], facts: Facts) -> Facts:

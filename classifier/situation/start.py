@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ..facts.types import Facts
     from ..lines.types import Line, Trace
     from ..matching.types import Hit
-    from .types import Situation
+    from .situate import Situation
 
     class LoggedStart(Protocol):
         """A start with what was read of it; it keeps its situation."""

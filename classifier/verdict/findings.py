@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ...corpus.messages.fragments import Fragment
     from ...corpus.messages.row import Row
     from ..serving.types import ServingHealth
-    from ..situation.types import Situation
+    from ..situation.situate import Situation
     from ..text_model.guess import Guess
 
 QUOTE = 12

@@ -13,6 +13,7 @@ from array import array
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from zlib import crc32
 
 from ..records import Record, record
@@ -41,6 +42,8 @@ USUAL = 400
 """Messages that have a run, from which on it tells nothing."""
 LONGEST = 4000
 """Words of a text that are looked at."""
+_APART = "\x1f"
+"""Stands between the parts of a source."""
 _WORD = re.compile(r"[A-Za-z_][A-Za-z_]*")
 _MARK = re.compile(r"[`\"|{}\[\]\n<>]|: |'(?!\w)|(?<!\w)'")
 _PLAIN = re.compile(r"(?<![\w./=-])[A-Za-z]\w*(?![./=-]?\w)")
@@ -75,14 +78,17 @@ class Fragments:
     """Looks for stretches of messages.
 
     Args:
-        sources: The messages.
+        said: The messages one behind the other, as they are stored.
+        places: Where each begins there.
         sizes: Words of each.
         runs: Checksums of runs, ascending, one for each message that has it.
         owners: The message of each.
     """
 
-    def __init__(self, sources: Sequence[Source], sizes: Sequence[int], runs: array[int], owners: array[int]) -> None:
-        self._sources, self._sizes, self._runs, self._owners = sources, sizes, runs, owners
+    def __init__(
+        self, said: bytes, places: array[int], sizes: array[int], runs: array[int], owners: array[int]
+    ) -> None:
+        self._said, self._places, self._sizes, self._runs, self._owners = said, places, sizes, runs, owners
 
     def find(self, text: str, complained: bool = False) -> Fragment | None:
         """Return the message of which a text holds most; None where it holds too little of any, or those that fit disagree.
@@ -97,13 +103,18 @@ class Fragments:
         if best is None:
             return None
         points, source, covered = best
-        fitting = [self._sources[other] for most, other, at in found if most >= points and at[0] == covered[0]]
+        fitting = [self._source(other) for most, other, at in found if most >= points and at[0] == covered[0]]
         # What is harmless in the same words speaks against it.
         if len({bucket for bucket, _, _ in fitting}) != 1 or not fitting[0][0]:
             return None
-        bucket, cause, said = self._sources[source]
+        bucket, cause, said = self._source(source)
         causes = {cause for _, cause, _ in fitting}
         return Fragment(bucket, cause if len(causes) == 1 else "", said, words[covered[0]][1], len(covered))
+
+    def _source(self, at: int) -> Source:
+        begin, behind = self._places[at], self._places[at + 1]
+        bucket, cause, said = self._said[begin:behind].decode().split(_APART)
+        return bucket, cause, said
 
     def _stretches(self, words: list[tuple[str, int]]) -> Iterator[Stretch]:
         """Yield the stretches of messages that words hold."""
@@ -177,22 +188,27 @@ def pack(messages: Iterable[tuple[Source, str]]) -> bytes:
         sources.append(source)
         sizes.append(size)
     ordered = sorted(pairs)
-    gaps = array("I", (run for run, _ in ordered))
-    owners = array("H", (source for _, source in ordered))
-    if sys.byteorder == "big":
-        gaps.byteswap()
-        owners.byteswap()
-    return marshal.dumps((sources, sizes, gaps.tobytes(), owners.tobytes()))
+    stored = [_APART.join(source).encode() for source in sources]
+    columns = (
+        array("I", accumulate(map(len, stored), initial=0)),
+        array("H", sizes),
+        array("I", (run for run, _ in ordered)),
+        array("H", (source for _, source in ordered)),
+    )
+    return marshal.dumps((b"".join(stored), *(_little(column).tobytes() for column in columns)))
 
 
 def unpacked(data: bytes) -> Fragments:
     """Return the messages that ``pack`` stored."""
-    sources, sizes, runs, owners = marshal.loads(data)  # noqa: S302 - our own file
-    columns = array("I", runs), array("H", owners)
+    said, *stored = marshal.loads(data)  # noqa: S302 - our own file
+    return Fragments(said, *(_little(array(kind, column)) for kind, column in zip("IHIH", stored, strict=True)))
+
+
+def _little(column: array[int]) -> array[int]:
+    """Return numbers with the lowest byte first, as they are stored."""
     if sys.byteorder == "big":
-        for column in columns:
-            column.byteswap()
-    return Fragments(sources, sizes, *columns)
+        column.byteswap()
+    return column
 
 
 def _runs(words: Sequence[str]) -> Iterator[tuple[int, int]]:
