@@ -126,6 +126,9 @@ def expressions(package: str) -> list[tuple[str | bytes, int]]:
             import_module(f"{package}.{name}")
         except ImportError:  # a build without run-time dependencies: what is missing compiles at run time
             continue
+    guards = import_module(f"{package}.corpus.guards")
+    for row in guards.read_guards(ROOT / "corpus" / "guards.toml"):
+        found.update({(row[name], guards.flags_of(name)): None for name in guards.EXPRESSIONS if name in row})
     return list(found)
 
 

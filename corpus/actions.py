@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     Packed = tuple[object, ...]
     """An action as a compiled corpus holds it: the name of its kind, then its fields."""
 
-_BARE = re.compile(r"(?:~/)?[\w@%+=:,./-]+", re.ASCII)
-"""Words that a shell takes as they stand."""
+_BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-")
+"""Characters of words that a shell takes as they stand."""
+# Expressions stand here as texts: most answers need none of them, and ``re`` keeps those that one did.
 OWN = "…"
 """Stands for what the user has: the model and arguments of the start command."""
 
@@ -253,10 +254,10 @@ def _from_json(item: object, number: int) -> Action:
 
 
 _CALLED = {"bool": "true or false", "str": "a text"}
-_OPTION = re.compile(r"--?[A-Za-z][\w-]*(?:\.[\w\-.]+)?")
-_VARIABLE = re.compile(r"[A-Za-z_]\w*")
-_PACKAGE = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[\w,. -]+\])?|(?:git\+)?https?://[^\s'\"`$;&|]+|\./?[\w./-]*|(?=\{)\S+")
-_SLOTS = re.compile(r"\{[a-z_][a-z0-9_]*(?:\|[^{}]*)?\}")
+_OPTION = r"--?[A-Za-z][\w-]*(?:\.[\w\-.]+)?"
+_VARIABLE = r"[A-Za-z_]\w*"
+_PACKAGE = r"[A-Za-z0-9][\w.-]*(?:\[[\w,. -]+\])?|(?:git\+)?https?://[^\s'\"`$;&|]+|\./?[\w./-]*|(?=\{)\S+"
+_SLOTS = r"\{[a-z_][a-z0-9_]*(?:\|[^{}]*)?\}"
 
 
 def wrongly_named(action: Action) -> str:
@@ -264,11 +265,11 @@ def wrongly_named(action: Action) -> str:
 
     No shell reads a name as anything else: what a template leaves open stands in the values.
     """
-    if isinstance(action, (SetOption, DropOption)) and not _OPTION.fullmatch(_SLOTS.sub("x", action.name)):
+    if isinstance(action, (SetOption, DropOption)) and not re.fullmatch(_OPTION, _unslotted("x", action.name)):
         return f"{action.name!r} is no option"
-    if isinstance(action, (SetVariable, DropVariable)) and not _VARIABLE.fullmatch(_SLOTS.sub("x", action.name)):
+    if isinstance(action, (SetVariable, DropVariable)) and not re.fullmatch(_VARIABLE, _unslotted("x", action.name)):
         return f"{action.name!r} is no variable"
-    if isinstance(action, (Install, Uninstall)) and not _PACKAGE.fullmatch(_SLOTS.sub("x", action.package)):
+    if isinstance(action, (Install, Uninstall)) and not re.fullmatch(_PACKAGE, _unslotted("x", action.package)):
         return f"{action.package!r} is no package"
     return ""
 
@@ -320,7 +321,7 @@ def filled(action: Action, put: Callable[[str, str], tuple[str, bool]]) -> tuple
     return made, known
 
 
-_BLANK = re.compile(
+_BLANK = (
     r"…|<|path/(?:to|in)|/(?:data|shared)/|example\.(?:org|com)|server\.yaml|(?<![A-Za-z0-9_])(?:[A-Z]|ORG|NAME|MODEL|DRAFT|"
     r"ORIGINAL|PATH|DIR|FILE|VALUE|FIELD|DATA|CACHE|BUCKET|PREFIX|PROXY|PORT|HOST|KEY|ID|URL|TOKEN|USER|LIMIT|BASE|CERT|"
     r"MAX_MODEL_LEN|AcmeForCausalLM)(?![A-Za-z0-9_])"
@@ -329,15 +330,24 @@ _BLANK = re.compile(
 
 def is_blank(value: str) -> bool:
     """Whether a value of a template is for a person to fill in, whatever the log tells."""
-    return _BLANK.search(_SLOTS.sub("", value)) is not None
+    return re.search(_BLANK, _unslotted("", value)) is not None
 
 
 # As text
 
 
+def _is_bare(word: str) -> bool:
+    plain = word.removeprefix("~/")
+    return bool(plain) and _BARE.issuperset(plain)
+
+
+def _unslotted(by: str, text: str) -> str:
+    return re.sub(_SLOTS, by, text) if "{" in text else text
+
+
 def quoted(value: str) -> str:
     """Return a value as one word of a shell."""
-    if _BARE.fullmatch(value):
+    if _is_bare(value):
         return value
     return "'" + value.replace("'", "'\"'\"'") + "'"
 
@@ -392,20 +402,20 @@ def _written(group: Sequence[Action]) -> str:
 
 
 def _install(first: Install, packages: list[str]) -> str:
-    before = [flag for flag in first.flags if not _AFTER.match(flag)]
-    after = [flag for flag in first.flags if _AFTER.match(flag)]
+    before = [flag for flag in first.flags if not flag.startswith(_AFTER)]
+    after = [flag for flag in first.flags if flag.startswith(_AFTER)]
     words = [first.by, "install", *(["-U"] if first.upgrade else []), *before, *packages, *after]
     return " ".join(words)
 
 
-_AFTER = re.compile(r"--(?:torch-backend|no-build-isolation|no-deps|index-url|extra-index-url|find-links|no-binary)\b")
+_AFTER = ("--torch-backend", "--no-build-isolation", "--no-deps", "--index-url", "--extra-index-url", "--find-links", "--no-binary")  # fmt: skip
 """Flags that are written behind the packages."""
 
 
 def _requirement(install: Install) -> str:
     text = f"{install.package}{install.spec}"
     # What holds a shell's substitution is our own template: a log's value never does (``filled``).
-    return text if _BARE.fullmatch(_SLOTS.sub("x", text)) or "$(" in text else f"'{text}'"
+    return text if _is_bare(_unslotted("x", text)) or "$(" in text else f"'{text}'"
 
 
 def _command(group: Sequence[Action]) -> str:
@@ -437,10 +447,11 @@ def _option(option: SetOption) -> list[str]:
 
 
 def _value(text: str, blank: bool) -> str:
-    return text if _SLOTS.fullmatch(text) or (blank and _TO_FILL.fullmatch(text)) else quoted(text)
+    whole = ("{" in text and re.fullmatch(_SLOTS, text)) or (blank and re.fullmatch(_TO_FILL, text))
+    return text if whole else quoted(text)
 
 
-_TO_FILL = re.compile(r"(?:<[^<>'\"]*>|…|[\w@%+=:,./~-]|\{[a-z_][a-z0-9_]*(?:\|[^{}]*)?\})+")
+_TO_FILL = r"(?:<[^<>'\"]*>|…|[\w@%+=:,./~-]|\{[a-z_][a-z0-9_]*(?:\|[^{}]*)?\})+"
 """Values with a blank that stand without quotes: nobody pastes them."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from fnmatch import translate
 from functools import cached_property
 
 from .records import Record, cast, field, record
@@ -19,6 +18,7 @@ EXPRESSIONS = ("mentions", "unless_mentions", "said", "unless_said", "raised", "
 SWITCHES = ("presumes", "always", "part", "alone", "unless_framework")
 LISTS = ("when", "unless_value", "signs")
 TEXTS = ("id", "why", "versions", "source", *EXPRESSIONS)
+_NAME = r"[^*?\[]+|\*[^*?\[]+\*|[^*?\[]+\*"
 _ANY_CASE = ("mentions", "unless_mentions", "said", "unless_said")
 
 
@@ -45,11 +45,23 @@ class Guard(Record):
     expressions: Mapping[str, str] = field(default_factory=dict)
     """By their keys (``EXPRESSIONS``)."""
 
-    def expression(self, name: str) -> re.Pattern[str] | None:
-        """Return a compiled expression; None where the row has none of this key."""
-        text = self.expressions.get(name)
-        flags = re.MULTILINE | (re.IGNORECASE if name in _ANY_CASE else 0)
-        return re.compile(text, flags if name in _ANY_CASE else 0) if text else None
+
+def flags_of(name: str) -> int:
+    """Return with which flags of ``re`` a row's expression of a key is compiled."""
+    return re.MULTILINE | re.IGNORECASE if name in _ANY_CASE else 0
+
+
+class Names:
+    """Names in which ``*`` before and behind stands for anything. (Of ``fnmatch`` each would be an expression to compile.)"""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._whole = frozenset(names)
+        self._parts = tuple(name.strip("*") for name in names if name[0] == name[-1] == "*")
+        self._heads = tuple(name[:-1] for name in names if name[-1] == "*" != name[0])
+
+    def hold(self, name: str) -> bool:
+        """Whether a name is one of them."""
+        return name in self._whole or name.startswith(self._heads) or any(part in name for part in self._parts)
 
 
 class Guards:
@@ -59,12 +71,12 @@ class Guards:
         self.rows = [made(row) for row in rows]
 
     @cached_property
-    def names(self) -> dict[str, list[tuple[re.Pattern[str], Guard]]]:
-        """For each kind of name the rows that are about some, each with the names' expression."""
-        found: dict[str, list[tuple[re.Pattern[str], Guard]]] = {kind: [] for kind in ABOUT}
+    def names(self) -> dict[str, list[tuple[Names, Guard]]]:
+        """For each kind of name the rows that are about some, each with its names."""
+        found: dict[str, list[tuple[Names, Guard]]] = {kind: [] for kind in ABOUT}
         for row in self.rows:
             for kind, names in row.about.items():
-                found[kind].append((re.compile("|".join(map(translate, names))), row))
+                found[kind].append((Names(names), row))
         return found
 
 
@@ -110,6 +122,8 @@ def _wrong(row: Mapping[str, object], condition_form: re.Pattern[str]) -> list[s
     found += [f"missing {name}" for name in ("id", "why", "about") if not row.get(name)]
     about = row.get("about")
     known = (*ABOUT, "vllm", "moves")
+    names = [str(name) for kind in ABOUT for name in _names(about.get(kind) if isinstance(about, dict) else ())]
+    found += [f"about {name!r}: '*' may stand before and behind" for name in names if not re.fullmatch(_NAME, name)]
     found += [f"about knows no {name!r}" for name in (about if isinstance(about, dict) else ()) if name not in known]
     conditions = row.get("when", [])
     for condition in conditions if isinstance(conditions, list) else ():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from ...corpus.actions import Action, DropOption, Serve, SetOption, SetVariable
+from ...corpus.guards import Names, flags_of
 from ...corpus.records import replace
 from ...corpus.remedies.find import SOURCE
 from ..conditions import shows
 from ..facts.versions import in_range
 from ..fix import CORRECTION
 from ..patterns.lazy import LazyPattern
+from ..patterns.precompiled import compiled
 from ..templates import fill
 
 TYPE_CHECKING = False
@@ -63,8 +65,8 @@ def _concerned(fix: Fix, guards: Guards) -> Iterator[tuple[Guard, Action | None]
     found: dict[str, Action | None] = {}
     names = guards.names
     for kind, name, action in _names_of(fix):
-        for expression, guard in names[kind]:
-            if guard.id not in found and expression.match(name) and _about(guard, kind, action, fix):
+        for held, guard in names[kind]:
+            if guard.id not in found and held.hold(name) and _about(guard, kind, action, fix):
                 found[guard.id] = action
     for guard in guards.rows:
         if guard.vllm and _of_vllm(fix):
@@ -96,17 +98,11 @@ def _about(guard: Guard, kind: str, action: Action | None, fix: Fix) -> bool:
         return set(about) == {"kind"}
     if "kind" in about and fix.kind not in about["kind"]:
         return False
-    if kind == "value" and "option" in about and not _matches(about["option"], getattr(action, "name", "")):
+    if kind == "value" and "option" in about and not Names(about["option"]).hold(getattr(action, "name", "")):
         return False
     if kind == "option" and "value" in about:
         return False  # the value decides
     return not guard.moves or guard.moves == fix.moves
-
-
-def _matches(names: tuple[str, ...], name: str) -> bool:
-    from fnmatch import fnmatchcase
-
-    return any(fnmatchcase(name, each) for each in names)
 
 
 def _of_vllm(fix: Fix) -> bool:
@@ -141,16 +137,13 @@ def _holds(guard: Guard, action: Action | None, fix: Fix, told: Told) -> bool:
 
 def _said(guard: Guard, name: str, told: Told) -> bool:
     """Whether the log says, or does not say, what one expression of a row asks for."""
-    expression = guard.expression(name)
     trace = told.context.trace
-    if expression is None:
-        return True
     plain = name.removeprefix("unless_")
     if trace is None and plain in ("raised", "frames", "innermost", "process"):
         return False
     if plain == "mentions" and not told.context.words:
         return False
-    found = expression.search(told.texts[plain]())
+    found = compiled(guard.expressions[name], flags_of(name)).search(told.texts[plain]())
     return (found is None) if plain != name else (found is not None)
 
 

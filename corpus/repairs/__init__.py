@@ -25,7 +25,6 @@ from ..records import Record, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import TypedDict
 
     class Head(TypedDict):
@@ -111,19 +110,25 @@ class Index:
         self._start = 8 + int.from_bytes(self._data[4:8], "little")
         self._head: Head = json.loads(zlib.decompress(self._data[8 : self._start]))
         self.releases = tuple(self._head["releases"])
-        self._shards: dict[int, dict[str, list[list[str]]]] = {}
-        self._repairs: list[list[str]] = []
+        self._shards: dict[int, str] = {}
+        self._repairs: list[str] = []
         self._said: dict[int, list[list[str]]] | None = None
 
     def find(self, kind: str, key: str) -> list[Found]:
         """Return the facets of a kind with a key, in the order of their repairs."""
         wanted = key_of(kind, key)
-        rows = self._shards.get(wanted % SHARDS)
-        if rows is None:
-            rows = self._shards[wanted % SHARDS] = {}
-            for row in self._rows(self._head["shards"][wanted % SHARDS]):
-                rows.setdefault(row[0], []).append(row[1:])
-        return [self._found(kind, row) for row in rows.get(f"{wanted:x}", ())]
+        shard = self._shards.get(wanted % SHARDS)
+        if shard is None:
+            shard = self._shards[wanted % SHARDS] = "\n" + self._text(self._head["shards"][wanted % SHARDS])
+        # Most keys are in no row: splitting all of them takes longer than the search.
+        sign, found = f"\n{wanted:x}\t", []
+        at = shard.find(sign)
+        while at >= 0:
+            start = at + len(sign)
+            end = shard.find("\n", start)
+            found.append(self._found(kind, shard[start : end if end >= 0 else None].split("\t")))
+            at = shard.find(sign, start - 1)
+        return found
 
     def said(self, text: str) -> list[Found]:
         """Return the repairs of messages that a text holds.
@@ -133,7 +138,8 @@ class Index:
         """
         if self._said is None:
             self._said = {}
-            for row in self._rows(self._head["messages"]):
+            for line in self._text(self._head["messages"]).splitlines():
+                row = line.split("\t")
                 self._said.setdefault(int(row[0], 16), []).append(row[1:])
         found = []
         for at in range(len(text) - SHORTEST + 1):
@@ -145,16 +151,14 @@ class Index:
     def _found(self, kind: str, row: list[str]) -> Found:
         how, number, lost, gained = row
         if not self._repairs:
-            self._repairs = list(self._rows(self._head["repairs"]))
-        pull, release, needs = self._repairs[int(number)]
+            self._repairs = self._text(self._head["repairs"]).splitlines()
+        pull, release, needs = self._repairs[int(number)].split("\t")
         repair = Repair(int(pull), self.releases[int(release)] if int(release) >= 0 else "", tuple(needs.split()))
         return Found(repair, kind, how, frozenset(lost.split()), frozenset(gained.split()))
 
-    def _rows(self, place: tuple[int, int]) -> Iterator[list[str]]:
+    def _text(self, place: tuple[int, int]) -> str:
         start, length = place
-        packed = self._data[self._start + start : self._start + start + length]
-        for line in zlib.decompress(packed).decode().splitlines():
-            yield line.split("\t")
+        return zlib.decompress(self._data[self._start + start : self._start + start + length]).decode()
 
 
 def piece_row(piece: str) -> tuple[str, str, str]:
