@@ -28,6 +28,7 @@ from .records import Record, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Container
     from typing import TypedDict
 
     class Head(TypedDict):
@@ -106,6 +107,15 @@ def head_of(piece: str) -> int:
     return zlib.crc32(piece[:SHORTEST].encode("utf-8", "replace"))
 
 
+def places_of(heads: Container[int], text: str) -> list[int]:
+    """Return where in a text a message's piece with one of these checksums may begin."""
+    last = len(text) - SHORTEST + 1
+    if not text.isascii():
+        return [at for at in range(last) if head_of(text[at : at + SHORTEST]) in heads]
+    data, check = text.encode(), zlib.crc32
+    return [at for at in range(last) if check(data[at : at + SHORTEST]) in heads]
+
+
 class Index:
     """Tells what releases changed about lines and messages."""
 
@@ -142,8 +152,8 @@ class Index:
         """
         best, found = 0, dict[tuple[int, int], set[tuple[int, ...]]]()
         known = self._said()
-        for at in range(len(message) - SHORTEST + 1):
-            for number in known.get(head_of(message[at : at + SHORTEST]), ()):
+        for at in places_of(known, message):
+            for number in known[head_of(message[at : at + SHORTEST])]:
                 row = self._row(number)
                 length, total, file = row[:3]
                 if length < best or checksum(message[at : at + length]) != total:

@@ -52,7 +52,7 @@ def flags_of(name: str) -> int:
 
 
 class Names:
-    """Names in which ``*`` before and behind stands for anything. (Of ``fnmatch`` each would be an expression to compile.)"""
+    """Names in which ``*`` before and behind stands for anything; of ``fnmatch`` each would be an expression to compile."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._whole = frozenset(names)

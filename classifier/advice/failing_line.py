@@ -5,6 +5,7 @@ A line that a later release has no longer is no proof that it was mended there, 
 
 from __future__ import annotations
 
+from ...corpus.records import replace
 from ..facts.fingerprint import FrameMark, short_path
 from ..facts.versions import in_range
 from ..lines.mistakes import MISTAKES
@@ -147,7 +148,7 @@ def _raised_at(trace: Trace) -> tuple[FrameMark | None, bool]:
             # Another package's, or raised on purpose: the words tell more than the line.
             return None, False
         if not _GENERIC.fullmatch(mark.path) or (mark.path == _KERNELS and code.startswith("assert")):
-            return mark._replace(function=_function(frames, at), code=code), wrapped
+            return replace(mark, function=_function(frames, at), code=code), wrapped
         wrapped = True
     return None, False
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from ...corpus.records import Record, record, replace
 from ..patterns.lazy import LazyPattern
 
 # Plain words that no YAML reader, old or new, takes for anything but text.
@@ -97,14 +97,16 @@ _ITEM = LazyPattern(r"(?P<indent>[ \t]*)-(?:[ \t]+(?P<rest>.*))?$")
 _BLOCK = LazyPattern(r"[|>][+-]?\d?$")
 
 
-class Item(NamedTuple):
+@record(frozen=True, slots=True)
+class Item(Record):
     """A value with the lines that it stands on (none in a list on one line)."""
 
     value: str
     lines: tuple[str, ...]
 
 
-class Block(NamedTuple):
+@record(frozen=True, slots=True)
+class Block(Record):
     """A key with its value."""
 
     key: str
@@ -155,7 +157,7 @@ def _flow_block(lines: Sequence[str], place: int, block: Block, rest: str) -> Bl
     for end in range(place + 1, min(len(lines), place + 200) + 1):
         flow = read_flow("\n".join([rest, *lines[place + 1 : end]]))
         if flow is not None:
-            return block._replace(end=end, items=tuple(Item(value, ()) for value in flow[0]))
+            return replace(block, end=end, items=tuple(Item(value, ()) for value in flow[0]))
     # Variables in a list of tables are added to, not read.
     return block if block.key in ("environment", "env") and rest.endswith("]") else None
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
 from ...corpus.records import Record, record
 from ..patterns.lazy import LazyPattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..lines.types import Frame, Line
     from .fingerprint_index import Index
@@ -43,7 +43,8 @@ _PREFIX = LazyPattern(
 _COLOUR = LazyPattern("\x1b\\[[0-9;]*m")
 
 
-class SiteMark(NamedTuple):
+@record(frozen=True, slots=True)
+class SiteMark(Record):
     """A line of vLLM's own log: where it was logged, and how its message starts."""
 
     path: str
@@ -53,7 +54,8 @@ class SiteMark(NamedTuple):
     """Empty where the log was cut there."""
 
 
-class FrameMark(NamedTuple):
+@record(frozen=True, slots=True)
+class FrameMark(Record):
     """A frame of a traceback in one of vLLM's files."""
 
     path: str

@@ -20,7 +20,7 @@ import os
 import zlib
 from functools import lru_cache
 
-from ..code_slices import LONGEST, SHORTEST, checksum, head_of
+from ..code_slices import LONGEST, SHORTEST, checksum, head_of, places_of
 from ..records import Record, record
 
 TYPE_CHECKING = False
@@ -103,12 +103,13 @@ class Index:
     def __init__(self, path: str = INDEX) -> None:
         import json
 
+        self._path = path
         with open(path, "rb") as file:
-            self._data = file.read()
-        if self._data[:4] != MAGIC:
-            raise ValueError("not an index of vLLM's repairs, or one of another version of vllm-triage")
-        self._start = 8 + int.from_bytes(self._data[4:8], "little")
-        self._head: Head = json.loads(zlib.decompress(self._data[8 : self._start]))
+            if file.read(4) != MAGIC:
+                raise ValueError("not an index of vLLM's repairs, or one of another version of vllm-triage")
+            length = int.from_bytes(file.read(4), "little")
+            self._start = 8 + length
+            self._head: Head = json.loads(zlib.decompress(file.read(length)))
         self.releases = tuple(self._head["releases"])
         self._shards: dict[int, str] = {}
         self._repairs: list[str] = []
@@ -141,12 +142,12 @@ class Index:
             for line in self._text(self._head["messages"]).splitlines():
                 row = line.split("\t")
                 self._said.setdefault(int(row[0], 16), []).append(row[1:])
-        found = []
-        for at in range(len(text) - SHORTEST + 1):
-            for length, total, kind, *rest in self._said.get(head_of(text[at : at + SHORTEST]), ()):
-                if checksum(text[at : at + int(length)]) == int(total):
-                    found.append(self._found(kind, rest))
-        return found
+        return [
+            self._found(kind, rest)
+            for at in places_of(self._said, text)
+            for length, total, kind, *rest in self._said[head_of(text[at : at + SHORTEST])]
+            if checksum(text[at : at + int(length)]) == int(total)
+        ]
 
     def _found(self, kind: str, row: list[str]) -> Found:
         how, number, lost, gained = row
@@ -158,7 +159,9 @@ class Index:
 
     def _text(self, place: tuple[int, int]) -> str:
         start, length = place
-        return zlib.decompress(self._data[self._start + start : self._start + start + length]).decode()
+        with open(self._path, "rb") as file:
+            file.seek(self._start + start)
+            return zlib.decompress(file.read(length)).decode()
 
 
 def piece_row(piece: str) -> tuple[str, str, str]:

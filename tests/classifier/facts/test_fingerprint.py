@@ -20,6 +20,7 @@ from vllm_triage.classifier.facts.fingerprint import (
 from vllm_triage.classifier.facts.fingerprint_index import FILES, INDEX, Index, Spot, index
 from vllm_triage.classifier.lines.prefix import split_line
 from vllm_triage.classifier.lines.types import Frame
+from vllm_triage.corpus.records import replace
 from vllm_triage.training.record.publish import RECORDED
 
 STARTS = sorted(path for path in RECORDED.glob("[0-9]*/*.log") if "healthy" in path.name)
@@ -123,7 +124,7 @@ def test_a_build_between_releases_is_near_one() -> None:
         "utf-8", "replace"
     )
     marks = [mark for mark in marks_in(log) if bound_release([mark]).fitting]
-    moved = [mark._replace(line=mark.line + 30000) for mark in marks[::3]]
+    moved = [replace(mark, line=mark.line + 30000) for mark in marks[::3]]
 
     found = bound_release([*marks, *moved])
 
