@@ -20,6 +20,7 @@ WHAT = {
     "kubectl": "the Kubernetes manifests",
     "promtool": "the alert rules",
     "docker": "the image",
+    "properdocs": "the site of the docs",
     "curl": "the commands of README and docs",
     "openssl": "the webhook's signature by openssl",
     "scikit-learn": "training and evaluation",

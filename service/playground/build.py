@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import shutil
 import zipfile
@@ -49,7 +50,11 @@ def build(out: Path, pyodide: Path) -> list[Path]:
         own |= {"api.js": HERE / "static/api.js", "example.log": EXAMPLE}
         copied += [shutil.copyfile(path, page / name) for name, path in sorted(own.items())]
         copied += [shutil.copyfile(HERE / "static" / name, out / name) for name in ("index.html", "worker.js")]
-        (out / ENGINE).write_bytes(engine())
+        (out / ENGINE).write_bytes(made := engine())
+        # What a browser keeps of one build is of no use to another.
+        digest = hashlib.sha256(made + (pyodide / "pyodide-lock.json").read_bytes()).hexdigest()[:16]
+        worker = out / "worker.js"
+        worker.write_text(worker.read_text("utf-8").replace("{build}", digest), "utf-8")
     except OSError as error:
         raise BuildError(f"{out}: {error.strerror or error}") from None
     return [*copied, out / ENGINE]
@@ -71,9 +76,8 @@ def _files() -> Iterator[tuple[str, Path]]:
     for room in ("classifier", "corpus"):
         for path in (PACKAGE / room).rglob("*"):
             inner = path.relative_to(PACKAGE)
-            if path.is_file() and not {"__pycache__", "logs", "buckets", "messages", "compiled"} & set(
-                inner.parts[:-1]
-            ):
+            left = {"__pycache__", "logs", "buckets", "messages", "compiled"} & set(inner.parts[:-1])
+            if path.is_file() and path.suffix != ".tsv" and not left:
                 yield f"vllm_triage/{inner.as_posix()}", path
     for path in (PACKAGE / "corpus/messages").glob("*.py"):
         yield f"vllm_triage/corpus/messages/{path.name}", path

@@ -20,7 +20,7 @@ let asked = 0;
 let broken = null;
 
 worker.onmessage = ({ data }) => {
-  if (data.ready) document.documentElement.dataset.engine = `ready after ${data.seconds.toFixed(1)} s`;
+  if (data.ready) document.documentElement.dataset.engine = `${data.restored ? "restored" : "started"} in ${data.seconds.toFixed(1)} s`;
   else if (data.id) settle(data.id, data);
   else fail(data.problem);
 };

@@ -1,16 +1,45 @@
-// The engine: Pyodide and the archive, loaded from this folder; one call after the other.
+// The engine: Pyodide and the archive, loaded from this folder; one call after the other. The first visit keeps the interpreter's
+// memory as it is before any log was read, so that later visits need not start it again: most of the time goes there.
+const BUILD = "{build}";
 let calls;
 let ready;
 
 async function load(here) {
   const began = performance.now();
   const archive = fetch(`${here}engine.zip`).then((response) => response.arrayBuffer());
-  const { loadPyodide } = await import(`${here}pyodide/pyodide.mjs`);
-  const python = await loadPyodide({ indexURL: `${here}pyodide/` });
+  const name = `${here}memory/${BUILD}`;
+  const store = await globalThis.caches?.open("vllm-triage").catch(() => undefined);
+  const memory = await (await store?.match(name))?.arrayBuffer();
+  let python = memory && (await start(here, new Uint8Array(memory)).catch(() => undefined));
+  const restored = Boolean(python);
+  python ??= await start(here);
+  // Files are no part of the memory.
   python.unpackArchive(await archive, "zip", { extractDir: "/engine" });
-  python.runPython('import sys; sys.path.insert(0, "/engine")');
+  if (!restored) python.runPython('import sys; sys.path.insert(0, "/engine")');
   calls = python.pyimport("in_browser");
-  postMessage({ ready: true, seconds: (performance.now() - began) / 1000 });
+  if (!restored && store) await keep(python, store, name, here).catch(() => {});
+  postMessage({ ready: true, restored, seconds: (performance.now() - began) / 1000 });
+}
+
+async function start(here, memory) {
+  const { loadPyodide } = await import(`${here}pyodide/pyodide.mjs`);
+  const { default: create } = await import(`${here}pyodide/pyodide.asm.mjs`);
+  const createPyodideModule = async (settings) => {
+    const made = await create(settings);
+    // Pyodide restores memory into what it began with, which is smaller.
+    if (memory) made.growMemory(memory.length);
+    return made;
+  };
+  return loadPyodide({ indexURL: `${here}pyodide/`, createPyodideModule, ...(memory ? { _loadSnapshot: memory } : { _makeSnapshot: true }) });
+}
+
+async function keep(python, store, name, here) {
+  // The example's answer loads and compiles what most answers need.
+  const example = await fetch(`${here}static/page/example.log`);
+  calls.answer(new Uint8Array(await example.arrayBuffer()));
+  const memory = python.makeMemorySnapshot();
+  for (const old of await store.keys()) await store.delete(old);
+  store.put(name, new Response(memory)).catch(() => {});
 }
 
 onmessage = async ({ data: { here, id, call, given } }) => {
