@@ -6,15 +6,14 @@ module is imported: together a quarter of the time that the command takes for a 
 once for all, and the standard library's module is only imported where somebody asks for it:
 
 * ``Record``: frozen, compared by its fields. For objects that are made by the dozen.
-* ``Draft``: may be changed, compared by identity. Likewise.
-* ``Busy``: a draft that is made by the thousand: its ``__init__`` is compiled, when the first one is made.
+* ``Mutable``: may be changed, compared by identity, made by the thousand: ``__init__`` is compiled when the first one is made.
 """
 
 from __future__ import annotations
 
 import sys
 
-__all__ = ["Busy", "Draft", "Record", "cast", "field", "fields_of", "record", "replace"]
+__all__ = ["Mutable", "Record", "cast", "field", "fields_of", "record", "replace"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -170,7 +169,7 @@ class Record:
         return [own.name for own in cls._fields if own.compare]
 
 
-class Draft(Record):
+class Mutable(Record):
     """A record that may be changed, and is compared by identity."""
 
     __slots__ = ()
@@ -178,12 +177,6 @@ class Draft(Record):
     __delattr__ = object.__delattr__
     __eq__ = object.__eq__
     __hash__ = object.__hash__
-
-
-class Busy(Draft):
-    """A draft that is made by the thousand: the first one compiles the ``__init__`` of its class."""
-
-    __slots__ = ()
 
     def __init__(self, *args: object, **values: object) -> None:
         kind = self.__class__
@@ -205,11 +198,11 @@ if not TYPE_CHECKING:
         return value
 
     def record(*, kw_only: bool = False, frozen: bool = False, slots: bool = True) -> Callable[[Kind], Kind]:
-        """Make a dataclass of a subclass of ``Record`` (``frozen=True``), ``Draft`` or ``Busy``, always with slots."""
+        """Make a dataclass of a subclass of ``Record`` (``frozen=True``) or ``Mutable``, always with slots."""
 
         def make(kind: Kind) -> Kind:
-            if frozen is issubclass(kind, Draft) or not slots:
-                raise TypeError(f"{kind.__name__}: a Record is frozen, a Draft is not, and both have slots")
+            if frozen is issubclass(kind, Mutable) or not slots:
+                raise TypeError(f"{kind.__name__}: a Record is frozen, a Mutable is not, and both have slots")
             return _with_slots(kind, kw_only)
 
         return make
@@ -240,6 +233,9 @@ def _with_slots(kind: type[Record], kw_only: bool) -> type[Record]:
         space.pop(name, None)
     space["__slots__"] = tuple(name for name in own if name not in inherited)
     space["_fields"] = (*{**inherited, **own}.values(),)
+    if issubclass(kind, Mutable):
+        # Not the one that was compiled for its base.
+        space.setdefault("__init__", Mutable.__init__)
     space["__dataclass_fields__"] = _ForTools()
     space["__signature__"] = _Signature()
     space["__qualname__"] = kind.__qualname__
@@ -248,7 +244,7 @@ def _with_slots(kind: type[Record], kw_only: bool) -> type[Record]:
 
 
 def _compiled_init(fields: tuple[Field, ...]) -> Callable[..., None]:
-    """Return an ``__init__`` that sets the fields of a draft, as ``dataclass`` writes it."""
+    """Return an ``__init__`` that sets the fields of a mutable record, as ``dataclass`` writes it."""
     text, space = _source_of(fields)
     exec(text, space)  # noqa: S102 - as dataclass does
     made: Callable[..., None] = space["__init__"]  # type: ignore[assignment]

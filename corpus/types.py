@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from marshal import loads
 
-from .records import Busy, Draft, field, record
+from .records import Mutable, field, record
 from .regex_engine import engine
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ EXPRESSIONS = ("pattern", "exception", "message", "frames", "innermost", "not_fr
 
 
 @record(slots=True)
-class Fix(Draft):
+class Fix(Mutable):
     """One recommended change. Texts are templates (``{name|fallback}``)."""
 
     title: str
@@ -84,7 +84,7 @@ class Fix(Draft):
 
 
 @record(slots=True)
-class Rule(Busy):
+class Rule(Mutable):
     """A line rule (``pattern``), or a traceback rule (``exception``, ``message``, ``frames``, ``innermost``)."""
 
     id: str
@@ -182,7 +182,7 @@ class Rule(Busy):
 
 
 @record(slots=True)
-class Cause(Draft):
+class Cause(Mutable):
     """A finer id within a bucket, with the words that a person reads, the rules that prove it, and the fixes, best first."""
 
     id: str
@@ -206,7 +206,7 @@ class Cause(Draft):
 
 
 @record(slots=True, kw_only=True)
-class Traits(Draft):
+class Traits(Mutable):
     """What is peculiar to a bucket and counts in decisions: keys of its file, at hand without its words."""
 
     waits: bool = False

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.everyday import sample
 from vllm_triage.classifier.api import Triage
 from vllm_triage.classifier.testing import corpus_files, read_incidents
 from vllm_triage.classifier.verdict.case import Case
@@ -150,7 +151,7 @@ def life(file: str) -> str:
     return "".join(text.splitlines(keepends=True)[: stop - 1 if stop else None])
 
 
-@pytest.mark.parametrize("file", healthy())
+@pytest.mark.parametrize("file", sample(healthy()))
 def test_a_failure_that_nobody_knows_is_noticed_in_a_healthy_log(file: str) -> None:
     """As the last thing that it says, and where a shutdown follows."""
     seed = random.Random(file)
@@ -162,7 +163,7 @@ def test_a_failure_that_nobody_knows_is_noticed_in_a_healthy_log(file: str) -> N
     assert [] == silent
 
 
-@pytest.mark.parametrize("file", healthy())
+@pytest.mark.parametrize("file", sample(healthy()))
 def test_a_clients_words_above_a_start_are_not_overcome_by_it(file: str) -> None:
     """Who pastes them above the server's log has them from elsewhere: a server that comes up below is no answer to them."""
     seed, text = random.Random(file), life(file)
@@ -181,7 +182,7 @@ TIMED_OUT = (
 )
 
 
-@pytest.mark.parametrize("file", healthy())
+@pytest.mark.parametrize("file", sample(healthy()))
 def test_what_a_client_was_told_counts_below_a_server_that_was_stopped(file: str) -> None:
     """That it was refused a connection then is but the stop; that a request failed, or was not answered, is not."""
     # Where the engine's end is told as well, a time-out may come of it.
@@ -211,7 +212,7 @@ NOISE = (
 """What people paste around the log of a server that works, and what stands in it; no failure of the server."""
 
 
-@pytest.mark.parametrize("file", healthy())
+@pytest.mark.parametrize("file", sample(healthy()))
 def test_what_is_pasted_around_a_healthy_log_raises_no_alarm(file: str) -> None:
     text = life(file)
     if not Case(read_incidents(text)[-1]).ready:
@@ -220,7 +221,7 @@ def test_what_is_pasted_around_a_healthy_log_raises_no_alarm(file: str) -> None:
     assert ["no_failure"] * len(logs) == [TRIAGE.report(log).bucket for log in logs]
 
 
-@pytest.mark.parametrize("file", healthy())
+@pytest.mark.parametrize("file", sample(healthy()))
 def test_a_healthy_log_raises_no_alarm(file: str) -> None:
     assert "no_failure" == TRIAGE.report(text_of(file)).bucket
 
@@ -252,7 +253,7 @@ def test_what_a_start_survived_fails_no_healthy_server(level: str) -> None:
             ]
             logs.append((text_of(file).split("\n"), marks or [case.ready - 1]))
     alarms = []
-    for rule, words in sayings():
+    for rule, words in sample(sayings()):
         lines, marks = seed.choice(logs)
         at = seed.choice(marks)
         planted = [*lines[:at], f"{level} 11-21 12:00:01 [core.py:708] {words}", *lines[at:]]
@@ -273,7 +274,7 @@ def test_what_was_said_quietly_before_a_fatal_error_leaves_the_verdict_as_it_was
         if loud and answer.bucket not in ("performance_degradation", "mqllmengine_stall", "nccl_hang"):
             logs.append((text_of(file).split("\n"), answer.bucket, min(item.line for item in answer.evidence)))
     moved = []
-    for rule, words in sayings():
+    for rule, words in sample(sayings()):
         lines, bucket, line = seed.choice(logs)
         at = max(0, line - 1 - seed.randint(1, 8))
         planted = [*lines[:at], f"{level} 11-21 12:00:01 [core.py:708] {words}", *lines[at:]]
@@ -281,4 +282,4 @@ def test_what_was_said_quietly_before_a_fatal_error_leaves_the_verdict_as_it_was
         if answer.bucket != bucket:
             moved.append((rule, bucket, answer.cause))
     # A line that a rule takes for the start of another server begins a new incident, which is another question.
-    assert len(moved) <= 0.01 * len(sayings()), moved
+    assert len(moved) <= 0.01 * len(sample(sayings())), moved

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from itertools import accumulate
 
-from ...corpus.records import Busy, record
+from ...corpus.records import Mutable, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ EARLIEST, LATEST = 96, 96
 
 
 @record(slots=True)
-class Stretch(Busy):
+class Stretch(Mutable):
     """Lines that stand together."""
 
     number: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...corpus.records import Busy, field, record
+from ...corpus.records import Mutable, field, record
 from ..facts.types import Facts
 from ..lines.context import Contexts
 from ..lines.types import Line, Trace
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @record(slots=True)
-class StageSpan(Busy):
+class StageSpan(Mutable):
     """A start-up stage that the log shows."""
 
     stage: str
@@ -28,7 +28,7 @@ class StageSpan(Busy):
 
 
 @record(slots=True)
-class Incident(Busy):
+class Incident(Mutable):
     """One server start to its end."""
 
     first: int

@@ -6,7 +6,7 @@ fields are those of Python's ``logging``; their order, brackets and what stands 
 
 from __future__ import annotations
 
-from ...corpus.records import Busy, record
+from ...corpus.records import Mutable, record
 from ..patterns.lazy import LazyPattern
 
 LONGEST = 240
@@ -46,7 +46,7 @@ _FAULTS = ("error", "timeout", "exception", "herror")
 
 
 @record()
-class Header(Busy):
+class Header(Mutable):
     """What stood before a message."""
 
     end: int

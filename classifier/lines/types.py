@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ...corpus.records import Busy, Record, field, record
+from ...corpus.records import Mutable, Record, field, record
 
 KEY_FRAMES, KEY_MESSAGE = 6, 200
 """Innermost frames, and characters of the message, by which two exceptions are told apart."""
 
 
 @record(slots=True)
-class Line(Busy):
+class Line(Mutable):
     """One line with everything that others put in front of it peeled off."""
 
     number: int
@@ -31,7 +31,7 @@ class Line(Busy):
 
 
 @record(slots=True)
-class Frame(Busy):
+class Frame(Mutable):
     """One stack frame."""
 
     path: str
@@ -47,7 +47,7 @@ class Frame(Busy):
 
 
 @record(slots=True)
-class Trace(Busy):
+class Trace(Mutable):
     """One exception with its stack, as read from one process."""
 
     number: int

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ...corpus.records import Busy, record
+from ...corpus.records import Mutable, record
 from ...corpus.types import Rule
 from ..lines.types import Line, Trace
 
 
 @record(slots=True)
-class Hit(Busy):
+class Hit(Mutable):
     """One rule that matched one line, or one exception."""
 
     rule: Rule

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...corpus.records import Busy, record
+from ...corpus.records import Mutable, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ STARTS, TRACES = 3, 24
 
 
 @record(slots=True)
-class Lead(Busy):
+class Lead(Mutable):
     """A line worth showing."""
 
     worth: int

@@ -11,7 +11,7 @@ from functools import cache
 
 from ahocorasick_rs import BytesAhoCorasick
 
-from ...corpus.records import Draft, record
+from ...corpus.records import Mutable, record
 from ..incidents.keeper import Stretch, sliced
 from ..patterns.lazy import LazyPattern
 from ..situation.situate import situate
@@ -48,7 +48,7 @@ _PREFIX = LazyPattern(rb"(?:\([^()]{1,60}\) ?)?(?:(?:ERROR|WARNING|INFO) [\d :.,
 
 
 @record(slots=True)
-class Material(Draft):
+class Material(Mutable):
     """The text of a log around what tells, with what the analysis made of its lines."""
 
     stretches: list[Stretch]

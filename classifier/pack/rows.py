@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ...corpus.records import Busy, record
+from ...corpus.records import Mutable, record
 from ..incidents.keeper import Stretch
 from ..lines.prefix import split_line
 from ..lines.types import Line
@@ -48,7 +48,7 @@ _KEY = b"PRIVATE KEY"
 
 
 @record(slots=True)
-class Row(Busy):
+class Row(Mutable):
     """A line, or lines in a row that say the same."""
 
     number: int

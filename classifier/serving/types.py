@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...corpus.records import Busy, Record, field, record
+from ...corpus.records import Mutable, Record, field, record
 from .marks import UNTOLD
 
 STALLED, PREEMPTED, REJECTED, FULL, QUEUED, SLOW, CRAWLING = KINDS = (
@@ -72,7 +72,7 @@ class Draft(NamedTuple):
 
 
 @record(slots=True)
-class End(Busy):
+class End(Mutable):
     """How a log goes on after the last line of statistics."""
 
     line: int = 0
@@ -84,7 +84,7 @@ class End(Busy):
 
 
 @record(slots=True)
-class Records(Busy):
+class Records(Mutable):
     """What is kept of the periodic lines of one server start."""
 
     engines: dict[str, list[Sample]] = field(default_factory=dict)

@@ -13,7 +13,7 @@ import os
 import struct
 from collections.abc import Iterable, Mapping
 
-from ...corpus.records import Draft, field, record
+from ...corpus.records import Mutable, field, record
 from ..errors import InputError
 from ..incidents.types import Incident
 from ..lines.types import Evidence, Line
@@ -31,7 +31,7 @@ _KINDS = {
 
 
 @record(slots=True)
-class Guess(Draft):
+class Guess(Mutable):
     """What the model makes of an incident."""
 
     ranked: list[tuple[str, float]]

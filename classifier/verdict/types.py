@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...corpus.records import Busy, Record, field, record
+from ...corpus.records import Mutable, Record, field, record
 from ..incidents.types import Incident, StageSpan
 from ..lines.types import Evidence
 from ..matching.types import Hit
@@ -18,7 +18,7 @@ _INNER = ("v1", "unit", "world_size_seen")
 
 
 @record(slots=True)
-class Candidate(Busy):
+class Candidate(Mutable):
     """A possible answer with what speaks for it."""
 
     bucket: str

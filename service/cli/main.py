@@ -101,16 +101,12 @@ def _told(error: Exception) -> str:
 
 
 def _triage(words: list[str]) -> int:  # noqa: PLR0911 - each way out has its own words
-    from .plain import plain
+    from .arguments import parser
 
-    options = plain(words)
-    if options is None:
-        from .arguments import parser
-
-        try:
-            options = parser().parse_args(words)
-        except SystemExit as stop:  # argparse ends the process itself: 0 after --help, 2 on misuse
-            return int(stop.code or 0)
+    try:
+        options = parser().parse_args(words)
+    except SystemExit as stop:  # argparse ends the process itself: 0 after --help, 2 on misuse
+        return int(stop.code or 0)
     if options.version:
         from ...classifier.version import version
 
@@ -125,8 +121,6 @@ def _triage(words: list[str]) -> int:  # noqa: PLR0911 - each way out has its ow
         return watch(options, files[0])
     if sys.stdin is None or sys.stdin.isatty():
         if not options.files:
-            from .arguments import parser
-
             parser().print_help()
             return EXIT_USAGE
         if "-" in files:

@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from functools import wraps
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import httpx2 as httpx
 
-from ...classifier.pack.look import Look
-from ...classifier.pack.model import BUDGET, Pack
 from ...classifier.question import Question
-from ..wire import (
-    BatchAnswer,
-    Bucket,
-    Event,
-    Feedback,
-    Incident,
-    IncidentDetails,
-    Incidents,
-    Stats,
-    TriageAnswer,
-    Unnamed,
-)
+from ..wire import Event
 from . import protocol
+from .calls import Calls, Sender
 from .errors import UnreachableError
 from .protocol import TIMEOUT, TRY_AGAIN, About, Call, Source
+
+Asked = ParamSpec("Asked")
+Answer = TypeVar("Answer")
+
+
+def _at_once(
+    call: Callable[Concatenate[Sender, Asked], Coroutine[object, object, Answer]],
+) -> Callable[Concatenate[Client, Asked], Answer]:
+    """Return a call that needs no event loop: nothing in it waits but ``_send``, which does not give control away here."""
+
+    @wraps(call)
+    def ask(self: Client, *args: Asked.args, **options: Asked.kwargs) -> Answer:
+        try:
+            call(self, *args, **options).send(None)
+        except StopIteration as end:
+            answer: Answer = end.value
+            return answer
+        raise RuntimeError(f"{call.__name__} waits for an event loop")
+
+    return ask
 
 
 class Client:
@@ -65,53 +74,20 @@ class Client:
         """Close the connections."""
         self._http.close()
 
-    def triage(
-        self, log: Source, question: Question | None = None, *, service: str = "", name: str = "", store: bool = True
-    ) -> TriageAnswer:
-        """Return the answer for a log; a file is sent piece by piece, of any size.
-
-        Args:
-            log: The log.
-            question: What is asked about it.
-            service: Label of the service that it is of; incidents are counted for each.
-            name: Of the log, to be shown; that of the file where it is one.
-            store: Whether the answer is kept in the history.
-
-        Raises:
-            ClientError: There is none.
-        """
-        call = protocol.triage(log, question, About(service, name, store))
-        return protocol.result(self._send(call), TriageAnswer)
-
-    def triage_as(
-        self,
-        media_type: str,
-        log: Source,
-        question: Question | None = None,
-        *,
-        service: str = "",
-        name: str = "",
-        store: bool = True,
-    ) -> str:
-        """Return the answer in another format: ``text/markdown``, ``text/plain``, ``application/sarif+json``.
-
-        Raises:
-            ClientError: There is none.
-        """
-        response = self._send(protocol.triage(log, question, About(service, name, store), media_type))
-        protocol.check(response)
-        return response.text
-
-    def batch(
-        self, logs: Iterable[dict[str, str]], question: Question | None = None, *, service: str = "", store: bool = True
-    ) -> BatchAnswer:
-        """Return the answers for several logs, each a dictionary with ``log``, ``name`` and ``service``.
-
-        Raises:
-            ClientError: There are none.
-        """
-        call = protocol.batch(logs, question, About(service, store=store))
-        return protocol.result(self._send(call), BatchAnswer)
+    triage = _at_once(Calls.triage)
+    triage_as = _at_once(Calls.triage_as)
+    batch = _at_once(Calls.batch)
+    plan = _at_once(Calls.plan)
+    bucket = _at_once(Calls.bucket)
+    incidents = _at_once(Calls.incidents)
+    incident = _at_once(Calls.incident)
+    pack = _at_once(Calls.pack)
+    lines = _at_once(Calls.lines)
+    handle = _at_once(Calls.handle)
+    remove = _at_once(Calls.remove)
+    stats = _at_once(Calls.stats)
+    unnamed = _at_once(Calls.unnamed)
+    feedback = _at_once(Calls.feedback)
 
     def stream(
         self, log: Source, question: Question | None = None, *, service: str = "", name: str = "", store: bool = True
@@ -137,108 +113,7 @@ class Client:
         except httpx.TransportError as error:
             raise UnreachableError(f"{self._http.base_url}: {str(error) or type(error).__name__}") from None
 
-    def plan(self, **asked: Any) -> dict[str, Any]:
-        """Return whether a model fits (``gpu_memory``, ``model_config`` …: docs/http.md).
-
-        Raises:
-            ClientError: It cannot be told.
-        """
-        response = self._send(protocol.plan(**asked))
-        protocol.check(response)
-        found: dict[str, Any] = response.json()
-        return found
-
-    def bucket(self, name: str) -> Bucket:
-        """Return what a bucket is, and how it is fixed.
-
-        Raises:
-            ClientError: There is none of that name.
-        """
-        return protocol.result(self._send(protocol.bucket(name)), Bucket)
-
-    def incidents(self, **wanted: Any) -> Incidents:
-        """Return a page of incidents (``service``, ``bucket``, ``since`` …; ``cursor`` for the next).
-
-        Raises:
-            ClientError: They cannot be had.
-        """
-        return protocol.result(self._send(protocol.incidents(**wanted)), Incidents)
-
-    def incident(self, id: str) -> IncidentDetails:  # noqa: A002 - its name in the API
-        """Return all that is kept of an incident.
-
-        Raises:
-            ClientError: There is none.
-        """
-        return protocol.result(self._send(protocol.incident(id)), IncidentDetails)
-
-    def pack(self, id: str, budget: int = BUDGET, *, candidates: bool = True) -> Pack:  # noqa: A002
-        """Return the evidence of an incident, in so many characters (docs/pack.md).
-
-        Raises:
-            ClientError: There is none.
-        """
-        return protocol.result(self._send(protocol.pack(id, budget, candidates)), Pack)
-
-    def lines(self, id: str, **asked: Any) -> Look:  # noqa: A002
-        """Return lines that are kept of an incident (``lines``, ``find``, ``process``, ``budget``).
-
-        Raises:
-            ClientError: There are none.
-        """
-        return protocol.result(self._send(protocol.lines(id, **asked)), Look)
-
-    def handle(self, id: str, **change: Any) -> Incident:  # noqa: A002
-        """Acknowledge, mute or assign an incident (``state``, ``muted_until``, ``assignee``); return it as it is then.
-
-        Raises:
-            ClientError: It was not changed.
-        """
-        return protocol.result(self._send(protocol.handle(id, **change)), Incident)
-
-    def remove(self, id: str) -> None:  # noqa: A002
-        """Remove an incident.
-
-        Raises:
-            ClientError: It was not removed.
-        """
-        protocol.check(self._send(protocol.incident(id, "DELETE")))
-
-    def stats(self, **span: Any) -> Stats:
-        """Return counts over time (``since``, ``until``, ``step``, ``service``).
-
-        Raises:
-            ClientError: They cannot be had.
-        """
-        return protocol.result(self._send(protocol.stats(**span)), Stats)
-
-    def unnamed(self) -> Unnamed:
-        """Return not named yet, in groups; ``pending`` says to ask again.
-
-        Raises:
-            ClientError: It cannot be had.
-        """
-        return protocol.result(self._send(protocol.unnamed()), Unnamed)
-
-    def feedback(
-        self,
-        incident: str,
-        verdict: Literal["right", "wrong"],
-        *,
-        bucket: str = "",
-        cause: str = "",
-        note: str = "",
-        new: bool = False,
-    ) -> Feedback:
-        """Say whether an answer was right; ``new`` where bucket or cause is a kind of your own.
-
-        Raises:
-            ClientError: It was not kept.
-        """
-        call = protocol.feedback(incident, verdict, bucket=bucket, cause=cause, note=note, new=new)
-        return protocol.result(self._send(call), Feedback)
-
-    def _send(self, call: Call) -> httpx.Response:
+    async def _send(self, call: Call) -> httpx.Response:
         """Send a request, and once more where the service did not take it on."""
         for attempt in range(self._retries + 1):
             content = None if call.log is None else protocol.pieces(call.log)
@@ -250,5 +125,5 @@ class Client:
                 raise UnreachableError(f"{self._http.base_url}: {str(error) or type(error).__name__}") from None
             if response.status_code not in TRY_AGAIN or attempt == self._retries or not call.repeatable:
                 break
-            time.sleep(protocol.wait_before(attempt, response))
+            time.sleep(protocol.wait_before(attempt, response))  # noqa: ASYNC251 - there is no loop to hold up
         return response

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import pytest
 
-from vllm_triage.corpus.records import Busy, Draft, Record, field, record, replace
+from vllm_triage.corpus.records import Mutable, Record, field, record, replace
 
 
 @record(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Named(Point):
 
 
 @record(slots=True)
-class Sketch(Draft):
+class Sketch(Mutable):
     """One that may be changed."""
 
     x: int = 1
@@ -63,7 +63,7 @@ def test_a_record_is_frozen_and_a_draft_is_not():
     assert (1, 9) == (point.x, sketch.x)
 
 
-def test_records_compare_by_their_fields_and_drafts_by_identity():
+def test_records_compare_by_their_fields_and_mutable_ones_by_identity():
     assert Point(1, seen=1) == Point(1, seen=2)
     assert Point(1) != Point(2)
     assert Point(1) != Named(1, name="")
@@ -81,7 +81,7 @@ def test_the_tools_for_dataclasses_take_them():
 
 
 @record(slots=True)
-class Mark(Busy):
+class Mark(Mutable):
     """One that is made by the thousand."""
 
     number: int
@@ -91,7 +91,7 @@ class Mark(Busy):
     line: int = field(default=7, init=False)
 
 
-def test_a_busy_draft_has_the_init_that_dataclass_writes():
+def test_a_mutable_record_has_the_init_that_dataclass_writes():
     """Compiled once; by place and name, with a list of its own for each, and what is not to be given is not."""
     first, second = Mark(1), Mark(2, [3], text="b")
 
@@ -105,15 +105,29 @@ def test_a_busy_draft_has_the_init_that_dataclass_writes():
         Mark()  # type: ignore[call-arg]
 
 
+@record(slots=True)
+class Signed(Mark):
+    """One with a field of its own."""
+
+    name: str = "nobody"
+
+
+def test_an_init_is_not_handed_down():
+    """A class whose base has been used takes its own fields."""
+    Mark(1)
+
+    assert ("Ada", 2) == (Signed(2, name="Ada").name, Signed(2).number)
+
+
 def test_a_copy_with_other_values():
     assert Point(5, names=["a"]) == replace(Point(1, names=["a"]), x=5)
     with pytest.raises(TypeError, match="no z"):
         replace(Point(1), z=5)  # type: ignore[call-arg]
 
 
-@pytest.mark.parametrize(("base", "frozen"), [(Record, False), (Draft, True)])
+@pytest.mark.parametrize(("base", "frozen"), [(Record, False), (Mutable, True)])
 def test_a_class_that_does_not_hold_what_it_says_is_refused(base, frozen):
-    with pytest.raises(TypeError, match="a Record is frozen, a Draft is not"):
+    with pytest.raises(TypeError, match="a Record is frozen, a Mutable is not"):
         record(frozen=frozen, slots=True)(type("Wrong", (base,), {"__annotations__": {"x": "int"}}))
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.everyday import sample
 from tests.fixtures.marked import FOLDER
 from vllm_triage.classifier.advice import advise
 from vllm_triage.classifier.advice.adapters.memory import balanced, beyond_free
@@ -23,7 +24,7 @@ from vllm_triage.classifier.verdict.decide import decide
 from vllm_triage.corpus import options
 
 LOGS = Path(__file__).resolve().parents[3] / "corpus" / "logs"
-PATHS = sorted([*LOGS.rglob("*.log"), *FOLDER.glob("*.log")])
+PATHS = sample(sorted([*LOGS.rglob("*.log"), *FOLDER.glob("*.log")]))
 
 
 class Answer(NamedTuple):
@@ -72,7 +73,7 @@ def changes(answer: Answer) -> list[tuple[Fix, list[tuple[str, Any]]]]:
 
 def test_no_failure_is_left_without_a_fix() -> None:
     """Where nothing that is known holds, the next thing to look at is told."""
-    assert len(answers()) > 300
+    assert len(answers()) > len(PATHS) / 2
     assert [] == [name for name, answer in answers().items() if not answer.fixes and answer.bucket != "unknown"]
 
 
@@ -214,5 +215,5 @@ def test_every_corrected_command_is_taken_by_the_parser_of_its_release() -> None
         release = str(answer.facts.get("vllm_version") or "").partition("+")[0]
         if answer.corrected_command and options.exists("--model", release):
             found[name] = refused_parts(answer.corrected_command, release)
-    assert len(found) > 50
+    assert len(found) > len(PATHS) / 10
     assert {} == {name: refused for name, refused in found.items() if refused}

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.everyday import sample
 from tests.fixtures.marked import FOLDER, read_marked
 from vllm_triage import classifier
 from vllm_triage.classifier.advice import advise
@@ -83,10 +84,7 @@ def test_rewording_the_corpus_changes_no_answer_but_its_words(monkeypatch: pytes
     made = find._fix
     differs, answered = [], 0
     messages = tmp_path / "message.log"
-    inputs: list[Path | remedies.Remedy] = [
-        *PATHS,
-        *(remedy for at, remedy in enumerate(remedies.remedies()) if at % 150 == 0),
-    ]
+    inputs: list[Path | remedies.Remedy] = sample([*PATHS, *remedies.remedies()[::150]])
     for each in inputs:
         data = each if isinstance(each, Path) else messages
         if isinstance(each, Path) and each.parent == FOLDER:
@@ -103,7 +101,7 @@ def test_rewording_the_corpus_changes_no_answer_but_its_words(monkeypatch: pytes
         answered += len(before) > 1
         if before != after:
             differs.append((str(each)[-80:], [pair for pair in zip(before, after, strict=False) if pair[0] != pair[1]]))
-    assert answered > 400
+    assert answered > len(inputs) / 2
     assert [] == differs
 
 

@@ -136,6 +136,19 @@ def live() -> Iterator[Callable[..., Live]]:
 
 
 @pytest.fixture(autouse=True)
+def _signals() -> Iterator[None]:
+    """Undo what `nohup` and a shell's `&` ignore: what ignores a signal here would ignore it in every command that is started."""
+    ignored = [
+        name for name in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT) if signal.getsignal(name) is signal.SIG_IGN
+    ]
+    for name in ignored:
+        signal.signal(name, signal.default_int_handler if name == signal.SIGINT else signal.SIG_DFL)
+    yield
+    for name in ignored:
+        signal.signal(name, signal.SIG_IGN)
+
+
+@pytest.fixture(autouse=True)
 def _plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "VLLM_TRIAGE_RULES"):
         monkeypatch.delenv(name, raising=False)
