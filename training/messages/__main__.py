@@ -10,10 +10,10 @@ from pathlib import Path
 from ...classifier.api import Triage
 from ...corpus import messages
 from ...corpus.messages.matching import Matcher
-from ..drift.coverage import START_UP, answer
 from ..text_model.rows.sources import in_order, release_of
 from .catalogue import VLLM, merged
 from .collect import collect
+from .coverage import START_UP, answer
 from .figures import Coverage, by_origin, coverage, ends_a_start
 
 

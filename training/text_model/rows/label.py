@@ -11,8 +11,8 @@ from pathlib import Path
 from ....classifier.api import Triage
 from ....corpus.messages import Row as Message
 from ....corpus.messages import read
-from ...drift.coverage import answer, message_line, traceback
-from ...drift.templates import Template
+from ...messages.coverage import answer, message_line, traceback
+from ...messages.templates import Template
 
 SURE = frozenset({"strong", "certain"})
 BY_READING, BY_RULE, BY_WORDS_OF_NET, BY_PLACE, BESIDE = 0.45, 0.45, 0.3, 0.22, 0.13

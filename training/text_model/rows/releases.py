@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ....classifier.api import Triage
-from ...drift.coverage import message_line, traceback
-from ...drift.templates import Template
 from ...examples.row import Row
+from ...messages.coverage import message_line, traceback
+from ...messages.templates import Template
 from .callpaths import CallGraph, call_graph
 from .label import label
 from .sources import Reader, in_order, release_of

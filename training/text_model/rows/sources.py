@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ....classifier.facts.versions import version_key
-from ...drift.templates import SKIPPED, Template, _template, _walk
+from ...messages.templates import SKIPPED, Template, _template, _walk
 
 HEALTHY_CALLS = frozenset({"info", "info_once", "warning", "warning_once", "debug"})
 VAGUE = frozenset({"get", "run", "close", "update", "append", "add", "pop", "items", "keys", "copy", "join", "format"})

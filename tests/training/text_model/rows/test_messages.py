@@ -10,8 +10,8 @@ import pytest
 from vllm_triage.corpus import load
 from vllm_triage.corpus.messages import Label
 from vllm_triage.corpus.messages import Row as Message
-from vllm_triage.training.drift.templates import Template
 from vllm_triage.training.examples.terms import terms
+from vllm_triage.training.messages.templates import Template
 from vllm_triage.training.text_model.rows.augment import variants
 from vllm_triage.training.text_model.rows.label import Catalogued
 from vllm_triage.training.text_model.rows.messages import filled, frame_rows, message_rows

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 from ...classifier.api import Triage
@@ -18,54 +15,6 @@ START_UP = {
     "vllm/entrypoints/openai/api_server": 6, "vllm/entrypoints/openai/cli_args": 6, "vllm/utils": 3, "vllm/envs": 7, "vllm/distributed/parallel_state": 6,
     "vllm/distributed/utils": 4, "vllm/v1/attention/selector": 6, "vllm/tokenizers": 5, "vllm/lora/peft_helper": 5, "vllm/plugins": 3, "vllm/usage": 1,
 }  # fmt: skip
-
-
-@dataclass(slots=True)
-class Coverage:
-    """Figures of one release."""
-
-    release: str
-    total: int = 0
-    by_words: int = 0
-    by_place: int = 0
-    """Answered when the traceback's last frame is there too."""
-    weak: int = 0
-    """Of these, answered by a guess alone."""
-    uncovered: list[Template] = field(default_factory=list)
-    buckets: Counter[str] = field(default_factory=Counter)
-
-
-def is_start_up(template: Template) -> bool:
-    """Tell whether a message can end a server's start."""
-    return template.kind != "log" and any(template.path.startswith(prefix) for prefix in START_UP)
-
-
-def likelihood(template: Template) -> float:
-    """Rate how likely users are to meet a message: its module, and whether it speaks to them."""
-    weight = max((value for prefix, value in START_UP.items() if template.path.startswith(prefix)), default=1)
-    speaks = sum(
-        word in template.text
-        for word in ("Please", "please", "`--", "--", "set ", "Set ", "supported", "VLLM_", "install")
-    )
-    return weight + min(3, speaks) - (3 if template.kind in ("NotImplementedError", "AssertionError") else 0)
-
-
-def measure(release: str, templates: Iterable[Template], engine: Triage) -> Coverage:
-    """Run every template through the engine."""
-    result = Coverage(release)
-    for template in templates:
-        result.total += 1
-        words = answer(engine, message_line(template))
-        place = answer(engine, traceback(template)) if template.kind != "log" else words
-        result.by_words += words is not None
-        if place is None:
-            result.uncovered.append(template)
-            continue
-        result.by_place += 1
-        result.weak += place.hit.rule.strength == "guess"
-        result.buckets[place.bucket] += 1
-    result.uncovered.sort(key=lambda item: (-likelihood(item), item.path, item.line))
-    return result
 
 
 def answer(engine: Triage, log: str) -> Any:

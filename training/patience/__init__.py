@@ -1,1 +1,0 @@
-"""Learns from recorded healthy starts how long the stages of a start take."""
