@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import marshal
 import shutil
 import sys
 from collections.abc import Sequence
@@ -15,11 +14,8 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).parent
 FRONT = "vllm_triage"
-"""The package itself: what `from vllm_triage import …` offers."""
+"""What `from vllm_triage import …` offers; the folders beside it are its sub-packages."""
 FOLDERS = ("classifier", "corpus", "service", "training")
-"""Its sub-packages, which stand beside it."""
-
-
 PRODUCT = ("evaluate", "examples", "harvest", "user_model")
 """Rooms of training that `vllm-triage train`, `evaluate` and `learn` need. The others are the workshop: they make what is shipped."""
 LOGS = ("written/kv-cache-too-small.log",)
@@ -29,11 +25,6 @@ LOGS = ("written/kv-cache-too-small.log",)
 def packages() -> list[str]:
     """Return every package that is installed, found rather than listed, so that a new one cannot be forgotten."""
     found = [name for folder in FOLDERS for name in (folder, *(f"{folder}.{sub}" for sub in find_packages(folder)))]
-    homes = {initial.parent for name in found for initial in (ROOT / name.replace(".", "/")).glob("__init__.py")}
-    for module in sorted(module for folder in FOLDERS for module in (ROOT / folder).rglob("*.py")):
-        if module.parent not in homes and not workshop(module.relative_to(ROOT).parts):
-            # setuptools would leave the module out of the wheel without a word. (What stays behind may hold plain files.)
-            sys.exit(f"{module.relative_to(ROOT)}: its folder needs an __init__.py")
     return [FRONT, *(f"{FRONT}.{name}" for name in found if not workshop(name.split(".")))]
 
 
@@ -74,62 +65,11 @@ class BuildWithCorpus(build_py):
             shutil.rmtree(built)
         super().run()
         if not self.editable_mode:
-            parent = importable()
-            compile_into(built / "corpus" / "compiled", parent)
-            write_rows(built, parent)
-
-
-def importable() -> str:
-    """Return the name under which the folders can be imported as they stand: nothing is installed yet."""
-    # A bare parent: relative imports between the four folders work as in the installed package.
-    parent = ModuleType("vllm_triage_in_build")
-    parent.__path__ = [str(ROOT)]
-    sys.modules[parent.__name__] = parent
-    return parent.__name__
-
-
-def compile_into(target: Path, package: str) -> None:
-    """Compile the corpus into ``target``."""
-    import_module(f"{package}.corpus.compiler").compile_corpus(ROOT / "corpus", target)
-    import_module(f"{package}.classifier.patterns.precompiled").write(target / "patterns.marshal", expressions(package))
-    (target / "values.marshal").write_bytes(marshal.dumps(import_module(f"{package}.classifier.values").marked()))
-    store = import_module(f"{package}.corpus.store")
-    store.HERE = str(target.parent)
-    sample = b"".join(path.read_bytes() for path in sorted((ROOT / "corpus" / "logs" / "written").glob("*.log")))
-    import_module(f"{package}.classifier.matching.plan").write(store.load().rules, sample)
-
-
-def write_rows(built: Path, package: str) -> None:
-    """Write the rows that a user's model is held against: the logs and the code that they are made of stay behind."""
-    # The corpus that was compiled just now serves; reading the rule files again would take seconds.
-    import_module(f"{package}.corpus.store").HERE = str(built / "corpus")
-    rows = import_module(f"{package}.training.text_model.rows.dataset").rows_beside(())
-    negatives = import_module(f"{package}.training.user_model.negatives")
-    folder = built / "training" / "user_model"
-    import_module(f"{package}.training.examples.row").write_rows(folder / negatives.SHIPPED.name, rows)
-
-
-def expressions(package: str) -> list[tuple[str | bytes, int]]:
-    """Return source and flags of every lazy expression of the classifier, by importing all of its modules."""
-    found: dict[tuple[str | bytes, int], None] = {}
-    lazy = import_module(f"{package}.classifier.patterns.lazy").LazyPattern
-    make = lazy.__init__
-
-    def note(self: object, source: str | bytes, flags: int = 0) -> None:
-        found[source, int(flags)] = None
-        make(self, source, flags)
-
-    lazy.__init__ = note
-    for module in sorted((ROOT / "classifier").rglob("*.py")):
-        name = ".".join(module.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        try:
-            import_module(f"{package}.{name}")
-        except ImportError:  # a build without run-time dependencies: what is missing compiles at run time
-            continue
-    guards = import_module(f"{package}.corpus.guards")
-    for row in guards.read_guards(ROOT / "corpus" / "guards.toml"):
-        found.update({(row[name], guards.flags_of(name)): None for name in guards.EXPRESSIONS if name in row})
-    return list(found)
+            # A bare parent: relative imports between the four folders work as in the installed package.
+            parent = ModuleType("vllm_triage_in_build")
+            parent.__path__ = [str(ROOT)]
+            sys.modules[parent.__name__] = parent
+            import_module(f"{parent.__name__}.training.wheel").write(built)
 
 
 setup(

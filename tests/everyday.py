@@ -27,6 +27,11 @@ def sample(items: Iterable[Item], every: int = 5) -> list[Item]:
     return [listed[place] for place in sorted(drawn)]
 
 
+def examples(count: int) -> int:
+    """Return how many examples Hypothesis draws of those that are drawn with ``--whole``."""
+    return count if os.environ.get(VARIABLE) else -(-count // 4)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option."""
     parser.addoption("--whole", action="store_true", help="run slow tests too, and of no collection a sample only")
@@ -38,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[VARIABLE] = "1"
     # No timing decides a test: on a busy machine any example may take long.
     parent = settings.get_profile(settings.get_current_profile_name())
-    settings.register_profile("steady", parent, deadline=None, max_examples=100 if os.environ.get(VARIABLE) else 30)
+    settings.register_profile("steady", parent, deadline=None, max_examples=examples(100))
     settings.load_profile("steady")
 
 

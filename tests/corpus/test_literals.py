@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.everyday import examples
 from tests.fixtures.servers import healthy_server
 from vllm_triage.corpus.literals import LONGEST, all_strings, required_literals
 from vllm_triage.corpus.store import load
@@ -38,7 +39,7 @@ def patterns() -> list[str]:
 @settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
     deadline=None,
-    max_examples=150,
+    max_examples=examples(150),
 )
 @given(st.data())
 def test_every_match_holds_a_required_literal(data):

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.everyday import examples
 from tests.fixtures.wrappers import WRAPPERS, after_another_start
 from tests.service.history.reports import PREFIX, report
 from vllm_triage.classifier.api import shared
@@ -185,7 +186,7 @@ _ADDRESS = st.ip_addresses().map(str).filter(lambda text: ":" not in text or tex
 _QUOTED = st.text("abc xyz/.-_01", max_size=20).map("'{}'".format)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(*[st.tuples(value, value) for value in (_NUMBER, _HEX, _PATH, _ADDRESS, _QUOTED)])
 def test_two_lines_that_differ_in_values_only(number, hexed, path, address, quoted):
     def line(at: int) -> str:

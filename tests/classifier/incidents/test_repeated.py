@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.classifier.made import line_rule
+from tests.everyday import examples
 from vllm_triage.classifier.incidents import candidates
 from vllm_triage.classifier.incidents import reader as reader_module
 from vllm_triage.classifier.incidents.builder import ERRORS, SITES
@@ -146,14 +147,14 @@ def logs(draw: st.DrawFn) -> str:
     return "\n".join([*sites, *woven]) + "\n"
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(logs(), st.sampled_from([300, 2000, 1 << 20]))
 def test_the_answer_is_that_of_reading_each_line(text: str, size: int) -> None:
     """Counts, numbers and all, wherever blocks are cut."""
     assert told(read(text, size)) == reference(text, size)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(logs(), st.sampled_from([300, 2000, 1 << 20]), st.sampled_from([(64, 16), (400, 1), (4000, 100)]))
 def test_it_is_the_same_where_literals_are_looked_for_bit_by_bit(
     text: str, size: int, windows: tuple[int, int]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.classifier.pack.logs import FAILURE, STACK, failing, prefixed
+from tests.everyday import examples
 from vllm_triage.classifier.api import triage
 from vllm_triage.classifier.errors import InputError
 from vllm_triage.classifier.pack.model import LARGEST, Pack
@@ -200,7 +201,7 @@ def test_a_prompt_asks_for_lines_actions_and_doubt() -> None:
         assert words in prompt
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc"]), max_size=300), max_size=60),
     st.sampled_from([500, 2_000, 14_000]),

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.everyday import examples
 from tests.service.chat.slack_server import problem_of, texts, walk
 from tests.service.samples import failure, healthy, unknown
 from vllm_triage.classifier.report.model import Evidence
@@ -66,7 +67,7 @@ def test_no_failure_and_unknown_are_told_too():
     assert ["", ""] == [problem_of(told), problem_of(message(Event(healthy().report)))]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(text=ANYTHING, more=ANYTHING, count=st.integers(0, 60), ask=st.booleans())
 def test_whatever_a_log_holds_fits_and_does_nothing(text, more, count, ask):
     """Within Slack's limits, without mentions, links or markup of the log."""

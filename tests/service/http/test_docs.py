@@ -78,6 +78,7 @@ def test_every_setting_says_what_it_is():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
 def test_the_commands_of_the_page_are_answered(serve, tmp_path):
     """Each as it stands there."""

@@ -25,6 +25,7 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
+from tests.everyday import examples
 from tests.service.http.conftest import PATIENCE
 from vllm_triage.classifier.report.schema import report_of
 from vllm_triage.classifier.version import version
@@ -108,7 +109,7 @@ def url(tmp_path_factory) -> Iterator[str]:
 
 @SCHEMA.parametrize()
 @settings(
-    max_examples=int(os.environ.get("TRIAGE_SCHEMATHESIS", "12")), deadline=None,
+    max_examples=examples(int(os.environ.get("TRIAGE_SCHEMATHESIS", "12"))), deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much],
 )  # fmt: skip

@@ -70,6 +70,7 @@ def test_a_request_has_an_id(client, given, kept):
     assert answer.headers["x-request-id"] == answer.json()["request_id"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["json", "text"])
 def test_our_log_holds_no_text_of_a_log(serve, form):
     """Not of the body, the query, the path, headers, or of what went wrong with them."""
@@ -96,6 +97,7 @@ def test_our_log_holds_no_text_of_a_log(serve, form):
         )
 
 
+@pytest.mark.slow
 def test_a_request_to_upgrade_is_answered_and_nobody_is_told_to_install_anything(serve):
     """As HTTP/1.1, or refused where it has a body, which could not be read."""
     server = serve()
@@ -161,6 +163,7 @@ def test_traces_are_sent_where_they_are_wanted():
     assert "chat" not in str(attributes)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_what_is_under_way_is_finished_when_the_service_is_stopped(serve):
     """A large log that is half sent is answered after SIGTERM; the process then ends, its workers with it."""
@@ -188,6 +191,7 @@ def test_what_is_under_way_is_finished_when_the_service_is_stopped(serve):
     assert not any(os.path.exists(f"/proc/{pid}") for pid in workers)  # noqa: PTH110
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_readiness_goes_before_the_listening_does(serve):
     """A load balancer gets time to notice; Ctrl-C ends the wait."""
@@ -248,6 +252,7 @@ def test_what_is_switched_off_is_not_there(service):
     assert [404] * 4 == [client.get(path).status_code for path in ("/docs", "/openapi.json", "/metrics", "/")]
 
 
+@pytest.mark.slow
 def test_a_proxys_word_on_the_client_is_believed_only_from_trusted_proxies(serve):
     """The address that is counted and logged."""
     told = {"X-Forwarded-For": "203.0.113.9"}

@@ -48,6 +48,7 @@ def test_no_body_makes_an_error_of_ours_or_hangs(serve, tmp_path):
     assert eventually(lambda: "vllm_triage_http_in_flight 1.0" in server.get("/metrics").text)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_what_was_acknowledged_outlives_kill_9(serve, tmp_path):
     """Each incident that a client was answered with is there afterwards, with as many occurrences."""

@@ -245,8 +245,9 @@ def test_people_of_a_tenant(start, provider):
 
 
 def test_a_provider_that_is_away_or_another_one(start, provider):
-    client = start()
+    # Before the start: the service looks at once, and remembers what it was told.
     provider.issuer = "https://other.example"
+    client = start()
     answer = client.get("/auth/login", follow_redirects=False)
     assert (403, True) == (answer.status_code, "calls itself otherwise" in answer.json()["detail"])
     away = start(issuer="http://127.0.0.1:9")
@@ -386,6 +387,7 @@ def test_a_sign_in_that_fails_leaves_nobody_signed_in(start, provider):
     assert 401 == client.get("/v1/buckets").status_code
 
 
+@pytest.mark.slow
 def test_a_session_that_ended_ends_in_other_processes(start, provider):
     """They look into the history."""
     one, other = start(), start()

@@ -126,6 +126,7 @@ def test_a_client_that_leaves_takes_its_process_along(serve, upload):
     assert 200 == server.post("/v1/triage", content=LOG).status_code
 
 
+@pytest.mark.slow
 def test_a_watcher_that_leaves_makes_room(serve, upload):
     """Its process stays, for the next."""
     server = serve(watchers=1)
@@ -137,6 +138,7 @@ def test_a_watcher_that_leaves_makes_room(serve, upload):
     assert len(_workers(server)) <= 1
 
 
+@pytest.mark.slow
 @LINUX
 def test_watchers_share_processes(serve, upload):
     """The usual sixteen are in one: they take no more than its memory."""
@@ -154,6 +156,7 @@ def test_watchers_share_processes(serve, upload):
         assert "kv_cache_oom" == one.events()[-1]["report"]["bucket"]
 
 
+@pytest.mark.slow
 def test_a_stream_ends_with_an_answer_when_its_time_is_over(serve, upload):
     """What is known by then is told."""
     sent = upload(serve(stream_seconds=2).port)
@@ -163,6 +166,7 @@ def test_a_stream_ends_with_an_answer_when_its_time_is_over(serve, upload):
     assert "kv_cache_oom" == sent.events()[-1]["report"]["bucket"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_a_stream_ends_with_an_answer_when_the_service_is_stopped(serve, upload):
     """The client need not be done: what is known by then is told, and the service ends."""
@@ -189,6 +193,7 @@ def test_a_slow_upload_keeps_nobody_waiting(serve, upload):
     sent.until(rb'"event":"report"')
 
 
+@pytest.mark.slow
 def test_too_many_at_once_are_refused_at_once(serve, upload):
     """And let in when one is done."""
     server = serve(watchers=1)
@@ -205,6 +210,7 @@ def test_too_many_at_once_are_refused_at_once(serve, upload):
     assert 200 == server.post("/v1/triage/stream", content=LOG).status_code
 
 
+@pytest.mark.slow
 def test_watchers_take_no_place_of_others(serve, upload):
     """As many as there may be: small logs, packed ones and large ones are answered meanwhile."""
     server = serve(watchers=2, concurrency=1, small=20_000, large_queue=0)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.everyday import examples
 from tests.service.http.conftest import LOG
 from vllm_triage.classifier.api import shared
 
@@ -209,7 +210,7 @@ def test_a_batch_has_some_logs_and_not_too_many(client, logs):
     assert client.post("/v1/triage/batch", json={"logs": logs}).status_code in (413, 422)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     body=st.binary(max_size=400),
     kind=st.sampled_from(["text/plain", "application/json", "multipart/form-data; boundary=x", "", "application/gzip"]),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
+import pytest
+
 from vllm_triage.service.http.keys import make_key
 
 KEYS = {tenant: make_key(f"key-{tenant or 'none'}", ["triage", "read"], tenant) for tenant in ("a", "b")}
@@ -37,6 +39,7 @@ def test_no_history_has_no_such_page(service):
     assert "no-history" in service().get("/v1/unnamed").json()["type"]
 
 
+@pytest.mark.slow
 def test_from_logs_to_a_rule_that_names_them(service, tmp_path):
     """A group, its rule as a file, a service with that rule; another tenant sees nothing of it."""
     client = service(database=f"sqlite:///{tmp_path}/h.sqlite", api_keys=tuple(line for _, line in KEYS.values()))

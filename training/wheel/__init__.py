@@ -1,0 +1,52 @@
+"""What a wheel holds ready made: the compiled corpus, all expressions, and the rows that a user's model is held against.
+
+``setup.py`` runs it while the folders stand side by side and nothing is installed.
+"""
+
+from __future__ import annotations
+
+import gc
+import marshal
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+
+from ...classifier.matching import plan
+from ...classifier.patterns import precompiled
+from ...classifier.patterns.lazy import LazyPattern
+from ...classifier.values import marked
+from ...corpus import guards, store
+from ...corpus.compiler import compile_corpus
+from ..examples.row import write_rows
+from ..text_model.rows.dataset import rows_beside
+from ..user_model.negatives import SHIPPED
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def write(built: Path) -> None:
+    """Write all of it into a package that is being built."""
+    compiled = built / "corpus" / "compiled"
+    compile_corpus(ROOT / "corpus", compiled)
+    precompiled.write(compiled / "patterns.marshal", expressions())
+    (compiled / "values.marshal").write_bytes(marshal.dumps(marked()))
+    # The corpus that was compiled just now serves from here on; reading the rule files again would take seconds.
+    store.HERE = str(compiled.parent)
+    samples = sorted((ROOT / "corpus" / "logs" / "written").glob("*.log"))
+    plan.write(store.load().rules, b"".join(path.read_bytes() for path in samples))
+    write_rows(built / "training" / "user_model" / SHIPPED.name, rows_beside(()))
+
+
+def expressions() -> list[tuple[str | bytes, int]]:
+    """Return source and flags of every lazy expression of the classifier, by importing all of its modules."""
+    package = __name__.partition(".")[0]
+    for module in sorted((ROOT / "classifier").rglob("*.py")):
+        name = ".".join(module.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        # A build without run-time dependencies: what is missing compiles at run time.
+        with suppress(ImportError):
+            import_module(f"{package}.{name}")
+    lazy = (each for each in gc.get_objects() if isinstance(each, LazyPattern))
+    found = {(each._source, int(each._flags)) for each in lazy}  # noqa: SLF001 - only the build asks
+    rows = guards.read_guards(ROOT / "corpus" / "guards.toml")
+    found |= {(row[name], guards.flags_of(name)) for row in rows for name in guards.EXPRESSIONS if name in row}
+    return sorted(found, key=repr)
