@@ -8,9 +8,9 @@ check:
 test *PART:
     pytest -n 2 --dist worksteal {{PART}}
 
-# tests without those that take more than a second
-quick *PART:
-    pytest -n 2 --dist worksteal -m "not slow" {{PART}}
+# all tests: slow ones too, and of nothing a sample; before a release
+whole *PART:
+    pytest -n 2 --dist worksteal --whole {{PART}}
 
 # write golden files and marks anew; review the difference
 bless *PART="tests/test_fixtures.py tests/service":

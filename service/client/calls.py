@@ -93,7 +93,7 @@ class Calls:
         call = protocol.batch(logs, question, About(service, store=store))
         return protocol.result(await self._send(call), BatchAnswer)
 
-    async def plan(self: Sender, **asked: Any) -> dict[str, Any]:
+    async def plan(self: Sender, /, **asked: Any) -> dict[str, Any]:
         """Return whether a model fits (``gpu_memory``, ``model_config`` …: docs/http.md).
 
         Raises:
@@ -112,7 +112,7 @@ class Calls:
         """
         return protocol.result(await self._send(protocol.bucket(name)), Bucket)
 
-    async def incidents(self: Sender, **wanted: Any) -> Incidents:
+    async def incidents(self: Sender, /, **wanted: Any) -> Incidents:
         """Return a page of incidents (``service``, ``bucket``, ``since`` …; ``cursor`` for the next).
 
         Raises:
@@ -136,7 +136,7 @@ class Calls:
         """
         return protocol.result(await self._send(protocol.pack(id, budget, candidates)), Pack)
 
-    async def lines(self: Sender, id: str, **asked: Any) -> Look:  # noqa: A002
+    async def lines(self: Sender, /, id: str, **asked: Any) -> Look:  # noqa: A002
         """Return lines that are kept of an incident (``lines``, ``find``, ``process``, ``budget``).
 
         Raises:
@@ -144,7 +144,7 @@ class Calls:
         """
         return protocol.result(await self._send(protocol.lines(id, **asked)), Look)
 
-    async def handle(self: Sender, id: str, **change: Any) -> Incident:  # noqa: A002
+    async def handle(self: Sender, /, id: str, **change: Any) -> Incident:  # noqa: A002
         """Acknowledge, mute or assign an incident (``state``, ``muted_until``, ``assignee``); return it as it is then.
 
         Raises:
@@ -160,7 +160,7 @@ class Calls:
         """
         protocol.check(await self._send(protocol.incident(id, "DELETE")))
 
-    async def stats(self: Sender, **span: Any) -> Stats:
+    async def stats(self: Sender, /, **span: Any) -> Stats:
         """Return counts over time (``since``, ``until``, ``step``, ``service``).
 
         Raises:

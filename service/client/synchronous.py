@@ -27,7 +27,7 @@ def _at_once(
     """Return a call that needs no event loop: nothing in it waits but ``_send``, which does not give control away here."""
 
     @wraps(call)
-    def ask(self: Client, *args: Asked.args, **options: Asked.kwargs) -> Answer:
+    def ask(self: Client, /, *args: Asked.args, **options: Asked.kwargs) -> Answer:
         try:
             call(self, *args, **options).send(None)
         except StopIteration as end:
