@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 from vllm_triage.classifier.advice.context import Context
-from vllm_triage.classifier.advice.corrector.case import Case
 from vllm_triage.classifier.advice.guards import withhold
 from vllm_triage.classifier.advice.pipeline import tried as _tried
+from vllm_triage.classifier.complaints.case import Case
 from vllm_triage.classifier.fix import Fix
 from vllm_triage.corpus import load
 from vllm_triage.corpus.action_text import TextError, read_actions, read_piece

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from functools import cached_property
 
+from ..complaints.case import Case
 from ..patterns.lazy import LazyPattern
 from ..situation.releases import ReleaseBound, gone_from, reference
 from ..situation.situate import situate
-from .corrector.case import Case
 from .signs import Signs
 
 TYPE_CHECKING = False
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from ...corpus.types import Cause
     from ..lines.types import Line, Trace
     from ..matching.types import Hit
+    from ..repairs.failing_line import Failure
     from ..verdict.types import Verdict
+    from .adapters.lacks import Lack
     from .sources.message import Remedy
 
 _LOCAL = LazyPattern(r"\+(?!cu\d|cpu\b|rocm|xpu)|\.dev|dirty|\+[^+]*\.d20\d\d")
@@ -155,6 +157,27 @@ class Context:
     def say(self, pattern: str) -> bool:
         """Whether the words hold a pattern, whatever the case; False where no failure is answered."""
         return self.failed and re.search(pattern, self.words, re.IGNORECASE | re.MULTILINE) is not None
+
+    @cached_property
+    def lack(self) -> Lack | None:
+        """What the error says that this release lacks for the model; None where it says something else, or names no model."""
+        from .adapters.lacks import lack_in
+
+        return lack_in(self)
+
+    @cached_property
+    def fallen_back(self) -> str:
+        """The architecture on which the Transformers backend failed, and for which a later release has a class; "" elsewhere."""
+        from .adapters.lacks import fallen_back
+
+        return fallen_back(self)
+
+    @cached_property
+    def failure(self) -> Failure:
+        """What failed, as vLLM's sources are asked about it."""
+        from ..repairs.failing_line import Failure
+
+        return Failure(self.trace, self.case.text, self.bound, self.release, self.told, self.platform, self.own_build)
 
     @cached_property
     def values(self) -> Mapping[str, object]:

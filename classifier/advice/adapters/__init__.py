@@ -5,7 +5,7 @@ Each is ``(Fix, Context) -> Fix`` or None with the reason. Their order counts: t
 
 from __future__ import annotations
 
-from . import attention, install, model_class, model_type, options, weight_names
+from . import attention, install, options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +16,18 @@ if TYPE_CHECKING:
 
     Adapter = Callable[[Fix, Context], tuple[Fix | None, str]]
 
-ADAPTERS: tuple[Adapter, ...] = (
-    options.adapt, weight_names.adapt, model_class.adapt, model_type.adapt, attention.adapt, install.adapt,
-)  # fmt: skip
+
+def _models(fix: Fix, context: Context) -> tuple[Fix | None, str]:
+    """Read the tables of models for fixes alone that they may change."""
+    if not (
+        fix.upgrade or fix.installs("transformers") or fix.option in _OF_MODELS or _ABOUT_MODELS.intersection(fix.tags)
+    ):
+        return fix, ""
+    from .models import adapt
+
+    return adapt(fix, context)
+
+
+_OF_MODELS = frozenset({"--model-impl", "--hf-overrides"})
+_ABOUT_MODELS = frozenset({"checkpoint", "config", "complete_class", "blind", "dated"})
+ADAPTERS: tuple[Adapter, ...] = (options.adapt, _models, attention.adapt, install.adapt)

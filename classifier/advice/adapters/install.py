@@ -17,8 +17,8 @@ from ..owners import fork_of, tracker_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ...fix import Withheld
+    from ...repairs.since import Since
     from ..context import Context
-    from ..since import Since
 
 _PLAIN = frozenset({"blind", "dated"})
 """Tags of upgrades that say no more than that: without a release, and with one."""
@@ -176,9 +176,9 @@ def _by_line(fixes: list[Fix], context: Context) -> tuple[list[Fix], Withheld]:
     searches = any("search" in fix.tags and tracker_of(context) == "" for fix in fixes)
     if not upgrades and not (searches and context.from_registry):
         return _with_lifted(fixes, context), []
-    from ..since import since
+    from ...repairs.since import since
 
-    known = since(context)
+    known = since(context.failure)
     if known is None:
         return fixes, []
     guesses = [fix for fix in upgrades if _guessed(fix, context)]
@@ -203,9 +203,9 @@ def _with_lifted(fixes: list[Fix], context: Context) -> list[Fix]:
     """Add the upgrade to a release that no longer refuses, or no longer fails so, behind what can be done without."""
     if any(fix.upgrade for fix in fixes) or not context.from_registry or context.asked:
         return fixes
-    from ..since import lifted, repaired
+    from ...repairs.since import lifted, repaired
 
-    mended = repaired(context)
+    mended = repaired(context.failure)
     if mended is not None and mended.sure and not mended.older:
         # What the cause knows of it costs no other release.
         return [
@@ -213,7 +213,7 @@ def _with_lifted(fixes: list[Fix], context: Context) -> list[Fix]:
             replace(_dated(UPGRADE, mended, context), tier=fixes[0].tier if fixes else KNOWN),
             *fixes[1:],
         ]
-    known = mended or lifted(context)
+    known = mended or lifted(context.failure)
     return [*fixes, replace(_dated(UPGRADE, known, context), tier=BLIND)] if known is not None else fixes
 
 

@@ -217,9 +217,7 @@ def without_older(fixes: list[Fix], context: Context) -> tuple[list[Fix], Withhe
 
 def _refused(given: Sequence[SetOption], context: Context) -> str:
     """Return why the error's own words exclude what a fix sets; "" where they do not."""
-    from ..corrector.read import read
-
-    for complaint in read(context.case):
+    for complaint in context.case.complaints:
         for option in given:
             if option.name != complaint.name or len(option.values) != 1:
                 continue

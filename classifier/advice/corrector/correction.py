@@ -8,12 +8,10 @@ from collections.abc import Mapping
 
 from ....corpus import options
 from ....corpus.actions import Action, DropOption, DropVariable, SetOption, SetVariable
+from ...complaints.case import Case, Complaint
 from ...fix import CORRECTION, OF_ERROR, Fix, leave_out, option
 from ...patterns.lazy import LazyPattern
-from . import values
-from .case import Case
-from .change import Change
-from .complaint import Complaint
+from . import Change, values
 from .unrecognised import of_unrecognised
 
 _GIB = frozenset(
@@ -33,16 +31,15 @@ _TOGETHER = {"--tool-call-parser": ("--enable-auto-tool-choice",)}
 _VERIFY = "The server's next start gets past this message."
 
 
-def corrected(case: Case, complaints: list[Complaint]) -> list[Fix]:
+def corrected(case: Case) -> list[Fix]:
     """Return the correction of what the error names as fix 1; nothing where it does not settle what was meant.
 
     Args:
         case: The error.
-        complaints: What it complains of.
     """
     changes = of_unrecognised(case)
     if not changes:
-        found = [_change(complaint, case) for complaint in complaints]
+        found = [_change(complaint, case) for complaint in case.complaints]
         if any(change is None for change in found):
             return []
         changes = [change for change in found if change is not None]

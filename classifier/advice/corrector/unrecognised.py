@@ -7,10 +7,10 @@ from ....corpus.action_text import read_piece
 from ....corpus.actions import DropOption, DropWords, SetOption
 from ...command.known import flag
 from ...command.quoting import quoted
+from ...complaints.case import Case
 from ...patterns.lazy import LazyPattern
 from ...values.options import refused
-from .case import Case
-from .change import Change
+from . import Change
 from .values import boolean
 
 _LINE = LazyPattern(r"error: unrecognized arguments: +(?P<option>\S[^\n]*)")

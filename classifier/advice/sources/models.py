@@ -7,7 +7,6 @@ import json
 from ....corpus.actions import Install, SetOption, Step
 from ....corpus.records import replace
 from ...fix import AHEAD, Fix
-from ..adapters.model_class import fallen_back, lack_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,12 +21,18 @@ _OWN_CLASS = Fix(
 """For a model that fell to the Transformers backend and failed there."""
 
 
+_SIGNS = ("support", "implement", "registered model", "object has no attribute", "ransformers")
+"""Without one of these nothing is said of a model's class; most errors say nothing of it."""
+
+
 def propose(context: Context) -> Iterator[Fix]:
     """Yield the right name or class first of all, and the model's own plug-in behind the cause's fixes."""
     if not context.failed or context.hit is None or context.of_request:
         return
-    lack = lack_in(context)
-    if lack is None and fallen_back(context):
+    if not any(sign in text for text in (context.case.text, context.stack) for sign in _SIGNS):
+        return
+    lack = context.lack
+    if lack is None and context.fallen_back:
         yield replace(_OWN_CLASS, tier=AHEAD)
     if lack is None or lack.interface or any(_known(name) for name in lack.names):
         return

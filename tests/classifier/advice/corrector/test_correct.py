@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from vllm_triage.classifier.advice.corrector import Case, correct
+from vllm_triage.classifier.advice.corrector import correct
+from vllm_triage.classifier.complaints.case import Case
 
 RELEASE = "0.32.0"
 DTYPES = "'auto', 'bfloat16', 'float', 'float16', 'float32', 'half'"
@@ -270,7 +271,8 @@ def test_what_writes_corrections_is_imported_where_one_is_due():
     code = (
         "import sys\n"
         "from vllm_triage.classifier.advice import corrector\n"
-        "case = lambda text: corrector.Case(text, {}, '0.10.2')\n"
+        "from vllm_triage.classifier.complaints.case import Case\n"
+        "case = lambda text: Case(text, {}, '0.10.2')\n"
         "assert corrector.correct(case('RuntimeError: nothing is named')) == []\n"
         "writer = 'vllm_triage.classifier.advice.corrector.correction'\n"
         "assert writer not in sys.modules\n"

@@ -5,7 +5,7 @@ A line that a later release has no longer is no proof that it was mended there, 
 
 from __future__ import annotations
 
-from ...corpus.records import replace
+from ...corpus.records import Record, record, replace
 from ..facts.fingerprint import FrameMark, short_path
 from ..facts.versions import in_range
 from ..lines.mistakes import MISTAKES
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..lines.types import Frame, Trace
-    from .context import Context
+    from ..situation.releases import ReleaseBound
 
 _FAULTS = MISTAKES - {"NotImplementedError"}
 """Exceptions that a mistake in Python code raises."""
@@ -53,6 +53,29 @@ _NUMBER = LazyPattern(r"^\d+\s+")
 """With which IPython begins lines of code."""
 
 
+@record(frozen=True, slots=True)
+class Failure(Record):
+    """What failed, as vLLM's sources are asked about it.
+
+    Attributes:
+        trace: The exception; None where none was read.
+        text: The error's lines.
+        bound: The releases that can have written the log.
+        release: The newest of them.
+        told: As the log prints it; "" where it does not.
+        platform: "" where the log does not tell.
+        own_build: Whether it is not a release of the registry.
+    """
+
+    trace: Trace | None
+    text: str
+    bound: ReleaseBound
+    release: str
+    told: str
+    platform: str
+    own_build: bool
+
+
 class FailingLine:
     """The line of vLLM's own code at which an exception was raised.
 
@@ -82,13 +105,13 @@ def place_of(mark: FrameMark) -> str:
     return f"{mark.function} in {mark.path}"
 
 
-def failing_mark(context: Context) -> tuple[FrameMark | None, bool]:
+def failing_mark(failure: Failure) -> tuple[FrameMark | None, bool]:
     """Return the frame whose mistake an exception can be, and whether it came to light in a wrapper that it called.
 
     Args:
-        context: Of the failed start.
+        failure: Of the failed start.
     """
-    trace = context.trace
+    trace = failure.trace
     if trace is None or not _mistaken(trace):
         return None, False
     mark, wrapped = _raised_at(trace)
@@ -100,25 +123,25 @@ def failing_mark(context: Context) -> tuple[FrameMark | None, bool]:
     return mark, wrapped
 
 
-def fate_of(mark: FrameMark | None, wrapped: bool, context: Context) -> FailingLine | None:
+def fate_of(mark: FrameMark | None, wrapped: bool, failure: Failure) -> FailingLine | None:
     """Return what became of the line that failed; None where the log does not have it, or its code is not a release's.
 
     Args:
         mark: The frame that :func:`failing_mark` found.
         wrapped: Whether the mistake came to light in a wrapper that it called.
-        context: Of the failed start.
+        failure: Of the failed start.
     """
-    trace = context.trace
+    trace = failure.trace
     if mark is None or trace is None:
         return None
     from ...corpus.code_lines import FILE, FUNCTION, index
 
     known = index()
-    told = context.told.partition("+")[0]
+    told = failure.told.partition("+")[0]
     if told and in_range(told, f">={known.releases[0]}") is not True:
         return None
     names = [found[1] for found in _NAMED.finditer(trace.message)]
-    fate = known.fate(mark.path, mark.function, mark.code, told or context.release, names)
+    fate = known.fate(mark.path, mark.function, mark.code, told or failure.release, names)
     if fate is None and not told:
         # The newest that can have written the log no longer has it: the line tells that an older one did.
         fate = known.fate(mark.path, mark.function, mark.code, "", names)

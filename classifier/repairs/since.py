@@ -9,7 +9,7 @@ import re
 
 from ...corpus.records import Record, record
 from ..patterns.lazy import LazyPattern
-from .failing_line import failing_mark, fate_of, own_mark, place_of
+from .failing_line import Failure, failing_mark, fate_of, own_mark, place_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ...corpus.code_slices import Change
     from ..facts.fingerprint import FrameMark
     from ..lines.types import Trace
-    from .context import Context
 
 _HOT = 3
 """Releases that changed something, from which on a place changes all the time: then it is not told which of them mends anything."""
@@ -64,72 +63,72 @@ class Since(Record):
     sure: bool = False
 
 
-def since(context: Context) -> Since | None:
+def since(failure: Failure) -> Since | None:
     """Return what later releases changed about the code that failed; None where nothing is known of it.
 
     Args:
-        context: Of the failed start.
+        failure: Of the failed start.
     """
-    return repaired(context) or _line(context) or _refusal(context)
+    return repaired(failure) or _line(failure) or _refusal(failure)
 
 
-def repaired(context: Context) -> Since | None:
+def repaired(failure: Failure) -> Since | None:
     """Return the change to vLLM that mended what failed; None where none is known.
 
     Args:
-        context: Of the failed start.
+        failure: Of the failed start.
     """
-    trace = context.trace
-    if trace is None or not trace.kind or context.own_build:
+    trace = failure.trace
+    if trace is None or not trace.kind or failure.own_build:
         return None
-    from ..repairs.match import SURE, matches
-    from ..repairs.say import changed, number_of, sentence
+    from .match import SURE, matches
+    from .say import changed, number_of, sentence
 
-    found = matches(trace.kind, trace.message, trace.frames, context.bound.first.partition("+")[0], context.platform)
+    found = matches(trace.kind, trace.message, trace.frames, failure.bound.first.partition("+")[0], failure.platform)
     best = found[0] if found else None
     if best is None or not best.repair.release:
         return None
     if len({each.repair.release for each in found if each.fit == best.fit}) > _HOT:
         return None
-    older = context.bound.within(f"<{best.repair.release}") is not True
+    older = failure.bound.within(f"<{best.repair.release}") is not True
     title = f"{number_of(best)} {changed(best, trace.kind)}"
     return Since(best.repair.release, sentence(best, trace.kind), title, older, sure=best.fit == SURE)
 
 
-def lifted(context: Context) -> Since | None:
+def lifted(failure: Failure) -> Since | None:
     """Return what is worth an upgrade also where the cause has fixes of its own; None where nothing is known, or no release told.
 
     That is a limit that a later release no longer has, or a mistake of vLLM's own that it no longer makes.
 
     Args:
-        context: Of the failed start.
+        failure: Of the failed start.
     """
-    trace = context.trace
-    said = trace.message if trace is not None and trace.message.strip() else context.case.text
+    trace = failure.trace
+    said = trace.message if trace is not None and trace.message.strip() else failure.text
     found = None
     if trace is not None and (trace.kind in _OWN or (trace.kind == "AssertionError" and not trace.message.strip())):
-        found = _line(context)
+        found = _line(failure)
     if found is None and _LIMIT.search(said):
-        found = _refusal(context)
+        found = _refusal(failure)
         if found is not None and not found.gone:
             return None  # other tests may refuse this all the same
     return found if found is not None and found.release and not found.older else None
 
 
-def _line(context: Context) -> Since | None:
+def _line(failure: Failure) -> Since | None:
     """Return what became of the line that failed: guarded first, since that is how mistakes are mended, then rewritten."""
-    mark, wrapped = failing_mark(context)
-    line = fate_of(mark, wrapped, context)
+    mark, wrapped = failing_mark(failure)
+    line = fate_of(mark, wrapped, failure)
     rewritten = line.rewritten if line is not None else ""
-    guarded = _guarded(mark, context) if mark is not None else None
+    guarded = _guarded(mark, failure) if mark is not None else None
     if guarded is not None and not (guarded.older and rewritten):
         return guarded
-    if not rewritten and (caught := _caught(context)) is not None:
+    if not rewritten and (caught := _caught(failure)) is not None:
         return caught
     if line is None:
         return None
     if not rewritten:
-        if _touched(line.mark, context):
+        if _touched(line.mark, failure):
             return None
         return Since("", f"the newest release that is known, {line.newest}, still has the failing line of {line.place}")
     if line.with_function:
@@ -139,17 +138,17 @@ def _line(context: Context) -> Since | None:
     return Since(rewritten, fact, "the line that failed is no longer there")
 
 
-def _touched(mark: FrameMark, context: Context) -> bool:
+def _touched(mark: FrameMark, failure: Failure) -> bool:
     """Tell whether a release after the server's changed anything that guards or feeds a line."""
     from ...corpus.code_slices import index
 
     changes = index().changes(mark.path, mark.function, mark.code)
-    return any(context.bound.within(f">={each.release}") is not True for each in changes)
+    return any(failure.bound.within(f">={each.release}") is not True for each in changes)
 
 
-def _caught(context: Context) -> Since | None:
+def _caught(failure: Failure) -> Since | None:
     """Return from which release on one of vLLM's frames catches an exception by its name, whoever raised it."""
-    trace = context.trace
+    trace = failure.trace
     if trace is None:
         return None
     from ...corpus.code_slices import index
@@ -157,7 +156,7 @@ def _caught(context: Context) -> Since | None:
     own = [mark for frame in trace.frames if (mark := own_mark(frame)) is not None and mark.code]
     for mark in reversed(own[-_RELATED:]):
         changes = index().changes(mark.path, mark.function.rpartition(".")[2], mark.code)
-        change, older = _first([each for each in changes if trace.kind in each.caught.split()], context)
+        change, older = _first([each for each in changes if trace.kind in each.caught.split()], failure)
         if change is not None:
             release = change.release
             fact = f"{release} catches {trace.kind} around the line of {place_of(mark)} behind which it was raised."
@@ -165,9 +164,9 @@ def _caught(context: Context) -> Since | None:
     return None
 
 
-def _guarded(mark: FrameMark, context: Context) -> Since | None:
+def _guarded(mark: FrameMark, failure: Failure) -> Since | None:
     """Return from which release on a line is reached only behind a further test, is given what it lacked, or its error is caught."""
-    trace = context.trace
+    trace = failure.trace
     if trace is None:
         return None
     from ...corpus.code_slices import GIVEN, GUARDED, index
@@ -175,7 +174,7 @@ def _guarded(mark: FrameMark, context: Context) -> Since | None:
     lacking = trace.kind == "TypeError" and "required positional argument" in trace.message
     changes = index().changes(mark.path, mark.function, mark.code)
     wanted = GIVEN if lacking else GUARDED
-    change, older = _first([each for each in changes if each.how == wanted or each.catches(trace.kind)], context)
+    change, older = _first([each for each in changes if each.how == wanted or each.catches(trace.kind)], failure)
     if change is None:
         return None
     place, release = place_of(mark), change.release
@@ -191,12 +190,12 @@ def _guarded(mark: FrameMark, context: Context) -> Since | None:
     return Since(release, fact, title, older)
 
 
-def _refusal(context: Context) -> Since | None:
+def _refusal(failure: Failure) -> Since | None:
     """Return from which release on a message is raised behind other tests, or no longer."""
-    trace = context.trace
+    trace = failure.trace
     path = _raised_in(trace) if trace is not None else ""
     # Some messages begin with "Error: ", which reads like a class.
-    said = f"{trace.kind}: {trace.message}" if trace is not None and trace.message.strip() else context.case.text
+    said = f"{trace.kind}: {trace.message}" if trace is not None and trace.message.strip() else failure.text
     text = _SPACE.sub(" ", said)[:_MOST_OF_A_MESSAGE]
     if quoted := _QUOTED.search(text):
         path, text = "", quoted["said"]
@@ -206,7 +205,7 @@ def _refusal(context: Context) -> Since | None:
 
     known = index()
     found = known.refusals(text, path)
-    firsts = {_first(each.changes, context, each.until) for each in found}
+    firsts = {_first(each.changes, failure, each.until) for each in found}
     if len(firsts) != 1:
         return None  # several files say it, and not all were changed alike
     change, older = firsts.pop()
@@ -242,19 +241,19 @@ def _raised_in(trace: Trace) -> str | None:
     return own[-1].path if purposely and own_mark(trace.frames[-1]) is not None else None
 
 
-def _first(changes: Sequence[Change], context: Context, until: str = "") -> tuple[Change | None, bool]:
+def _first(changes: Sequence[Change], failure: Failure, until: str = "") -> tuple[Change | None, bool]:
     """Return the first change after the server's release, and whether that is not known.
 
     Args:
         changes: The oldest first.
-        context: Of the failed start.
+        failure: Of the failed start.
         until: The first release that cannot be the server's, since it does not print such words; "" where all do.
     """
-    bound = context.bound
+    bound = failure.bound
     if not changes or len(changes) > _HOT or not bound.first:
         return None, False
     sure = [each for each in changes if bound.within(f"<{each.release}")]
-    if sure or context.told:
+    if sure or failure.told:
         return (sure[0] if sure else None), False
     if until and bound.within(f">={until}"):
         return changes[-1], False  # these words are an older release's

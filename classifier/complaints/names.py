@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ....corpus import options
-from ...patterns.lazy import LazyPattern
+from ...corpus import options
+from ..patterns.lazy import LazyPattern
 from .case import Case
 
 _OBJECTS = {

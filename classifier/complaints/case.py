@@ -1,13 +1,15 @@
-"""What the corrector looks at: the words of the error, what was given, and the release that refused it."""
+"""An error with the start that it refused, and what it finds fault with."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...corpus.records import Record, record
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ...incidents.types import Incident
-    from ...matching.types import Hit
+    from ..incidents.types import Incident
+    from ..matching.types import Hit
 
 FOLLOWING = 4
 """Lines after an error's own that belong to it (an error of argparse that goes on as pydantic's does)."""
@@ -28,7 +30,7 @@ class Case:
         variables: Set in the start command, by name.
     """
 
-    __slots__ = ("arguments", "captures", "code", "facts", "release", "text", "variables")
+    __slots__ = ("_complaints", "arguments", "captures", "code", "facts", "release", "text", "variables")
 
     def __init__(
         self,
@@ -46,6 +48,16 @@ class Case:
         self.arguments: dict[str, object] = dict(given) if isinstance(given, dict) else {}
         self.release = release
         self.variables = _variables(str(facts.get("command") or ""))
+        self._complaints: list[Complaint] | None = None
+
+    @property
+    def complaints(self) -> list[Complaint]:
+        """What the error finds fault with; empty where it does not say, or in words that are not known."""
+        if self._complaints is None:
+            from .read import read
+
+            self._complaints = read(self)
+        return self._complaints
 
     @classmethod
     def of(cls, hit: Hit | None, incident: Incident, release: str) -> Case:
@@ -87,7 +99,34 @@ def _variables(command: str) -> dict[str, str]:
     """Return the variables that a start command sets."""
     if "=" not in command:
         return {}
-    from ...command.source import read_text
+    from ..command.source import read_text
 
     start = read_text(command)
     return {name: word.value for name, word in start.variables()} if start is not None else {}
+
+
+@record(frozen=True, slots=True)
+class Complaint(Record):
+    """What was refused, and what would have been accepted."""
+
+    name: str
+    """The option (``--dtype``, with the key of a JSON value behind a dot) or the variable."""
+    given: str = ""
+    """The value that was refused; "" where the message does not quote it."""
+    allowed: tuple[str, ...] = ()
+    """All that is accepted, where it is a list."""
+    kind: str = ""
+    """What is accepted otherwise: ``int``, ``float``, ``bool``, ``json``, ``switch``, ``type`` (of another type), ``value`` (one is missing), ``none``
+    (it may not stand there), ``path`` (the file in ``given`` is not there), ``added`` (a key that is missing), ``bound`` (it takes the
+    value in ``allowed``, another setting's), ``needs`` (it wants the option in ``given`` beside it), ``set`` (the
+    message tells to set it to ``given``)."""
+    low: float | None = None
+    high: float | None = None
+    open_low: bool = False
+    """Whether ``low`` itself is refused."""
+    open_high: bool = False
+
+    @property
+    def variable(self) -> bool:
+        """Whether it is a variable of the environment."""
+        return not self.name.startswith("-")

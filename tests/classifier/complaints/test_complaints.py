@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from vllm_triage.classifier.advice.corrector import Case, correct
-from vllm_triage.classifier.advice.corrector.complaint import Complaint
-from vllm_triage.classifier.advice.corrector.read import read
+from vllm_triage.classifier.advice.corrector import correct
+from vllm_triage.classifier.complaints.case import Case, Complaint
+from vllm_triage.classifier.complaints.read import read
 
 RELEASE = "0.32.0"
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import re
 
-from ....corpus.records import replace
-from ...patterns.lazy import LazyPattern
-from .case import Case
-from .complaint import Complaint
-from .given import of_attribute, of_divisor, of_feature, of_json, of_missing_key, of_path, of_quoted, of_relation
+from ...corpus.records import replace
+from ..patterns.lazy import LazyPattern
+from .case import Case, Complaint
+from .given import (
+    UNNAMED,
+    of_attribute,
+    of_divisor,
+    of_feature,
+    of_json,
+    of_missing_key,
+    of_path,
+    of_quoted,
+    of_relation,
+)
 from .names import of_field, of_value, of_words
-from .unnamed import UNNAMED
 
 _ARGUMENT = LazyPattern(r"error: argument (?P<names>-[^:\s]+(?:/-[^:\s]+)*): (?P<rest>.*)", re.DOTALL)
 _CHOICE = LazyPattern(
@@ -125,7 +133,7 @@ def _of_argument(names: str, rest: str, case: Case) -> list[Complaint]:
 
 def _kind(name: str, said: str, case: Case) -> str:
     """Return what an option takes: by the release's table, else by the function that read it."""
-    from ....corpus import options
+    from ...corpus import options
 
     option = options.describe(name, case.release)
     if option is not None and option.kind not in ("", "str"):
