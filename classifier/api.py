@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..corpus.records import replace
 from ..corpus.store import Corpus, load, plugin_folders
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .incidents.types import Incident
     from .lines.types import Line
     from .log_source import Source
+    from .proposal import Proposal
     from .report.model import Report
     from .starts import Start
     from .text_model.guess import Guesser
@@ -81,13 +82,14 @@ class Triage:
         self._engines: dict[bool, Engine] = {}
         self._engine(self.question)
 
-    def report(self, source: Source, question: Question | None = None) -> Report:
+    def report(self, source: Source, question: Question | None = None, proposals: Sequence[Proposal] = ()) -> Report:
         """Return what is wrong with a log: root cause, the lines that prove it, ranked fixes.
 
         Args:
             source: The log itself (``str``, ``bytes``), a path object, an open file, or an iterable of lines. A text of
                 one line that is the name of a file is refused: it would be taken for a log without a failure.
             question: What is asked; default is what was said when this object was made.
+            proposals: What others conclude from a pack of this log, a language model above all: checked, and shown as what it is.
 
         Raises:
             InputError: The source cannot be read, or the question names what there is not.
@@ -95,7 +97,7 @@ class Triage:
         session = self.start(question)
         for block in read_blocks(checked(source)):
             session.feed(block)
-        return self.conclude(session, question)
+        return self.conclude(session, question, proposals)
 
     def starts(self, source: Source, question: Question | None = None) -> Iterator[Start]:
         """Yield every server start of a log with an answer of its own; ``report`` answers for the log as a whole.
@@ -129,15 +131,22 @@ class Triage:
         """
         return self.conclude(session.fork(), question)
 
-    def conclude(self, session: Session, question: Question | None = None) -> Report:
-        """Return the answer for what an analysis was fed. The question is that of ``start``, or one with more to it.
+    def conclude(
+        self, session: Session, question: Question | None = None, proposals: Sequence[Proposal] = ()
+    ) -> Report:
+        """Return the answer for what an analysis was fed.
+
+        Args:
+            session: The analysis.
+            question: That of ``start``, or one with more to it.
+            proposals: As for ``report``.
 
         Raises:
             InputError: It was no log: empty, or binary.
         """
         incidents = session.finish()
         session.check()
-        return self.answer(session, incidents, session.tail(), question)
+        return self.answer(session, incidents, session.tail(), question, proposals=proposals)
 
     def answer(
         self,
@@ -146,6 +155,7 @@ class Triage:
         tail: list[Line],
         question: Question | None = None,
         part: bool = False,
+        proposals: Sequence[Proposal] = (),
     ) -> Report:
         """Return the answer for some of the starts that an analysis found.
 
@@ -155,6 +165,7 @@ class Triage:
             tail: The last lines of the first server; empty where another start follows.
             question: As for ``conclude``.
             part: Whether these starts are not all of the log.
+            proposals: As for ``report``.
         """
         asked = question or self.question
         told = _take_in(asked, incidents)
@@ -163,6 +174,14 @@ class Triage:
         advice = advise(verdict, known)
         verdict = replace(verdict, notes=(*verdict.notes, *told))
         kept = gather(session, incidents, verdict, part)
+        report = replace(build(verdict, advice, session.lines, session.bytes, session.numbers), kept=kept)
+        if not proposals or not report.failed:
+            return report
+        from .pack.hear import hear
+        from .pack.model import LARGEST
+
+        pack = report.pack(LARGEST)
+        advice = advise(verdict, known, heard=[hear(proposal, pack) for proposal in proposals])
         return replace(build(verdict, advice, session.lines, session.bytes, session.numbers), kept=kept)
 
     def check(self, question: Question) -> None:

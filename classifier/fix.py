@@ -68,6 +68,10 @@ class Fix(Record):
     tier: int = CAUSE
     confidence: float | None = None
     """How often such advice was right; None where it was not asked."""
+    proposed_by: str = ""
+    """Who, where no rule advises it."""
+    checked: str = ""
+    """Who proposed it, and what was checked of it; of a rule's fix that was proposed as well, too."""
     rank: int = 0
 
     @property

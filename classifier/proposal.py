@@ -109,6 +109,17 @@ class Proposal(Record):
         }  # fmt: skip
 
 
+@record(slots=True, frozen=True)
+class Heard(Record):
+    """A proposal, held against the lines that were shown to who made it."""
+
+    proposal: Proposal
+    lines: tuple[tuple[int, str], ...] = ()
+    """Of those that it names, the ones that were shown: numbers and texts."""
+    problem: str = ""
+    """Why no line proves it; empty where one does."""
+
+
 def schema() -> Schema:
     """Return the JSON Schema of a proposal, as structured outputs take it: every key is named, none may be added."""
     text = {"type": "string"}

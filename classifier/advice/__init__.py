@@ -14,6 +14,13 @@ from .context import Context
 from .pipeline import sift
 from .track_record import shown
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..proposal import Heard
+    from .opinions import Opinion
+
 SILENT = (
     "No fix is sure enough to be shown; what was left out, and why, stands under withheld. The evidence is the best there is: "
     "--format prompt has it for whoever can conclude from it."
@@ -35,15 +42,18 @@ class Advice(Record):
     """The start command with the first fix applied; "" where that cannot be pasted."""
     notes: tuple[str, ...] = ()
     explanation: tuple[str, ...] = ()
+    opinions: tuple[Opinion, ...] = ()
+    """What is left of what others propose."""
 
 
-def advise(verdict: Verdict, known: Known, judged: bool = True) -> Advice:
+def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[Heard] = ()) -> Advice:
     """Return what to do about a verdict.
 
     Args:
         verdict: What is wrong, with the start that it is about.
         known: The texts of the buckets.
         judged: Whether fixes of a kind that was seldom right are left out (``track_record``). Fixes of users' own models and rules never are.
+        heard: What others propose, a language model above all.
     """
     guessed = verdict.failed and verdict.decided_by == "model"
     entry = _cause(verdict, known.bucket(verdict.bucket), guessed)
@@ -73,12 +83,19 @@ def advise(verdict: Verdict, known: Known, judged: bool = True) -> Advice:
     judged = judged and verdict.failed and not _own(verdict, known)
     fixes, guesses = shown(fixes, verdict) if judged else (fixes, [])
     withheld = [*withheld, *guesses]
+    opinions: list[Opinion] = []
+    if heard and verdict.failed:
+        from .opinions import joined, weighed
+
+        opinions = [weighed(one, context, known.corpus.guards(), verdict) for one in heard]
+        fixes, opinions = joined(fixes, opinions)
     return Advice(
         tuple(fixes),
         tuple(withheld),
         corrected_command(context.facts, fixes) if verdict.failed else "",
         tuple(filter(None, (*said, *_notes(verdict, fixes, bool(guesses), context.bound.note())))),
         (f"the advice is the message's own: {remedy.words}",) if remedy is not None else (),
+        tuple(opinions),
     )
 
 

@@ -95,6 +95,15 @@ def _key(fix: Fix, context: Context, known: bool) -> tuple[bool, bool, int]:
     return fix.destructive, older, SEARCH if known and "search" in fix.tags else fix.tier
 
 
+def fitted(fix: Fix, context: Context, guards: Guards) -> tuple[Fix | None, str]:
+    """Return a fix that others propose as it holds here, in the form that who makes the engine takes, or None with the reason."""
+    fitting, reason = _fit(fix, context, guards)
+    if fitting is None:
+        return None, reason
+    made, refused = _for_caller([options.within_json(fitting, context.arguments)], context)
+    return (with_check(made[0], context), "") if made else (None, refused[0][1])
+
+
 def _fit(fix: Fix, context: Context, guards: Guards) -> tuple[Fix | None, str]:
     """Return the fix as it holds here, or None with the reason."""
     for adapt in ADAPTERS:

@@ -71,7 +71,9 @@ def about(report: Report, release: str = "", series: Sequence[str] = ()) -> Abou
         "series": list(series),
     }
     told = tuple(Told(part=name, text=tuple(text)) for name, text in parts.items() if text)
-    withheld = tuple(Withheld(title=one_line(item.title), reason=one_line(item.reason)) for item in report.withheld)
+    # What a model proposed is not shown to the next one: the pack is what the log says, and what rules make of it.
+    own = (item for item in report.withheld if not item.proposed_by)
+    withheld = tuple(Withheld(title=one_line(item.title), reason=one_line(item.reason)) for item in own)
     return About(told, tuple(_candidates(report)), withheld)
 
 
@@ -203,7 +205,7 @@ def _candidates(report: Report) -> Iterator[Candidate]:
         pro = [*([f"line{'s' if len(lines) > 1 else ''} {', '.join(lines)}"] if lines else []), *pro]
         yield Candidate(
             cause=report.cause, confidence=report.confidence, title=one_line(report.title), decided_by=report.decided_by,
-            pro=tuple(pro[:REASONS]), contra=tuple(contra[:REASONS]), fixes=tuple(map(_fix, report.fixes[:FIXES])),
+            pro=tuple(pro[:REASONS]), contra=tuple(contra[:REASONS]), fixes=tuple(map(_fix, [fix for fix in report.fixes if not fix.proposed_by][:FIXES])),
         )  # fmt: skip
     shares = {item.bucket: item.confidence for item in report.alternatives}
     for cause, (pro, contra) in list(reasons.items())[: PROPOSED - 1]:

@@ -17,6 +17,7 @@ from .model import (
     Fix,
     Input,
     Memory,
+    Proposed,
     Report,
     Stage,
     Startup,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from ..advice import Advice
+    from ..advice.opinions import Opinion
     from ..facts.types import Facts
     from ..fix import Fix as Advised
     from ..input.numbers import Numbers
@@ -80,7 +82,8 @@ def build(verdict: Verdict, advice: Advice, lines: int, size: int, numbers: Numb
         facts=facts,  # type: ignore[arg-type] # what rules and readers found: the names that they have
         memory=_memory(known),
         fixes=tuple(_fix(fix, secrets) for fix in advice.fixes),
-        withheld=tuple(Withheld(title=_text(title), reason=_text(reason)) for title, reason in advice.withheld),
+        withheld=_withheld(advice),
+        proposals=tuple(map(_proposed, advice.opinions)),
         corrected_command=_command(advice.corrected_command),
         corrected=_corrected(advice, known, clean),
         incidents=len(verdict.starts),
@@ -204,6 +207,29 @@ def _fix(fix: Advised, secrets: set[str]) -> Fix:
         versions=fix.versions,
         fixed_in=fix.fixed_in,
         source=fix.source,
+        proposed_by=ours(fix.proposed_by),
+        checked=ours(fix.checked),
+    )
+
+
+def _withheld(advice: Advice) -> tuple[Withheld, ...]:
+    rows = [(title, reason, "") for title, reason in advice.withheld]
+    rows += [(*row, opinion.heard.proposal.source) for opinion in advice.opinions for row in opinion.withheld]
+    return tuple(Withheld(title=_text(title), reason=_text(why), proposed_by=_text(who)) for title, why, who in rows)
+
+
+def _proposed(opinion: Opinion) -> Proposed:
+    heard, proposal = opinion.heard, opinion.heard.proposal
+    return Proposed(
+        source=_text(proposal.source),
+        cause="" if heard.problem else _text(proposal.cause),
+        confidence=proposal.confidence,
+        share=opinion.share,
+        evidence=tuple(Evidence(line=line, text=shown(text)) for line, text in heard.lines),
+        agrees=None if heard.problem else opinion.agrees,
+        first=opinion.first,
+        missing="" if heard.problem else _text(proposal.missing),
+        problem=_text(heard.problem),
     )
 
 

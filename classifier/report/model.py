@@ -23,7 +23,7 @@ else:
     # For whoever reads it back: any name may be there.
     Facts = dict[str, object]
 
-SCHEMA_VERSION = "1.2"
+SCHEMA_VERSION = "1.3"
 """Raised in its second number when fields are added, in its first when one changes or goes."""
 
 INNER = {"exclude": True}
@@ -57,7 +57,7 @@ class Node(Record):
         return {
             name: _plain(value)
             for name, optional in _names(self.__class__).items()
-            if (value := getattr(self, name)) not in ("", None) or not optional
+            if (value := getattr(self, name)) not in ("", None, ()) or not optional
         }
 
 
@@ -153,6 +153,10 @@ class Fix(Node):
     source: str = ""
     confidence: float | None = field(default=None, metadata=OPTIONAL)
     """how often such advice was right on logs that nobody had read (docs/advice.md); the report's own is that of the cause"""
+    proposed_by: str = field(default="", metadata=OPTIONAL)
+    """who proposes it where no rule does: the name of a model that was asked (docs/ask.md)"""
+    checked: str = field(default="", metadata=OPTIONAL)
+    """what was checked of a proposal; of a rule's fix, that it was proposed as well"""
 
     @property
     def pasted(self) -> bool:
@@ -171,6 +175,44 @@ class Withheld(Node):
 
     title: str
     reason: str
+    proposed_by: str = field(default="", metadata=OPTIONAL)
+    """who proposed it, where no rule did"""
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Proposed(Node):
+    """What a model that was asked concludes, as far as it holds; its fixes stand among the others (docs/ask.md)."""
+
+    source: str
+    """the name of the model"""
+    cause: str
+    """in its words; empty where it says that the log does not tell, or where nothing of it holds"""
+    confidence: float = field(metadata=SHARE)
+    """by its own word"""
+    share: float = field(metadata=SHARE)
+    """how often the first fix of such proposals was right"""
+    evidence: tuple[Evidence, ...] = ()
+    """the lines that prove it by its word, as they stand in the log"""
+    agrees: bool | None = None
+    """whether it names the cause of the rules; null where one of both names none"""
+    first: bool = False
+    """whether its fix stands before those of the rules, by how often either was right"""
+    missing: str = field(default="", metadata=OPTIONAL)
+    """what would have to be seen, where the log does not tell"""
+    problem: str = field(default="", metadata=OPTIONAL)
+    """why nothing of it holds"""
+
+    @property
+    def told(self) -> str:
+        """What it concludes, and how that stands to the rules, in a sentence."""
+        if self.problem:
+            return f"{self.source} was asked; its answer does not hold: {self.problem}."
+        lines = ", ".join(str(item.line) for item in self.evidence)
+        place = f" (line{'s' if len(self.evidence) > 1 else ''} {lines})" if lines else ""
+        if not self.cause:
+            return f"{self.source} does not find the cause in the log" + (f": {self.missing}" if self.missing else ".")
+        sees = {True: "names the same cause", False: "names another cause than the rules", None: "names the cause"}
+        return f"{self.source} {sees[self.agrees]}{place}: {self.cause}"
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -300,6 +342,8 @@ class Report(Node):
     fixes: tuple[Fix, ...] = ()
     withheld: tuple[Withheld, ...] = ()
     """fixes of the cause that were left out, each with the reason"""
+    proposals: tuple[Proposed, ...] = field(default=(), metadata=OPTIONAL)
+    """what models that were asked conclude; absent where none was"""
     corrected_command: str = ""
     corrected: Corrected | None = None
     incidents: int = 1

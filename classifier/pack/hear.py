@@ -1,0 +1,60 @@
+"""Holds a proposal against the lines that its author saw: they must be there, and say what it says they do."""
+
+from __future__ import annotations
+
+import re
+
+from ..proposal import Heard, Proposal
+from .model import Pack
+
+BESIDE = 3
+"""Lines around those that it names in which its words may stand: an exception and its frames are several."""
+QUOTED = 3
+"""Words from which on a quotation is held against the log."""
+_QUOTE = re.compile(r"[`\"“](?P<said>[^`\"“”]{12,300})[`\"”]")
+_WORD = re.compile(r"[a-z][a-z0-9_]{3,}|\d{2,}", re.IGNORECASE)
+_COMMAND = re.compile(r"--\w|^\s*(?:vllm|pip|uv|docker|python3?)\s|[{}=<>]")
+"""Of what is quoted without being the log's."""
+_COMMON = re.compile(
+    r"(?:that|this|with|from|which|when|where|because|after|before|while|into|than|then|there|their|they|have|been|were|being|will|would|"
+    r"could|should|cannot|does|lines?|errors?|fail(?:ed|s|ure)|vllm|server|engine|starts?|started|causes?|caused|model)"
+)
+
+
+def hear(proposal: Proposal, pack: Pack) -> Heard:
+    """Return a proposal with the lines that it names, and why they prove nothing where they do not.
+
+    Args:
+        proposal: As it was made.
+        pack: With all lines that its author can have seen.
+    """
+    texts = {number: line.text for line in pack.lines for number in range(line.line, (line.last or line.line) + 1)}
+    lines = tuple((number, texts[number]) for number in proposal.lines if number in texts)
+    return Heard(proposal, lines, _problem(proposal, lines, texts, pack))
+
+
+def _problem(proposal: Proposal, lines: tuple[tuple[int, str], ...], texts: dict[int, str], pack: Pack) -> str:
+    if not proposal.cause:
+        return "" if proposal.missing else "it names no cause"
+    if not proposal.lines:
+        return "it names no line that proves it"
+    if not lines:
+        return f"the log shows no line {proposal.lines[0]} that could prove it"
+    log = _plain(" ".join([*texts.values(), *(text for part in pack.told for text in part.text)]))
+    for found in _QUOTE.finditer(proposal.cause):
+        parts = [part for part in re.split(r"…|\.\.\.", found["said"]) if len(part.split()) >= QUOTED]
+        if not _COMMAND.search(found["said"]) and any(_plain(part) not in log for part in parts):
+            return "it quotes words that the log does not say"
+    near = {number + step for number, _ in lines for step in range(-BESIDE, BESIDE + 1)}
+    said = _words(" ".join(texts[number] for number in near if number in texts))
+    return "" if said & _words(proposal.cause) else "the lines that it names say nothing of it"
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\s'\"`]+", " ", text).strip(" .,:;").lower()
+
+
+def _words(text: str) -> set[str]:
+    """Return what tells texts apart: words with their parts, and numbers."""
+    words = {word.lower() for found in _WORD.findall(text) for word in (found, *found.split("_"))}
+    return {word for word in words if (len(word) > 3 or word.isdigit()) and not _COMMON.fullmatch(word)}
