@@ -279,9 +279,8 @@ def _fix(one: ProposedFix, actions: tuple[Action, ...], heard: Heard) -> Fix:
 def _told(fix: Fix, heard: Heard, context: Context) -> str:
     """Return who proposed a fix, and what was checked of it."""
     told = []
-    names = [
-        each.name for each in (*fix.options, *fix.variables, *fix.dropped) if each.name.startswith(("--", "VLLM_"))
-    ]
+    named = [each.name for each in fix.actions if isinstance(each, (SetOption, SetVariable, DropOption))]
+    names = [name for name in named if name.startswith(("--", "VLLM_"))]
     if names:
         told.append(f"{'options exist' if len(names) > 1 else 'option exists'} in {context.bound}")
     if fix.options or fix.variables:
@@ -292,4 +291,4 @@ def _told(fix: Fix, heard: Heard, context: Context) -> str:
         told.append("a package that vLLM needs")
     if heard.lines:
         told.append(f"line{'s' if len(heard.lines) > 1 else ''} {', '.join(str(line) for line, _ in heard.lines[:4])}")
-    return f"proposed by {heard.proposal.source}, checked: {', '.join(told) or 'nothing in the log speaks against it'}"
+    return f"Proposed by {heard.proposal.source}, checked: {', '.join(told) or 'nothing in the log speaks against it'}."

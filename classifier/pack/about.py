@@ -162,7 +162,8 @@ def _situation(report: Report) -> Iterator[str]:
         yield f"The log holds {report.incidents} starts."
     if report.filtered is not None:
         yield f"The question leaves this failure out ({report.filtered.by}: {', '.join(report.filtered.ids)})."
-    yield from report.notes
+    told = {proposal.told for proposal in report.proposals}
+    yield from (note for note in report.notes if note not in told)
 
 
 def _release(facts: Mapping[str, object], bound: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from ...corpus.records import cast, replace
 from ...corpus.stages import STAGE_ORDER
 from ..command import FORMS, corrected
+from ..fix import because
 from ..masking.mask import mask, mask_lines, mask_value
 from .model import (
     Alternative,
@@ -66,6 +67,9 @@ def build(verdict: Verdict, advice: Advice, lines: int, size: int, numbers: Numb
     secrets = _secrets(known, facts)
     clean = facts == known
     facts.pop("command", None)
+    evidence = _evidence(verdict.evidence)
+    rules = tuple(item.line for item in evidence if not item.mark)
+    proposals = tuple(_proposed(opinion, rules) for opinion in advice.opinions)
     return Report(
         bucket=verdict.bucket,
         cause=verdict.cause,
@@ -73,7 +77,7 @@ def build(verdict: Verdict, advice: Advice, lines: int, size: int, numbers: Numb
         decided_by=cast("Decided", verdict.decided_by),
         title=_text(verdict.title),
         summary=_text(verdict.summary),
-        evidence=_evidence(verdict.evidence),
+        evidence=evidence,
         symptoms=_evidence(verdict.symptoms),
         chain=_evidence(verdict.chain),
         context=_context(verdict.context),
@@ -83,14 +87,14 @@ def build(verdict: Verdict, advice: Advice, lines: int, size: int, numbers: Numb
         memory=_memory(known),
         fixes=tuple(_fix(fix, secrets) for fix in advice.fixes),
         withheld=_withheld(advice),
-        proposals=tuple(map(_proposed, advice.opinions)),
+        proposals=proposals,
         corrected_command=_command(advice.corrected_command),
         corrected=_corrected(advice, known, clean),
         incidents=len(verdict.starts),
         story=_story(verdict, known),
         confirm=_text(verdict.confirm),
         refute=_text(verdict.refute),
-        notes=tuple(_text(note) for note in (*advice.notes, *verdict.notes)),
+        notes=tuple(_text(note) for note in (*(one.told for one in proposals), *advice.notes, *verdict.notes)),
         input=Input(lines=lines, bytes=size),
         filtered=_filtered(verdict),
         explanation=tuple(_text(line) for line in (*verdict.weighed, *advice.explanation, *verdict.explanation)),
@@ -188,16 +192,17 @@ def _fix(fix: Advised, secrets: set[str]) -> Fix:
         # Our own advice names variables for tokens; only what came from the log may be masked in it.
         for secret in secrets:
             text = text.replace(secret, "<secret>")
-        return printable(text)
+        # What a model says may hold anything.
+        return _text(text) if fix.proposed_by else printable(text)
 
     return Fix(
         rank=fix.rank,
-        title=ours(fix.title),
+        title=ours(_by(fix.title, fix.proposed_by)),
         kind=cast("Kind", fix.kind),
         option=ours(fix.option),
         value=ours(fix.value),
         change=ours(fix.change),
-        why=ours(fix.why),
+        why=ours(because(fix, fix.checked)),
         cost=ours(fix.cost),
         safety=fix.safety,
         confidence=fix.confidence,
@@ -208,17 +213,23 @@ def _fix(fix: Advised, secrets: set[str]) -> Fix:
         fixed_in=fix.fixed_in,
         source=fix.source,
         proposed_by=ours(fix.proposed_by),
-        checked=ours(fix.checked),
     )
+
+
+def _by(title: str, who: str) -> str:
+    """Return the title of a fix with who proposed it: whatever form shows it shows that it is no rule's."""
+    return f"{title} (proposed by {who})" if who else title
 
 
 def _withheld(advice: Advice) -> tuple[Withheld, ...]:
     rows = [(title, reason, "") for title, reason in advice.withheld]
     rows += [(*row, opinion.heard.proposal.source) for opinion in advice.opinions for row in opinion.withheld]
-    return tuple(Withheld(title=_text(title), reason=_text(why), proposed_by=_text(who)) for title, why, who in rows)
+    return tuple(
+        Withheld(title=_text(_by(title, who)), reason=_text(why), proposed_by=_text(who)) for title, why, who in rows
+    )
 
 
-def _proposed(opinion: Opinion) -> Proposed:
+def _proposed(opinion: Opinion, rules: tuple[int, ...]) -> Proposed:
     heard, proposal = opinion.heard, opinion.heard.proposal
     return Proposed(
         source=_text(proposal.source),
@@ -227,6 +238,7 @@ def _proposed(opinion: Opinion) -> Proposed:
         share=opinion.share,
         evidence=tuple(Evidence(line=line, text=shown(text)) for line, text in heard.lines),
         agrees=None if heard.problem else opinion.agrees,
+        against=rules if opinion.agrees is False and not heard.problem else (),
         first=opinion.first,
         missing="" if heard.problem else _text(proposal.missing),
         problem=_text(heard.problem),

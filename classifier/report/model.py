@@ -155,8 +155,6 @@ class Fix(Node):
     """how often such advice was right on logs that nobody had read (docs/advice.md); the report's own is that of the cause"""
     proposed_by: str = field(default="", metadata=OPTIONAL)
     """who proposes it where no rule does: the name of a model that was asked (docs/ask.md)"""
-    checked: str = field(default="", metadata=OPTIONAL)
-    """what was checked of a proposal; of a rule's fix, that it was proposed as well"""
 
     @property
     def pasted(self) -> bool:
@@ -195,6 +193,8 @@ class Proposed(Node):
     """the lines that prove it by its word, as they stand in the log"""
     agrees: bool | None = None
     """whether it names the cause of the rules; null where one of both names none"""
+    against: tuple[int, ...] = field(default=(), metadata=OPTIONAL)
+    """the lines of the rules, where it names another cause than they do"""
     first: bool = False
     """whether its fix stands before those of the rules, by how often either was right"""
     missing: str = field(default="", metadata=OPTIONAL)
@@ -208,7 +208,8 @@ class Proposed(Node):
         if self.problem:
             return f"{self.source} was asked; its answer does not hold: {self.problem}."
         lines = ", ".join(str(item.line) for item in self.evidence)
-        place = f" (line{'s' if len(self.evidence) > 1 else ''} {lines})" if lines else ""
+        rules = f" against {', '.join(map(str, self.against))}" if self.against else ""
+        place = f" (line{'s' if len(self.evidence) > 1 else ''} {lines}{rules})" if lines else ""
         if not self.cause:
             return f"{self.source} does not find the cause in the log" + (f": {self.missing}" if self.missing else ".")
         sees = {True: "names the same cause", False: "names another cause than the rules", None: "names the cause"}

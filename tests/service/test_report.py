@@ -50,7 +50,7 @@ def test_json_has_every_field_and_nothing_of_the_inside():
     """What is for those who show a report here and now stays here; what the log does not tell of a stage is absent."""
     given = failure().report.to_dict()
 
-    assert set(json_schema()["properties"]) == {*given, "filtered", "memory"}
+    assert set(json_schema()["properties"]) == {*given, "filtered", "memory", "proposals"}
     assert [{"stage", "line", "time", "seconds"}] * 3 + [{"stage", "line", "time"}] == [
         set(stage)
         for stage in given["startup"]["stages"]  # type: ignore[index]

@@ -90,10 +90,10 @@ def score(log: Log, reference: Referenced, proposal: Proposal) -> Scored:
     report = shared().report(text, proposals=[proposal])
     raw = [reference.grade(_text(fix)) for fix in proposal.fixes]
     grades = [reference.grade(f"{fix.title} :: {fix.change}") for fix in report.fixes]
-    left = [grade for grade, fix in zip(grades, report.fixes, strict=True) if fix.checked]
-    by_title = {fix.title: grade for fix, grade in zip(proposal.fixes, raw, strict=True)}
+    left = [grade for grade, fix in zip(grades, report.fixes, strict=True) if "Proposed by " in fix.why]
+    by_title = {f"{fix.title} (proposed by {proposal.source})": at for at, fix in enumerate(proposal.fixes)}
     killed = tuple(
-        Killed(log.name, item.title, item.reason, by_title.get(item.title, "other"))
+        Killed(log.name, item.title, item.reason, raw[by_title[item.title]] if item.title in by_title else "other")
         for item in report.withheld
         if item.proposed_by
     )
@@ -102,7 +102,7 @@ def score(log: Log, reference: Referenced, proposal: Proposal) -> Scored:
         log.name, alone.decided_by, proposal.confidence, _first(alone, reference), raw[0] if raw else "", left[0] if left else "",
         grades[0] if grades else "", tuple(grades[:3]), len(raw), killed, told.problem if told else "",
         sum(bool(_invented(fix)) for fix in proposal.fixes),
-        sum(bool(_invented(fix)) for fix in proposal.fixes if any(fix.title == one.title for one in report.fixes)),
+        sum(bool(_invented(proposal.fixes[by_title[one.title]])) for one in report.fixes if one.title in by_title),
     )  # fmt: skip
 
 
@@ -131,8 +131,8 @@ def _told(scored: Sequence[Scored], unread: Sequence[str], every: bool) -> Itera
         refuted = sum("trap" in one.three for one in part)
         yield f"  joint answer: one of three refuted {refuted / max(1, len(part)):.3f}"
     killed = [fix for one in scored for fix in one.killed]
-    grades = Counter(fix.grade for fix in killed)
-    decided = grades["trap"] + grades["right"]
+    by_grade = Counter(fix.grade for fix in killed)
+    decided = by_grade["trap"] + by_grade["right"]
     yield (
         f"killed {len(killed)} of {sum(one.proposed for one in scored)}: refuted by the reference {grades['trap']}, right by it {grades['right']}, "
         f"fair {grades['fair']}, not in it {grades['other']}; truly wrong of those that it decides {grades['trap'] / max(1, decided):.3f}"

@@ -15,7 +15,7 @@ from vllm_triage.corpus.actions import SetOption
 from vllm_triage.service.ask import endpoint as module
 from vllm_triage.service.ask.endpoint import AskError, Endpoint
 
-GOOD = {
+GOOD: dict[str, Any] = {
     "cause": "The KV cache holds no request of the full context.",
     "lines": [12, 14],
     "fixes": [
