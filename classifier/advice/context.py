@@ -8,6 +8,7 @@ from functools import cached_property
 
 from ..complaints.case import Case
 from ..patterns.lazy import LazyPattern
+from ..situation.programs import programs_in
 from ..situation.releases import ReleaseBound, gone_from, reference
 from ..situation.situate import situate
 from .signs import Signs
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ..lines.types import Line, Trace
     from ..matching.types import Hit
     from ..repairs.failing_line import Failure
+    from ..situation.programs import Program
     from ..verdict.types import Verdict
     from .adapters.lacks import Lack
     from .sources.message import Remedy
@@ -219,6 +221,11 @@ class Context:
         return caller_of(self)
 
     @cached_property
+    def programs(self) -> list[Program]:
+        """Whose programs the words show."""
+        return programs_in(self.words)
+
+    @cached_property
     def framework(self) -> str:
         """The trainer or framework that makes the engine, by the stack and the words; "" where they show none."""
         from .owners import framework_of
@@ -249,11 +256,18 @@ class Context:
         return bool(printed) and all(_SOURCES.search(path) and not _INSTALLED.search(path) for path in printed)
 
     @cached_property
+    def changed_at(self) -> str:
+        """Where the error's stack shows code that no release has: ``vllm/v1/engine/core.py:step``; "" where it shows none."""
+        from ..facts.changed import INDEXED, changed_in
+
+        return changed_in(self.trace.frames) if self.trace is not None and self.bound.within(INDEXED) else ""
+
+    @cached_property
     def own_build(self) -> bool:
         """Whether the server is not a release of the registry: a fork, a checkout, a development build, a build with local changes."""
         from ...corpus import options
 
-        if self.from_checkout:
+        if self.from_checkout or self.changed_at:
             return True
         if not self.told:
             return False

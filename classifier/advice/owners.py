@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..patterns.lazy import LazyPattern
+from ..situation.programs import FRAMEWORK, RAY_SERVE, programs_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,21 +12,6 @@ if TYPE_CHECKING:
 _PLUGIN = LazyPattern(
     r"(?:^|[/\s\"'])(?P<name>vllm_(?:ascend|gaudi|neuron|spyre|metal|rbln|omni)|tpu_inference|neuronx_distributed_inference)[/.]"
 )
-_FRAMEWORK = LazyPattern(
-    r"(?:^|[/\s\"'])(?P<name>verl|openrlhf|trl|llamafactory|xinference|fastchat|swift|skyrl_\w+|areal|nemo_rl|djl_python|unsloth\w*)/[\w/]{1,120}\.py"
-)
-_NAMES = (
-    "verl/", "openrlhf/", "trl/", "llamafactory/", "xinference/", "fastchat/", "swift/", "skyrl_", "areal/", "nemo_rl/", "djl_python/", "unsloth",
-)  # fmt: skip
-"""Of which each match of that holds one: most logs hold none, and looking for these takes a tenth of the time."""
-_MARKS = (
-    (
-        "verl",
-        ("actor_rollout_ref", "WorkerDict"),
-        LazyPattern(r"\bactor_rollout_ref\b|\bWorkerDict\.\w|\(WorkerDict pid="),
-    ),
-)
-"""Words that one framework alone prints, where no path names it: its name, what is quickly looked for, and all of it."""
 _FORKS = (
     ("HabanaAI/vllm-fork", ("gaudi",), LazyPattern(r"\b0\.\d+\.\d+[\w.]*\+gaudi")),
     ("vllm-ascend", ("ACL",), LazyPattern(r"\bACL ?[Gg]raph")),
@@ -76,12 +62,5 @@ def _of_platform(context: Context) -> str:
 
 def framework_of(context: Context) -> str:
     """Return the trainer or framework that makes the engine; "" where the stack and the words show none."""
-    places = (context.stack, context.words)
-    found = next(
-        (found for text in places if any(name in text for name in _NAMES) and (found := _FRAMEWORK.search(text))), None
-    )
-    if found is None:
-        words = context.words
-        marked = (name for name, signs, mark in _MARKS if any(sign in words for sign in signs) and mark.search(words))
-        return next(marked, "")
-    return found["name"].replace("_", "-")
+    shown = (*programs_in(context.stack), *context.programs)
+    return next((each.name for each in shown if each.kind == FRAMEWORK and each.name != RAY_SERVE), "")

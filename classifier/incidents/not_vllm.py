@@ -20,7 +20,7 @@ SIGNS = (
 )  # fmt: skip
 """Words of which at least one stands in whatever vLLM, its parts or its clients print, in lower case."""
 ENGINES = {
-    "SGLang": (b"/sglang/", b"sglang.launch_server", b"sglang.srt", b"/sgl_kernel/"),
+    "SGLang": (b"/sglang/srt/", b"-packages/sglang/", b"sglang.launch_server", b"sglang.srt", b"/sgl_kernel/"),
     "LMDeploy": (b"/lmdeploy/", b"lmdeploy - ", b"lmdeploy serve"),
     "Text Generation Inference": (b"text_generation_server", b"text-generation-launcher", b"text_generation_launcher", b"text_generation_router"),
     "TensorRT-LLM": (b"site-packages/tensorrt_llm/", b"trtllm-serve", b"tensorrt_llm.serve"),
@@ -42,6 +42,7 @@ _OURS = (
     b"vllm engine",
     b"vllm_",
     b"(vllmworker",
+    b"(rayworkerwrapper",
     b"import vllm",
     b"from vllm",
     b"vllm: error",

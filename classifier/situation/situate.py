@@ -7,6 +7,7 @@ from functools import cached_property
 from ..facts.versions import version_key
 from .ages import RELEASES, ranges_told_by
 from .platforms import engine_in
+from .programs import ENGINE, Program, program_of
 from .releases import ReleaseBound, bound_of
 from .writer import Writer, read_writer
 
@@ -65,6 +66,12 @@ class Situation:
         """The whole text, where it is a few lines that somebody quoted; "" of a log."""
         head, tail = self._start.ends
         return _text(head) if head == tail and head.count(b"\n") < EXCERPT else ""
+
+    @cached_property
+    def program(self) -> Program:
+        """Whose program printed it."""
+        start = self._start
+        return Program(ENGINE, start.engine) if start.engine else program_of("\n".join(self._written()))
 
     def _written(self) -> list[str]:
         """Return lines as they stand in the log: its beginning and end, what rules read, and the frames of stacks."""

@@ -21,5 +21,6 @@ if TYPE_CHECKING:
         errors: list[Line]
         sites: list[Line]
         traces: list[Trace]
+        engine: str
         ends: tuple[bytes, bytes]
         situation: Situation | None

@@ -10,29 +10,13 @@ from ....corpus.actions import Action, DropOption, Serve, SetOption, Step, UseIm
 from ....corpus.records import replace
 from ...facts.versions import in_range
 from ...fix import Fix, with_action
-from ...patterns.lazy import LazyPattern
+from ...situation.programs import RAY_SERVE, SCRIPT, SERVER, TEST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..context import Context
-
-SCRIPT = "script"
-"""What :func:`caller` says of a program of the user's own that makes an ``LLM``."""
-_SERVER = LazyPattern(
-    r"\bAPIServer|\bvllm[/.]entrypoints[/.](?:openai|cli|launcher|launchers|grpc|anthropic|serve)\b|\bvllm (?:serve|bench)\b|vllm-openai|"
-    r"\bUvicorn running|\"(?:GET|POST) /|\bMQLLMEngine|[/\\]bin[/\\]vllm\b|\bapi_server\b"
-)
-_SCRIPT = LazyPattern(
-    r"\bvllm/entrypoints/(?:(?:offline_)?llm|\w+/offline)\.py:|\bllm\.(?:generate|chat|score|embed|encode|classify|beam_search)\(|\bLLM\((?:\s*\w+ ?=|\s*['\"]|\*\*)|\bin LLM\.\w+\("
-)
-_TEST = LazyPattern(
-    r"(?m)^(?:\[[^\]\n]{1,40}\] )?E {3,}\S[\s\S]{0,4000}?(?:^(?:\[[^\]\n]{1,40}\] )?[\w./-]+\.py:\d+: \w+(?:Error|Exception)\s*$|"
-    r"short test summary info|warnings summary =|-- Captured \w+ (?:log )?(?:call|setup))"
-)
-"""What pytest prints of a test that failed: it makes an engine as a script does."""
-_OF_FRAMEWORK = LazyPattern(r"(?:^|[/\s\"'])ray/(?:serve|llm)/|\bServeReplica:|\bReplicaActor\b")
 
 
 def caller_of(context: Context) -> str:
@@ -41,16 +25,13 @@ def caller_of(context: Context) -> str:
     Args:
         context: Of a failed start; one of a healthy server has no words and gives "".
     """
-    words = context.words
-    if not words:
-        return ""
+    shown = context.programs
     if not context.asked and context.framework:
         return context.framework
-    # Most logs hold neither word: looking for one takes a thousandth of the expression's time.
-    if ("ray/" in words or "Replica" in words) and _OF_FRAMEWORK.search(words):
-        return "Ray Serve"
-    made = _SCRIPT.search(words) or (("\nE  " in f"\n{words}" or "] E  " in words) and _TEST.search(words))
-    return SCRIPT if made and not _SERVER.search(words) else ""
+    kinds = [program.kind for program in shown]
+    if any(program.name == RAY_SERVE for program in shown):
+        return RAY_SERVE
+    return SCRIPT if (SCRIPT in kinds or TEST in kinds) and SERVER not in kinds else ""
 
 
 def adapt(fix: Fix, context: Context) -> tuple[Fix | None, str]:
