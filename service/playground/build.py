@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import shutil
-import zipfile
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,8 @@ PACKAGE = HERE.parents[1]
 """The folder that classifier, corpus and service stand in."""
 RUNTIME = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 """What is needed of Pyodide's npm package."""
-ENGINE = "engine.zip"
+ENGINE = "engine.bin"
+"""A tar archive, compressed by gzip; by a name at which no server says that it is, and no browser unpacks it unasked."""
 PAGE = PACKAGE / "service/web/static"
 EXAMPLE = PACKAGE / "corpus/logs/written/kv-cache-too-small.log"
 
@@ -63,11 +65,14 @@ def build(out: Path, pyodide: Path) -> list[Path]:
 def engine() -> bytes:
     """Return the archive: the library with its compiled corpus, and what stands in for its compiled dependencies."""
     made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    with tarfile.open(fileobj=made, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name, path in sorted(_files()):
             # The same archive whenever it is made of the same files.
-            archive.writestr(zipfile.ZipInfo(name), path.read_bytes(), zipfile.ZIP_DEFLATED)
-    return made.getvalue()
+            about = tarfile.TarInfo(name)
+            about.size = path.stat().st_size
+            with path.open("rb") as file:
+                archive.addfile(about, file)
+    return gzip.compress(made.getvalue(), mtime=0)
 
 
 def _files() -> Iterator[tuple[str, Path]]:

@@ -6,7 +6,7 @@ let ready;
 
 async function load(here) {
   const began = performance.now();
-  const archive = fetch(`${here}engine.zip`).then((response) => response.arrayBuffer());
+  const archive = fetch(`${here}engine.bin`).then(({ body }) => new Response(body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
   const name = `${here}memory/${BUILD}`;
   const store = await globalThis.caches?.open("vllm-triage").catch(() => undefined);
   const memory = await (await store?.match(name))?.arrayBuffer();
@@ -14,11 +14,24 @@ async function load(here) {
   const restored = Boolean(python);
   python ??= await start(here);
   // Files are no part of the memory.
-  python.unpackArchive(await archive, "zip", { extractDir: "/engine" });
+  unpack(python.FS, await archive);
   if (!restored) python.runPython('import sys; sys.path.insert(0, "/engine")');
   calls = python.pyimport("in_browser");
   if (!restored && store) await keep(python, store, name, here).catch(() => {});
   postMessage({ ready: true, restored, seconds: (performance.now() - began) / 1000 });
+}
+
+// A tar archive, as build.py makes it: plain files alone. The browser unpacks it while Pyodide starts, and its bytes are not copied.
+function unpack(files, archive) {
+  const text = (at, length) => new TextDecoder().decode(new Uint8Array(archive, at, length)).replace(/\0.*$/s, "");
+  for (let at = 0; text(at, 1); ) {
+    const prefix = text(at + 345, 155);
+    const path = `/engine/${prefix && `${prefix}/`}${text(at, 100)}`;
+    const size = parseInt(text(at + 124, 12), 8);
+    files.mkdirTree(path.slice(0, path.lastIndexOf("/")));
+    files.createDataFile(path, null, new Uint8Array(archive, at + 512, size), true, false, true);
+    at += 512 + Math.ceil(size / 512) * 512;
+  }
 }
 
 async function start(here, memory) {
