@@ -32,7 +32,8 @@ svg{width:100%;height:auto;font:11px system-ui,sans-serif}svg text{fill:var(--so
 details{border-top:1px solid var(--line);margin-top:1rem;overflow-x:auto}summary{cursor:pointer}summary h2{display:inline-block;margin:.6rem 0}
 a{color:inherit}.few tbody tr:nth-child(n+9){display:none}.tools{display:flex;gap:.6rem;margin:.4rem 0}
 .tools input,.tools button{font:inherit;font-size:.85rem;padding:.15rem .5rem}th button{all:unset;cursor:pointer}th button:focus-visible{outline:2px solid}
-@media(max-width:600px){td,th{padding-right:.5rem}td:nth-child(n+5),th:nth-child(n+5){display:none}.few tbody tr:nth-child(n+6){display:none}}
+@media(max-width:600px){td,th{padding-right:.5rem}td:nth-child(n+5),th:nth-child(n+5){display:none}.few tbody tr:nth-child(n+6){display:none}
+td:nth-child(2) code{display:-webkit-box;-webkit-line-clamp:5;-webkit-box-orient:vertical;overflow:hidden}}
 """
 SCRIPT = (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
 """Search, order and CSV. Without it the tables stand in full."""

@@ -30,3 +30,15 @@ def until(tab: Any, expression: str, expected: Any) -> None:
     while (value := tab.evaluate(expression)) != expected and time.monotonic() < end:
         tab.wait_for_timeout(25)
     assert expected == value
+
+
+CONTRAST = """() => {
+  const pixel = (color) => { const c = new OffscreenCanvas(1, 1).getContext("2d"); c.fillStyle = color; c.fillRect(0, 0, 1, 1); return [...c.getImageData(0, 0, 1, 1).data]; };
+  const part = (v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+  const light = ([r, g, b]) => 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+  const back = (e) => { for (; e; e = e.parentElement) { const b = pixel(getComputedStyle(e).backgroundColor); if (b[3] > 200) return b; } return [255, 255, 255]; };
+  return [...document.querySelectorAll("body *")].filter((e) => e.checkVisibility() && !e.closest("svg") && [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()))
+    .map((e) => { const [a, b] = [light(pixel(getComputedStyle(e).color)), light(back(e))]; return [e.textContent.slice(0, 40), (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)]; })
+    .filter(([, ratio]) => ratio < 4.5);
+}"""
+"""Texts whose contrast is below 4.5 : 1."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.service.web.helpers import FAILURE, LOGS, UNKNOWN, until
+from tests.service.web.helpers import CONTRAST, FAILURE, LOGS, UNKNOWN, until
 from tests.service.web.server import Memory
 
 REPORTS = {
@@ -75,6 +75,26 @@ def test_dialogs_and_problems(address: str, memory: Memory, open_page: Callable[
     tab.click("dialog >> text=Cancel")
     tab.wait_for_selector("[role=alert]")
     assert [] == violations(tab)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.usefixtures("filled")
+def test_every_text_can_be_read_and_a_page_is_three_screens_at_most(
+    address: str, open_page: Callable[..., Any], triage_file: Callable[..., Any], width: int, theme: str
+):
+    """4.5 : 1 at least, of large letters too, on the first view, a report and the history; a phone's screen is 844 high."""
+    pages = {
+        ".recent li": open_page(address, width=width, theme=theme),
+        ".wholeline:not([hidden])": triage_file(width=width, theme=theme),
+        ".incidents li": open_page(f"{address}history", width=width, theme=theme),
+    }
+    for there, tab in pages.items():
+        tab.wait_for_selector(there)
+        tab.wait_for_timeout(200)
+
+        assert tab.evaluate(CONTRAST) == []
+        assert tab.evaluate("document.documentElement.scrollHeight") < 3 * 844
 
 
 @pytest.mark.parametrize("path", ["", "history", "unnamed", "incidents/{id}"])
