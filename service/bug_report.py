@@ -10,6 +10,7 @@ from ..classifier.pack.text import body_of
 from ..classifier.report.model import Report
 from ..classifier.version import version
 from ..corpus.options import version_key
+from ..corpus.records import replace
 from .render.formats.markdown import fenced, plain
 from .render.words import percent, start_line
 
@@ -18,6 +19,8 @@ MOST = 60_000
 """Characters of a report: GitHub takes 65,536."""
 LINES = 30_000
 """Characters of the evidence whose lines are shown."""
+TELLING = 50
+"""Worth of a line from which on it belongs to what is to be shown: what stands before the first such line is any start's."""
 TITLE = 120
 COLLECTS = (0, 8, 5)
 """The first release with ``vllm collect-env``."""
@@ -92,7 +95,10 @@ def _command(report: Report) -> Iterator[str]:
 
 def _lines(report: Report) -> Iterator[str]:
     yield "The lines that matter, with their numbers in the log; secrets are masked:\n"
-    yield from fenced("text", body_of(report.pack(LINES, candidates=False)))
+    pack = report.pack(LINES, candidates=False)
+    at = next((index for index, line in enumerate(pack.lines) if line.worth >= TELLING), 0)
+    lines, gaps = pack.lines[at:], [gap for gap in pack.gaps if not at or gap.first > pack.lines[at].line]
+    yield from fenced("text", body_of(replace(pack, lines=lines, gaps=tuple(gaps))))
 
 
 def _said(report: Report) -> Iterator[str]:

@@ -381,7 +381,7 @@ class Health(Node):
     """Whether the service is alive, or ready."""
 
     status: Literal["ok", "degraded", "not ready"]
-    """degraded: logs are answered, and not recorded"""
+    """degraded: logs are answered; `checks` says what else does not work"""
     checks: dict[str, str] = field(default_factory=dict)
 
 

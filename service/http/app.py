@@ -60,7 +60,9 @@ if TYPE_CHECKING:
 HISTORY_CALLS = 128
 """Calls of the history that may wait; its four threads do hundreds in a second."""
 LOOK = 5.0
-"""Seconds between two looks for sessions that other processes have ended."""
+"""Seconds between two looks for sessions that other processes have ended, and at a provider that does not answer."""
+PROVIDER = 60.0
+"""The same at a provider that answers."""
 SAME = 2.0
 """Seconds within which signals to stop are taken for one."""
 _log = logging.getLogger("vllm_triage.http")
@@ -277,22 +279,24 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 async def _keep_sessions(state: State) -> None:
-    """Say at the start what is wrong with the provider; know of the sessions that other processes have ended."""
+    """Say what is wrong with the provider; know of the sessions that other processes have ended."""
     from .routes.sign_in import ENDED
-    from .sign_in.people import ProviderError
 
     assert state.sessions is not None  # noqa: S101 - the caller has looked
-    sessions, history = state.sessions, state.history
+    sessions, history, loop = state.sessions, state.history, asyncio.get_running_loop()
     if state.settings.public_url.startswith("http:") and not state.settings.local:
         _log.warning("public_url is without TLS: sessions can be read on the way")
-    try:
-        await asyncio.get_running_loop().run_in_executor(sessions.threads, sessions.provider.check)
-    except ProviderError as error:
-        _log.warning("people cannot sign in", extra={"reason": str(error)})
-    while history is not None:
-        with contextlib.suppress(Problem):
-            found = await in_store(state, lambda: history.claims_of(ENDED))
-            sessions.ended |= {key.removeprefix(ENDED) for key in found}
+    due = 0.0
+    while True:
+        if loop.time() >= due:
+            trouble = await loop.run_in_executor(sessions.threads, sessions.provider.look)
+            if trouble and not sessions.trouble:
+                _log.warning("people cannot sign in", extra={"reason": trouble})
+            sessions.trouble, due = trouble, loop.time() + (0 if trouble else PROVIDER)
+        if history is not None:
+            with contextlib.suppress(Problem):
+                found = await in_store(state, lambda: history.claims_of(ENDED))
+                sessions.ended |= {key.removeprefix(ENDED) for key in found}
         await asyncio.sleep(LOOK)
 
 

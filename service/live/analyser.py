@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .arrivals import Arrival
     from .shape import Ended, Event, Shape
 
-PAUSE = 0.5
+PAUSE = 0.25
 """Seconds without a log after which time is told to have gone by."""
 NICE = 5
 """The server goes first."""

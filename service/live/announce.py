@@ -16,7 +16,7 @@ DIED = 0.65
 """The same of a rule that is sure of its words, though they may not be the whole story: a process died, and nothing says why."""
 STANDSTILL = 0.9
 """Confidence from which on a standstill is told that the server's own statistics show."""
-SETTLE = 1.7
+SETTLE = 1.5
 """Seconds without anything new in the log after which it has settled: a dying server prints its story within one."""
 
 

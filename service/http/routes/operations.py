@@ -40,10 +40,10 @@ async def alive() -> dict[str, str]:
 
 
 async def ready(request: Request) -> Response:
-    """Answer 200 where the corpus is loaded and the service is not about to end; `checks` tells of the history as well.
+    """Answer 200 where the corpus is loaded and the service is not about to end; `checks` tells of history and sign-in as well.
 
     The history is written to, to see whether it can be. Where it cannot, the status is `degraded` and the code stays 200: logs
-    are answered all the same, and say `not_recorded`.
+    are answered all the same, and say `not_recorded`. The same where the provider is away, by whom people sign in.
     """
     state = state_of(request)
     trouble = await state.recording.look(state)
@@ -52,6 +52,9 @@ async def ready(request: Request) -> Response:
         "history": f"not written: {trouble}" if trouble else "none" if state.history is None else "ok",
         "draining": "yes" if state.draining.is_set() else "no",
     }
+    if state.sessions is not None:
+        checks["sign_in"] = state.sessions.trouble or "ok"
+        trouble = trouble or state.sessions.trouble
     good = checks["corpus"] == "ok" and checks["draining"] == "no"
     body = dumps(Health(status="not ready" if not good else "degraded" if trouble else "ok", checks=checks))
     return Response(body, 200 if good else 503, media_type="application/json")

@@ -103,15 +103,17 @@ class Provider:
                 raise NoEntryError(f"{error}: {told_of}") from None
             raise
 
-    def check(self) -> None:
-        """Look whether the provider answers, and has what is needed.
-
-        Raises:
-            ProviderError: What is wrong.
-        """
-        for name in ("authorization_endpoint", "token_endpoint"):
-            self._endpoint(name)
-        self._key_set()
+    def look(self) -> str:
+        """Return what is wrong with the provider as it is now; empty where it answers, and has what is needed."""
+        try:
+            with self._reading:
+                self._read()
+            for name in ("authorization_endpoint", "token_endpoint"):
+                self._endpoint(name)
+            self._key_set()
+        except ProviderError as error:
+            return str(error)
+        return ""
 
     def farewell(self, back: str) -> str:
         """Return where a browser ends its session at the provider, and comes back from; empty where there is no such place."""
@@ -194,11 +196,14 @@ class Provider:
         # One asks for all; the others wait for it, or are told what it was told.
         with self._reading:
             if not self._known or time.monotonic() - self._read_at > REMEMBERED:
-                known = self._ask("GET", f"{self._settings.issuer}/.well-known/openid-configuration")
-                if str(known.get("issuer", "")).rstrip("/") != self._settings.issuer:
-                    raise ProviderError("the provider calls itself otherwise than the setting issuer")
-                self._known, self._read_at = known, time.monotonic()
+                self._read()
             return self._known
+
+    def _read(self) -> None:
+        known = self._ask("GET", f"{self._settings.issuer}/.well-known/openid-configuration")
+        if str(known.get("issuer", "")).rstrip("/") != self._settings.issuer:
+            raise ProviderError("the provider calls itself otherwise than the setting issuer")
+        self._known, self._read_at = known, time.monotonic()
 
     def _ask(
         self, method: str, url: str, body: bytes = b"", headers: Mapping[str, str] | None = None

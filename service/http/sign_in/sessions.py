@@ -59,6 +59,8 @@ class Sessions:
         # A session is good here alone, and for as long as the settings that gave it.
         self._people = Tokens(secret, f"session of {public_url} {settings.meaning}")
         self._ways = Tokens(secret, f"sign-in of {public_url} {settings.meaning}")
+        self.trouble = ""
+        """What was wrong with the provider at the last look; empty where nothing was."""
         self.ended: set[str] = set()
         """Sessions that were ended before their time."""
         # Browsers take a cookie of this name from no other host, and over TLS only.

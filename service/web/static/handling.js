@@ -3,7 +3,7 @@
 import { patch } from "./api.js";
 import { h, say, set } from "./dom.js";
 import { ago, moment } from "./format.js";
-import { me } from "./person.js";
+import { may, me } from "./person.js";
 
 const MUTES = { hour: ["for an hour", 1], day: ["for a day", 24], week: ["for a week", 168], always: ["until somebody takes it back", 0] };
 const SAID = { acknowledged: "Acknowledged", muted: "Muted: no messages to chats", open: "Not acknowledged" };
@@ -14,17 +14,19 @@ export const stateOf = ({ state, assignee }) => [state === "acknowledged" || sta
 /** The group below an answer. */
 export function handling(incident) {
   const place = h("div", { class: "judge handling", role: "group", "aria-label": "Who looks after it" });
+  let allowed = true;
   show(incident);
+  may("operate").then((yes) => yes || ((allowed = false), show(incident)));
   return place;
 
   function show(now) {
     const about = [now.assignee ? `assigned to ${now.assignee}` : "", now.muted_until ? `until ${moment(now.muted_until)}` : "", now.handled_by ? `by ${now.handled_by}` : ""].filter(Boolean).join(", ");
     const state = now.state ?? "open";
-    set(place, h("span", { class: `state ${state}`, title: now.handled_at ? ago(now.handled_at) : null }, `${SAID[state]}${about ? ` (${about})` : ""}`),
+    set(place, h("span", { class: `state ${state}`, title: now.handled_at ? ago(now.handled_at) : null }, `${SAID[state]}${about ? ` (${about})` : ""}`), allowed ? [
       state === "open" ? h("button", { type: "button", on: { click: () => change({ state: "acknowledged" }) } }, "Acknowledge") : null,
       state === "muted" ? null : h("button", { type: "button", on: { click: () => mute(now) } }, "Mute …"),
       state === "open" ? null : h("button", { type: "button", on: { click: () => change({ state: "open" }) } }, "Reopen"),
-      h("button", { type: "button", on: { click: () => assign(now) } }, "Assign …"));
+      h("button", { type: "button", on: { click: () => assign(now) } }, "Assign …")] : null);
   }
 
   function mute(now) {

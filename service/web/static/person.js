@@ -10,6 +10,12 @@ export function me() {
   return asked;
 }
 
+/** Whether who asks may do something; where the service does not say who that is, trying shows it. */
+export async function may(scope) {
+  const { name, scopes = [] } = await me();
+  return !name || scopes.includes(scope);
+}
+
 /** Where to sign in and come back to this view; empty where that is not possible. */
 export async function signInAddress() {
   const { sign_in: path } = await me();

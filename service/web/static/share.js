@@ -4,7 +4,9 @@ import { ROOT, get, post, rendered } from "./api.js";
 import { copyButton, download, h, say, set } from "./dom.js";
 import { ago, moment, plural } from "./format.js";
 import { handling } from "./handling.js";
+import { may } from "./person.js";
 
+const OWN = "…";
 const PROMPT = "text/vnd.vllm-triage.prompt";
 // A service that listens here alone: a link to it leads nowhere on another machine.
 const LOCAL = /^(localhost|127\.[\d.]+|\[::1\])$/.test(new URL(ROOT).hostname);
@@ -56,6 +58,7 @@ function judge(report, incident, feedback) {
   const last = feedback.at(-1)?.verdict ?? incident.feedback;
   if (last) thank(last);
   else ask();
+  may("feedback").then((yes) => yes || place.remove());
   return place;
 
   function ask() {
@@ -65,10 +68,12 @@ function judge(report, incident, feedback) {
   }
 
   async function correct() {
-    const choice = h("select", { id: "was" }, h("option", { value: "" }, "I do not know"));
+    const own = h("input", { id: "kind", type: "text", maxlength: 64, pattern: "[a-z0-9_]+", placeholder: "such_a_name", title: "small letters, digits and _", autocomplete: "off", spellcheck: "false", "aria-label": "Its name", hidden: true });
+    const named = () => ((own.hidden = !(own.required = choice.value === OWN)), own.hidden || own.focus());
+    const choice = h("select", { id: "was", on: { change: named } }, h("option", { value: "" }, "I do not know"), h("option", { value: OWN }, "a kind that is not in this list …"));
     const note = h("input", { id: "note", type: "text", maxlength: 500, placeholder: "what it was (optional)", autocomplete: "off" });
-    const form = h("form", { class: "row", on: { submit: (event) => (event.preventDefault(), send({ verdict: "wrong", bucket: choice.value, note: note.value.trim() })) } },
-      h("label", { for: "was" }, "It was"), choice, h("label", { for: "note", class: "sr" }, "Note"), note,
+    const form = h("form", { class: "row", on: { submit: (event) => (event.preventDefault(), send({ verdict: "wrong", note: note.value.trim(), ...(choice.value === OWN ? { bucket: own.value, new: true } : { bucket: choice.value }) })) } },
+      h("label", { for: "was" }, "It was"), choice, own, h("label", { for: "note", class: "sr" }, "Note"), note,
       h("button", { type: "submit", class: "primary" }, "Send"), h("button", { type: "button", "data-cancel": true, on: { click: ask } }, "Cancel"));
     set(place, form);
     choice.focus();

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from joserfc.jwk import OctKey, RSAKey
 from pydantic import ValidationError
 
-from tests.service.http.conftest import BASE, LOG
+from tests.service.http.conftest import BASE, LOG, eventually
 from tests.service.http.openid_provider import CLIENT, SECRET, OpenIdProvider
 from vllm_triage.service.http.app import create_app
 from vllm_triage.service.http.auth import Caller
@@ -257,6 +257,8 @@ def test_a_provider_that_is_away_or_another_one(start, provider):
         refused.headers["retry-after"],
         "reached" in refused.json()["detail"],
     )
+    assert eventually(lambda: "reached" in away.get("/readyz").json()["checks"]["sign_in"])
+    assert (200, "degraded") == ((told := away.get("/readyz")).status_code, told.json()["status"])
 
 
 def test_under_tls_cookies_are_the_hosts_own(service, provider):

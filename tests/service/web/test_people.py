@@ -23,7 +23,7 @@ def test_an_incident_is_acknowledged_muted_and_assigned(
     address: str, filled: Memory, incident: dict[str, Any], open_page: Callable[..., Any]
 ):
     """By the keyboard alone; the list tells it, and finds it again."""
-    filled.me["name"] = "kim"
+    filled.me |= {"name": "kim", "scopes": ["read", "operate"]}
     tab = open_page(f"{address}incidents/{incident['id']}")
     tab.focus(".handling button:has-text('Acknowledge')")
     tab.keyboard.press("Enter")
@@ -62,6 +62,15 @@ def test_what_cannot_be_changed_says_why(
     tab.wait_for_selector(".handling [role=alert]:has-text('It lacks operate.')")
     tab.click(".handling button:has-text('Back')")
     tab.wait_for_selector(".handling >> text=Not acknowledged")
+
+
+def test_who_may_only_read_is_offered_no_more(
+    address: str, filled: Memory, incident: dict[str, Any], open_page: Callable[..., Any]
+):
+    filled.me = {"name": "kim@example.com", "scopes": ["read"], "signed_in": True, "sign_in": "/auth/login"}
+    tab = open_page(f"{address}incidents/{incident['id']}")
+    tab.wait_for_selector(".handling:not(:has(button)) >> text=Not acknowledged")
+    tab.wait_for_selector("[aria-label='Was this right?']", state="detached")
 
 
 def test_who_is_signed_in_is_named_and_may_leave(address: str, filled: Memory, open_page: Callable[..., Any]):

@@ -134,6 +134,18 @@ def test_feedback_right_and_wrong(triage_file: Callable[..., Any], memory: Memor
     ] == memory.feedback
 
 
+def test_a_kind_that_nobody_has_described_can_be_named(triage_file: Callable[..., Any], memory: Memory):
+    tab = triage_file()
+    tab.click("text=Wrong, it was")
+    assert not tab.is_visible("#kind")
+    tab.select_option("#was", label="a kind that is not in this list …")
+    tab.fill("#kind", "acme_license")
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector(".judged.wrong")
+    (said,) = memory.feedback
+    assert ("acme_license", True) == (said["bucket"], said["new"])
+
+
 def test_what_a_bucket_means_is_told_on_demand(triage_file: Callable[..., Any]):
     tab = triage_file()
     assert not tab.is_visible(".meaning")
