@@ -98,8 +98,10 @@ def _start(
     report = triage.answer(session, [incident], tail, question, part=True)
     if session.numbers is not None:
         first, last = session.numbers.original(first), session.numbers.original(last)
-    lines = [line for line in tail if incident.first <= line.number <= incident.last][-ENDING:]
-    texts = mask_lines(one_line(line.raw or line.text) for line in lines)
+    lines = [line for line in tail if incident.first <= line.number <= incident.last]
+    # All of them: what is a secret may show above what is kept.
+    texts = mask_lines(one_line(line.raw or line.text) for line in lines)[-ENDING:]
+    lines = lines[-ENDING:]
     numbers = [session.numbers.original(line.number) if session.numbers else line.number for line in lines]
     ending = tuple(
         Evidence(line=at, text=cut(text), process=line.process)

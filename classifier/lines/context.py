@@ -53,16 +53,16 @@ class Contexts:
             kept[2] = (kept[2] + data[:SPAN])[:SPAN]
         self._short = [number for number in self._short if self._kept[number][2].count(b"\n") <= AFTER]
 
-    def lines(self, number: int) -> list[tuple[int, str, str]]:
+    def lines(self, number: int, before: int = BEFORE) -> list[tuple[int, str, str]]:
         """Return number, text and process of the lines around one, itself included; empty where none were kept."""
         if number not in self._kept:
             return []
         from .prefix import split_line
 
-        before, middle, after = self._kept[number]
-        above = before.split(b"\n")
+        earlier, middle, after = self._kept[number]
+        above = earlier.split(b"\n")
         # The last piece is what stands before the line's own start; the first may be the rest of a line.
-        above = above[1 if len(before) >= SPAN else 0 : -1][-BEFORE:]
+        above = above[1 if len(earlier) >= SPAN else 0 : -1][-before:]
         below = after.split(b"\n")[1 : AFTER + 2]
         if below and len(below) <= AFTER and (not below[-1] or len(after) >= SPAN):
             below.pop()  # what follows the last line end, or the begin of a line

@@ -10,6 +10,7 @@ from functools import cache
 from math import isfinite
 
 from ..patterns.lazy import LazyPattern
+from .apart import hide_apart
 from .issuers import SHAPES
 from .named import LONG, SECRET, WORDS, is_secret_name, mask_named, mask_random
 from .places import KEY_LINE, KEY_WIDTH, PLACES
@@ -40,11 +41,6 @@ def _words() -> tuple[AhoCorasick, list[list[int]]]:
     return AhoCorasick(list(owners)), list(owners.values())
 
 
-_TWO_LINES = LazyPattern(
-    r"(?i)--[a-z][\w-]{1,80}['\"]?,?[ \t]*\n|\b(?:name|value)\b['\"]?[ \t]*[:=].{1,400}\n[ \t-]*['\"]?(?:name|value)\b"
-)
-
-
 def mask(text: str) -> str:
     """Return ``text`` with its secrets replaced by placeholders."""
     lowered = text.lower()
@@ -67,16 +63,10 @@ def mask(text: str) -> str:
 
 
 def mask_lines(lines: Iterable[str]) -> list[str]:
-    """Return lines that follow each other masked: also those in the middle of a private key."""
+    """Return lines that follow each other masked: also those in the middle of a private key, and values below their names."""
     masked: list[str] = []
     inside = False
-    before = ""
-    for given in lines:
-        line = given
-        if masked and _TWO_LINES.search(f"{before}\n{line}"):
-            # A list or a table in YAML, with the name on one line and its value on the other.
-            masked[-1], _, line = mask(f"{before}\n{line}").rpartition("\n")
-        before = line
+    for line in hide_apart(lines):
         end = _KEY_END.search(line)
         begin = _KEY_BEGIN.search(line)
         if end and not inside and not begin:

@@ -123,6 +123,12 @@ def is_secret_name(name: str) -> bool:
     return bool(_FACT.search(name))
 
 
+def is_secret_value(name: str, value: str) -> bool:
+    """Tell whether what belongs to a name, and stands apart from it, is a secret."""
+    sure = _SURE.search(name.lower()) or _VARIABLE.fullmatch(name.lstrip("-")) or name == "--token"
+    return not _NO_VALUE.match(value) and bool(sure or _is_guessed(name, value))
+
+
 def is_drawn(word: str, least: int = 8, both: bool = False) -> bool:
     """Tell whether a word looks as if it were drawn by lot: letters and digits that change places more often than words do.
 
@@ -255,9 +261,5 @@ def _is_guessed(name: str, value: str) -> bool:
 
 def _turned(found: re.Match[str]) -> str:
     name = found["name"]
-    sure = _SURE.search(name.lower()) or _VARIABLE.fullmatch(name)
-    if _NO_VALUE.match(found["value"]) or not (
-        sure or (_NAME.search(name.lower()) and _is_guessed(name, found["value"]))
-    ):
-        return found[0]
-    return found["keep"] + SECRET + found["rest"] + name
+    told = _NAME.search(name.lower()) and is_secret_value(name, found["value"])
+    return found["keep"] + SECRET + found["rest"] + name if told else found[0]

@@ -8,6 +8,7 @@ from ...corpus.records import Mutable, record
 from ..incidents.keeper import Stretch
 from ..lines.prefix import split_line
 from ..lines.types import Line
+from ..masking.apart import hide_apart
 from ..masking.mask import mask, mask_lines
 from ..report.shown import printable
 from .about import one_line
@@ -110,7 +111,11 @@ def rows_in(stretch: Stretch, words: bytes = b"") -> Iterator[Row]:
     data = stretch.data
     if words and words not in data.lower():
         return
-    lines = data.split(b"\n")
+    told = data.decode("utf-8", "replace").split("\n")
+    hidden = hide_apart(told)
+    lines = [
+        raw if now is text else now.encode() for raw, text, now in zip(data.split(b"\n"), told, hidden, strict=True)
+    ]
     # What is a private key shows only over several lines.
     texts = mask_lines(_printed(line[:WIDE]) for line in lines) if _KEY in data else []
     for number, raw in enumerate(lines, stretch.number):

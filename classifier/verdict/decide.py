@@ -8,7 +8,9 @@ from ...corpus.records import replace
 from ...corpus.stages import STAGE_ORDER
 from ..incidents.attempts import changed, parted
 from ..incidents.types import Incident
+from ..lines.context import BEFORE
 from ..lines.types import Evidence, Line
+from ..masking.apart import REACH, hide_apart
 from .case import READY
 from .deciders import DECIDERS
 from .evidence import evidence_of
@@ -100,14 +102,20 @@ def of_incident(incident: Incident, tail: list[Line], known: Known) -> Verdict:
     shown = {item.line for item in verdict.evidence}
     # Several rules may know one line.
     wrappers = {hit.line.number: hit for hit in found.wrappers if hit.line.number not in shown}
-    around = incident.contexts.lines(verdict.evidence[0].line) if verdict.evidence else ()
+    # Names may stand above what is shown.
+    around = incident.contexts.lines(verdict.evidence[0].line, BEFORE + REACH) if verdict.evidence else []
+    texts = hide_apart(text for _, text, _ in around)
     notes = [*verdict.notes, *incident.given_up]
     if incident.broken_off:
         notes.append("The compressed data are cut or damaged: the log went on where this answer ends. Fetch it again.")
     return replace(
         verdict,
         symptoms=tuple(evidence_of(hit, "symptom") for hit in list(wrappers.values())[:40]),
-        context=tuple(Evidence(number, text, process, "context") for number, text, process in around),
+        context=tuple(
+            Evidence(number, text, process, "context")
+            for (number, _, process), text in zip(around, texts, strict=True)
+            if number >= verdict.evidence[0].line - BEFORE
+        ),
         story=story_of(found, verdict),
         unread=unread_beside(found, verdict),
         stages=tuple(incident.stages),

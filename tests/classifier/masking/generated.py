@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import string
@@ -100,6 +101,18 @@ SENTENCES: dict[str, Callable[[str, str], str]] = {
     )
 }  # fmt: skip
 """Forms in which only a blank or a word parts the two: what looks drawn by lot is a secret."""
+APART = (
+    "env:\n- name: NAME\n  value: VALUE\n- name: OTHER\n  value: x", '- name: "NAME"\n  value: "VALUE"', "- value: VALUE\n  name: NAME", "- name: NAME\n\n  value: VALUE", "- name: NAME\n  # ours\n  value: VALUE",
+    "- name: NAME\n  value: >-\n    VALUE", "- name: NAME\n  valueFrom: null\n  value: VALUE", "NAME: |\n  VALUE", "NAME:\n  VALUE", "NAME =\n  VALUE",
+    '"env": [\n  {\n    "name": "NAME",\n    "value": "VALUE"\n  }\n]', '{\n  "value": "VALUE",\n  "name": "NAME"\n}', '{\n  "Key": "NAME",\n  "Value": "VALUE"\n}', 'env {\n  name  = "NAME"\n  value = "VALUE"\n}',
+    "<name>NAME</name>\n<value>VALUE</value>", "Environment:\n  NAME:  VALUE\n  OTHER:  x", "environment:\n  - NAME=VALUE", '"Env": [\n  "NAME=VALUE",\n  "PATH=/usr/bin"\n]', "args:\n- serve\n- OPTION\n- VALUE",
+    'args:\n- "OPTION"\n- "VALUE"', '"args": [\n  "serve",\n  "OPTION",\n  "VALUE"\n]', "vllm serve m \\\n  OPTION \\\n  VALUE \\\n  --port 1",
+)  # fmt: skip
+"""Forms over several lines: what kubectl, docker and compose print, and what people write."""
+BEFORE_LINES = (
+    "", "2026-01-02T03:04:05.678901234Z stderr F ", "vllm-1  | ", "[pod/vllm-0/vllm] ", "Nov 02 09:15:01 host vllm[77]: ",
+    "(EngineCore_DP0 pid=12) ERROR 10-25 13:08:43 [core.py:708] ",
+)  # fmt: skip
 CONTEXTS = (
     "{}", "ValueError: no way on: {}", "acme.OperatorError: pod rejected: {} (see above)", "vllm-1  | 2026-01-02T03:04:05.678901234Z stderr F {}",
     "(EngineCore_DP0 pid=12) ERROR 10-25 13:08:43 [core.py:708] {}", "RuntimeError('{}')", 'RuntimeError("{}")', "level=error msg={} caller=main.go:12", "> {}", "`{}`", "\x1b[31m{}\x1b[0m", "a=1, {}; b=2",
@@ -141,6 +154,19 @@ def cases(seed: int = 1) -> Iterator[Case]:
             secret = chosen(rng) if sure and rng.random() < 0.3 else drawn(rng, name)
             told = quote(secret, safe="") if "%" in form else secret
             yield Case(name, form, context, context.replace("{}", make(name, told)), told)
+
+
+def logs_apart() -> Iterator[tuple[str, str]]:
+    """Yield logs in which a name and its value stand on lines of their own, beside a failure; and the secret."""
+    rng = random.Random(3)
+    failure = "ValueError: No available memory for the cache blocks."
+    for made, before, name in itertools.product(APART, BEFORE_LINES, ("HF_TOKEN", "DB_PASSWORD")):
+        secret = drawn(rng, name) if name == "HF_TOKEN" else "hunter2hunter"
+        text = _both(made)(name, secret)
+        far = [f"INFO 01-02 03:04:05 [x.py:{at}] step {at} of many" for at in range(60)]
+        above, below = rng.choice((([failure], []), ([], [failure]), ([failure, *far], far), (far, [failure, *far])))
+        lines = [*above, *text.split("\n"), *below]
+        yield "\n".join(["INFO vLLM API server version 0.19.1", *(before + line for line in lines), ""]), secret
 
 
 def skipped(name: str, form: str) -> bool:

@@ -8,11 +8,12 @@ import pytest
 
 from tests.classifier.masking.generated import Case, cases
 from vllm_triage.classifier import triage
+from vllm_triage.classifier.masking.apart import hide_apart
 from vllm_triage.classifier.masking.mask import mask, mask_lines
 from vllm_triage.corpus.store import HERE
 from vllm_triage.service.render import interface
 
-FORMATS = ("json", "text", "markdown", "sarif")
+FORMATS = ("json", "text", "markdown", "sarif", "concise", "pack", "prompt")
 
 
 def _shown(case: Case) -> bool:
@@ -45,9 +46,13 @@ def test_no_format_shows_what_is_masked() -> None:
 def test_harmless_words_stay() -> None:
     """Of the words of all logs of the corpus at most one in 100,000 is taken for a secret."""
     words, masked = 0, []
+    apart = []
     for path in sorted((Path(HERE) / "logs").rglob("*.log")):
-        lines = list(dict.fromkeys(path.read_text(encoding="utf-8", errors="replace").split("\n")))
+        text = path.read_text(encoding="utf-8", errors="replace").split("\n")
+        apart += [new for old, new in zip(text, hide_apart(text), strict=True) if old != new]
+        lines = list(dict.fromkeys(text))
         words += sum(len(line.split()) for line in lines)
         masked += [line for line in lines if mask(line) != line]
     assert words > 100_000
+    assert [] == apart
     assert len(masked) <= words / 100_000, masked

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.classifier.masking.generated import logs_apart
 from tests.classifier.masking.planted import SECRETS, A
 from tests.service.conftest import Ran
 from vllm_triage import Question, triage
 from vllm_triage.classifier.command import FORMS
-from vllm_triage.service.render.interface import names
+from vllm_triage.service.render.interface import Options, Result, names, render
 
 ARGS = "INFO 10-25 13:08:41 [utils.py:233] non-default args: {'model': 'acme/harbor', 'api_key': ['{}'], 'hf_token': '{}'}\n"
 PLACES = {
@@ -50,6 +51,17 @@ def test_no_format_shows_a_secret(name: str, place: str, run, tmp_path: Path) ->
 
     assert len(shown.out) > 100 * len(paths)
     assert [] == [secret for secret in secrets if secret in shown.out]
+
+
+def test_no_secret_is_shown_that_stands_apart_from_its_name() -> None:
+    """On another line than its name, whatever prints it, in every format and in packs of all sizes."""
+    shown = []
+    for log, secret in logs_apart():
+        report = triage(log)
+        texts = {name: render(name, [Result("-", report)], Options(verbose=True, color="never")) for name in names()}
+        texts |= {f"pack of {budget}": report.pack(budget).text() for budget in (500, 2000, 14_000)}
+        shown += [(name, log) for name, text in texts.items() if secret in text]
+    assert [] == shown
 
 
 def test_no_command_that_is_told_shows_a_secret() -> None:
