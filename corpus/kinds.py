@@ -25,7 +25,7 @@ Stage = Literal[
 """``stages.STAGES``."""
 Finding = Literal[
     "silence", "stalled", "preempted", "drafts_rejected", "cache_full", "queued", "slowed_down", "crawling", "stood_still",
-    "strange_exception", "unrecognised_failure", "nothing_recognised", "broken_off", "below_threshold", "said_slow", "said_otherwise",
-    "came_up", "stopped", "starting", "no_sign",
+    "strange_exception", "unrecognised_failure", "nothing_recognised", "death_unread", "broken_off", "below_threshold", "said_slow", "said_otherwise",
+    "came_up", "refused", "stopped", "starting", "no_sign",
 ]  # fmt: skip
 """``findings.FINDINGS``."""

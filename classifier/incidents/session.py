@@ -73,7 +73,7 @@ class Session:
     def feed(self, block: Block) -> None:
         """Read one block, with the lines of each server on their own where it shows several."""
         if not self._sample:
-            self._sample, self._head = block.data[:SAMPLE].strip(), block.data[:HEAD]
+            self._sample = block.data[:SAMPLE].strip()
         if block.mended is not None or self.numbers is not None:
             if self.numbers is None:
                 from ..input.numbers import Numbers
@@ -82,6 +82,7 @@ class Session:
             self.numbers.note(block.data.count(b"\n"), block.mended)
         self._broken_off = self._broken_off or block.broken_off
         own, others = self._servers.split(block)
+        self._head = self._head or own.data[:HEAD]
         self._read(own)
         for name, part in others.items():
             self._reader.shared = True

@@ -319,6 +319,9 @@ class Story(Node):
     """the same in at most three sentences"""
 
 
+REFUSED = "no_failure/requests_refused"
+
+
 @record(frozen=True, slots=True, kw_only=True)
 class Report(Node):
     """The answer: root cause, proof, fixes. The same fields as ``vllm-triage --format json``."""
@@ -372,6 +375,13 @@ class Report(Node):
     def failed(self) -> bool:
         """Whether a failure was found that counts: none that the question leaves out."""
         return self.bucket != "no_failure" and self.filtered is None
+
+    @property
+    def state(self) -> Literal["failed", "unknown", "well"]:
+        """How it is shown: ``unknown`` as well where no failure was found, and requests were refused for a reason that is not told."""
+        if not self.failed:
+            return "unknown" if self.cause == REFUSED and self.filtered is None else "well"
+        return "unknown" if self.bucket == "unknown" else "failed"
 
     def command_as(self, form: str) -> str:
         """Return the corrected start command in one of its forms (the texts of ``Corrected``); "" where there is none."""

@@ -20,9 +20,8 @@ FACTS = ("vllm_version", "engine", "model", "gpu_name", "gpu_count", "tensor_par
 
 def as_html(report: Report) -> str:
     """Return a report as HTML. All text in it is escaped; it is masked as the report is."""
-    state = "well" if not report.failed else "unknown" if report.bucket == "unknown" else "failed"
-    style = f"border-left:4px solid {COLORS[state]};padding:0 0 0 12px;max-width:72em"
-    return f'<div style="{style}">{"".join(_parts(report, state))}</div>'
+    style = f"border-left:4px solid {COLORS[report.state]};padding:0 0 0 12px;max-width:72em"
+    return f'<div style="{style}">{"".join(_parts(report, report.state))}</div>'
 
 
 def _parts(report: Report, state: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ def as_text(report: Report) -> str:
 
 
 def _lines(report: Report) -> Iterator[str]:
-    sign = "✔" if not report.failed else "?" if report.bucket == "unknown" else "✖"
+    sign = {"well": "✔", "unknown": "?", "failed": "✖"}[report.state]
     yield f"{sign} {report.title}  ({report.cause}, {round(report.confidence * 100)} %)"
     if report.summary:
         yield f"  {report.summary}"

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cached_property
 
 from ...corpus.stages import STAGE_ORDER
 from ...corpus.types import Traits
 from ..conditions import shows, told
 from ..incidents.types import Incident, StageSpan
+from ..lines.prefix import split_line
 from ..lines.types import Line, Trace
 from ..matching.match import match_frames
 from ..matching.types import Hit
+from ..patterns.lazy import LazyPattern
 
 READY = STAGE_ORDER["api_ready"]
 QUIET = ("DEBUG", "INFO", "WARNING")
 """Levels at which a process says what it can live with."""
+RAISED = ("ERROR", "CRITICAL")
+"""Levels at which a process logs the exception that ends what it does."""
 LOUD = ("", "ERROR", "CRITICAL")
 WAITED = 3
 """Times that a client was refused from which on it waited for the server to come up."""
 OF_THE_LAUNCH = ("launch", "serving", "shutdown")
 """Stages that are no step on the way up."""
+LONGEST = 4000
+"""Characters of a line that are looked at."""
+REFUSED = LazyPattern(r'HTTP/\d(?:\.\d)?" [45]\d\d\b')
+"""An answer that refuses a request."""
 CHAIN = 8
 """Exceptions of a chain that are followed."""
 
@@ -85,16 +94,14 @@ class Case:
 
     def holds(self, hit: Hit) -> bool:
         """Tell whether the conditions of a rule on the rest of the log hold."""
+        return self.met(hit) and not (hit.rule.unless and any(name in self.fired for name in hit.rule.unless))
+
+    def met(self, hit: Hit) -> bool:
+        """Tell whether the log holds what a rule requires, at the stage that it is for: else it explains nothing."""
         rule = hit.rule
         if rule.stages and self.stage_at(hit.line.number) not in rule.stages:
             return False
-        if rule.requires and not any(name in self.fired for name in rule.requires):
-            return False
-        return not (rule.unless and any(name in self.fired for name in rule.unless))
-
-    def _met(self, hit: Hit) -> bool:
-        """Tell whether the log holds what a rule requires: else it explains nothing."""
-        return not hit.rule.requires or any(name in self.fired for name in hit.rule.requires)
+        return not rule.requires or any(name in self.fired for name in rule.requires)
 
     def shown(self, signs: tuple[str, ...], hit: Hit) -> str:
         """Return the first of the signs of a hit's cause that the log shows, in words; "" where it shows none.
@@ -133,6 +140,39 @@ class Case:
             return False
         return any(span.process == line.process and span.line > last for span in self._steps())
 
+    def survived(self, item: Line | Trace, last: int, fatal: bool = False) -> str:
+        """Return how a process, or its server, outlived what was said; "" where nothing shows that it did.
+
+        One principle for whatever was said, at whatever level: rules' words, exceptions, lines that nobody knows.
+
+        Args:
+            item: What was said.
+            last: Where it was said for the last time.
+            fatal: Whether an exception with its stack stands there: a later mark of a start that never came up may be that of
+                another process.
+        """
+        if self.stop and item.number >= self.stop:
+            return "after the shutdown began"
+        if self.went_on(item, last):
+            return "the process that said it went on with its start"
+        if self.ready:
+            return "before the server came up all the same" if last < self.ready else ""
+        # A launch is the first step of a start: nothing before it is overcome by it.
+        alone = "serving" if not self.began and item.level in RAISED else self._refusals
+        marks = [line for stage, line in self.stages.items() if stage not in ("launch", "shutdown", alone)]
+        return "the start went on" if not fatal and last < max(marks, default=0) else ""
+
+    @cached_property
+    def _refusals(self) -> str:
+        """The stage of a server at work, where the last line that shows it refuses a request: that is no next step."""
+        at = self.stages.get("serving", 0)
+        return "serving" if at and any(line.number == at and REFUSED.search(line.text) for line in self.kept) else ""
+
+    @cached_property
+    def kept(self) -> list[Line]:
+        """The lines of the start that were kept of the log's beginning and end, peeled."""
+        return list(kept_lines(self.incident))
+
     def _steps(self) -> list[StageSpan]:
         """Return the steps on the way up that were logged as such: an error may name what stands for a step, too."""
         return [
@@ -144,10 +184,10 @@ class Case:
     def _broke_down(self) -> bool:
         """Tell whether a start ends with an exception, a logged error or a death, after the last step that it came to."""
         last = max((span.line for span in self._steps()), default=0)
-        after = [trace.number for trace in self.incident.traces if trace.kind]
-        after += [line.number for line in self.incident.errors]
+        after = [trace.number for trace in self.incident.traces if trace.kind and not self.harmless(trace)]
+        after += [line.number for line in self.incident.errors if line.number not in self._harmless_lines]
         after += [hit.line.number for hit in self.incident.hits if hit.rule.role == "symptom" and not hit.quoted]
-        return max(after, default=0) > last
+        return any(number > last for number in after if not self.stop or number < self.stop)
 
     def of_a_client(self, hit: Hit) -> bool:
         """Tell whether a client's words stand above the start: who puts them there has them from elsewhere.
@@ -197,7 +237,7 @@ class Case:
         speaking = [
             hit
             for hit in self.incident.hits
-            if hit.rule.role not in ("fact", "advice") and not (places and hit.rule.place_alone) and self._met(hit)
+            if hit.rule.role not in ("fact", "advice") and not (places and hit.rule.place_alone) and self.met(hit)
         ]
         # What a scheduler prints below an exception when it cancels the job stands in its message and does not explain it.
         traces = {
@@ -219,7 +259,7 @@ class Case:
 
     def unexplained_errors(self) -> list[Line]:
         """Return the lines logged at ERROR or above that no rule matched."""
-        lines = {hit.line.number for hit in self.incident.hits if self._met(hit)}
+        lines = {hit.line.number for hit in self.incident.hits if self.met(hit)}
         return [line for line in self.incident.errors if line.number not in lines]
 
     def _note_harmless(self) -> None:
@@ -253,6 +293,20 @@ class Case:
             ):
                 found.setdefault(hit.line.number, []).append(hit)
         return found
+
+
+def kept_lines(incident: Incident) -> Iterator[Line]:
+    """Yield the lines of a start that were kept of the beginning and the end of its log."""
+    head, tail = incident.ends
+    first = incident.last - tail.count(b"\n") + tail.endswith(b"\n")
+    seen = incident.first - 1
+    for start, data in ((1, head), (first, tail)):
+        for number, raw in enumerate(data.split(b"\n"), start):
+            if seen < number <= incident.last and raw.strip():
+                seen = number
+                for part in raw.split(b"\r"):
+                    if part.strip():
+                        yield split_line(number, part[:LONGEST].decode("utf-8", "replace"))
 
 
 def stop_line(incident: Incident) -> int:

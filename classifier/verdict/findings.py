@@ -16,6 +16,7 @@ from . import policy
 from .case import LOUD, QUIET, Case, depth
 from .frames import with_frames
 from .known import Known
+from .residue import PROGRESS, UNOFFERED, residue_of
 from .types import Candidate
 from .weigh import weigh
 
@@ -42,20 +43,8 @@ _BODY = LazyPattern(
     re.DOTALL,
 )
 """The message within the body with which a server refuses a request."""
-_PROGRESS = LazyPattern(
-    r'(?<!\w)"(?!GET )[A-Z]+ [^"]*" 200|generation throughput: (?!0\.0 )\d[\d.]* tokens/s|Running: 0 reqs'
-)
-"""An answer of the engine, tokens, or nothing left to do: pages, probes and metrics are answered without it."""
-_UNOFFERED = LazyPattern(r'HTTP/\d(?:\.\d)?" 40[45]\b')
-_REFUSED = LazyPattern(r'HTTP/\d(?:\.\d)?" [45]\d\d\b')
-"""An answer that refuses a request."""
 _IDLE = LazyPattern(r"throughput: |No available |Waiting |waiting |still |heartbeat")
 """What a server that makes no progress goes on printing."""
-_FAILING = LazyPattern(
-    r"(?<![\w.`'\"])(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?:: |$)|\bCUDA [eE]rror: |^\W*error: |Assertion `|fault by GPU"
-    r"|Segmentation fault|core dumped|panicked at |^[\w.\-]+(?: [\w\-]+){0,2}: error: |^\s+Value error, "
-)
-"""Words that only something that went wrong prints."""
 _EXCERPT = 200
 """Lines of a log without a start, up to which it is an excerpt; a longer one is the end of a server's life."""
 
@@ -137,7 +126,7 @@ class Findings:
     @cached_property
     def errors(self) -> list[Line]:
         """Lines logged as errors that no rule explains, and that were not overcome."""
-        return [line for line in self.case.unexplained_errors() if not self._overcome(line.number)]
+        return [line for line in self.case.unexplained_errors() if not self.case.survived(line, line.number)]
 
     @cached_property
     def bug(self) -> Trace | None:
@@ -151,18 +140,9 @@ class Findings:
         return None
 
     @cached_property
-    def failing(self) -> list[Line]:
-        """The last lines of a server that did not come up, where they speak of a failure in a form that nothing else reads."""
-        case = self.case
-        if case.came_up or case.stop:
-            return []
-        last = max(case.stages.values(), default=0)
-        explained = {hit.line.number for hit in self.incident.hits if hit.rule.role != "advice"}
-        return [
-            line
-            for line in self.tail
-            if line.number > last and line.level in LOUD and line.number not in explained and _FAILING.search(line.text)
-        ]
+    def residue(self) -> list[Line]:
+        """Abnormal lines that nothing accounts for."""
+        return residue_of(self.case)
 
     @cached_property
     def health(self) -> ServingHealth | None:
@@ -207,7 +187,7 @@ class Findings:
         Where none does, the first that a module of a package around vLLM is known to say.
         """
         troubles: list[tuple[str, Trace | Line]] = [(f"{trace.kind}: {trace.message}", trace) for trace in self.unread]
-        troubles += [(line.text, line) for line in (*self.errors, *self.failing)]
+        troubles += [(line.text, line) for line in (*self.errors, *self.residue)]
         # What an executor passes on is its worker's own message, although a rule knows the words around it.
         passed_on = (
             (pattern.search(hit.line.text), hit.line)
@@ -264,33 +244,8 @@ class Findings:
         return [
             trace
             for trace in traces
-            if trace.level in LOUD
-            and not self._overcome(trace.number, bool(trace.frames))
-            and not self.case.went_on(trace, trace.last or trace.number)
+            if trace.level in LOUD and not self.case.survived(trace, trace.last or trace.number, bool(trace.frames))
         ]
-
-    @cached_property
-    def _refusals(self) -> str:
-        """The stage of a server at work, where the last line that shows it refuses a request: that is no next step."""
-        at = self.case.stages.get("serving", 0)
-        return "serving" if any(line.number == at and _REFUSED.search(line.text) for line in self.tail) else ""
-
-    def _overcome(self, number: int, fatal: bool = False) -> bool:
-        """Tell whether what stands on a line was followed by a stop from outside, or by the next step of the start.
-
-        Args:
-            number: The line.
-            fatal: Whether an exception with its stack stands there: a later mark of a start that never came up may be
-                that of another process.
-        """
-        case = self.case
-        if case.stop and number >= case.stop:
-            return True
-        if case.ready:
-            return number < case.ready
-        # A launch is the first step of a start: nothing before it is overcome by it.
-        marks = [line for stage, line in case.stages.items() if stage not in ("launch", "shutdown", self._refusals)]
-        return not fatal and number < max(marks, default=0)
 
 
 def _elsewhere(trace: Trace) -> bool:
@@ -326,12 +281,12 @@ def _recovered(hit: Hit, found: Findings) -> bool:
 
 def _only_refused(hit: Hit) -> bool:
     """Tell whether the server's access log alone says that requests were refused."""
-    return hit.rule.role == "symptom" and hit.rule.scope == "request" and _UNOFFERED.search(hit.line.text) is not None
+    return hit.rule.role == "symptom" and hit.rule.scope == "request" and UNOFFERED.search(hit.line.text) is not None
 
 
 def _moves(line: Line) -> bool:
     """Tell whether a line shows that the server does something: an answer, tokens, or a step that its logger tells of."""
-    if _PROGRESS.search(line.text):
+    if PROGRESS.search(line.text):
         return True
     return line.logged and line.level == "INFO" and not _IDLE.search(line.text)
 

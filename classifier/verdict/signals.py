@@ -5,10 +5,7 @@ from __future__ import annotations
 from ...corpus.records import Record, record
 from ..matching.types import Hit
 from . import policy
-from .case import QUIET, Case
-
-RAISED = ("ERROR", "CRITICAL")
-"""Levels at which a process logs the exception that ends what it does."""
+from .case import QUIET, RAISED, Case
 
 
 @record(frozen=True)

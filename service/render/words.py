@@ -114,9 +114,7 @@ def verdict_mark(report: Report) -> str:
     """Return the sign before the verdict."""
     if report.filtered is not None:
         return "–"
-    if report.bucket == "unknown":
-        return "?"
-    return "✖" if report.failed else "✔"
+    return {"well": "✔", "unknown": "?", "failed": "✖"}[report.state]
 
 
 def left_out(report: Report) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from ..findings import Findings
 from ..types import Verdict
 from .at_work import at_work
-from .doubt import broken_off, complained, failing_words
+from .doubt import broken_off, complained, unaccounted
 from .health import no_failure, silent_start
 from .model import model_alone, surer_model
 from .other_software import nothing_recognised, other_software
@@ -30,10 +30,10 @@ DECIDERS: tuple[Callable[[Findings], Verdict | None], ...] = (
     part_of_a_message,
     unexplained_trouble,
     broken_off,
+    unaccounted,
     silent_start,
     complained,
     nothing_recognised,
-    failing_words,
     no_failure,
 )
 """In the order in which they are asked; the last one always answers."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from ....corpus.records import replace
 from ...lines.types import Evidence
 from .. import policy
+from ..abnormal import REFUSED, kind_of
+from ..case import QUIET
 from ..conclude import conclude_finding, conclude_guess, with_alternatives
 from ..evidence import line_evidence
 from ..findings import Findings
@@ -19,21 +21,23 @@ def broken_off(found: Findings) -> Verdict | None:
     return replace(verdict, evidence=tuple(line_evidence(line) for line in found.tail[-3:]))
 
 
-def failing_words(found: Findings) -> Verdict | None:
-    """The last lines of a server that did not come up speak of a failure, in a form that nothing else reads."""
-    if not found.failing:
+def unaccounted(found: Findings) -> Verdict | None:
+    """Abnormal lines that nothing accounts for: they are the evidence, whatever they mean."""
+    told = [line for line in found.residue if kind_of(line) != REFUSED]
+    if not told:
         return None
     guess = found.sure_guess(policy.GUESS)
     if guess is not None:
         return with_alternatives(conclude_guess(found, guess), found)
+    told = sorted(told, key=lambda line: line.level in QUIET)[:3]
     verdict = conclude_finding(found, "unrecognised_failure", policy.UNEXPLAINED, "none")
-    return replace(verdict, way="unexplained", evidence=tuple(line_evidence(line) for line in found.failing[:3]))
+    return replace(verdict, way="unexplained", evidence=tuple(line_evidence(line) for line in told))
 
 
 def complained(found: Findings) -> Verdict | None:
     """Nothing that is known failed, and somebody says that something is wrong: that is no health."""
     writer = found.situation.writer
-    if not writer.complains or found.failing:
+    if not writer.complains:
         return None
     incident = found.incident
     incident.facts["complaint"] = writer.complaint

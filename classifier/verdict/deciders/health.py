@@ -60,8 +60,10 @@ def silent_end(incident: Incident, tail: list[Line]) -> bool:
 def no_failure_of(found: Findings, stopped: bool, ready: bool, alternatives: bool = True) -> Verdict:
     """Return that nothing failed, and how far the server got."""
     incident = found.incident
-    errors = found.case.unexplained_errors()
-    if stopped:
+    errors, refused = found.case.unexplained_errors(), found.residue
+    if refused:
+        finding, confidence = "refused", policy.STOPPED - policy.ERRORS_LESS
+    elif stopped:
         finding, confidence = "stopped", policy.STOPPED
     elif ready:
         finding, confidence = "came_up", policy.CAME_UP
@@ -73,6 +75,8 @@ def no_failure_of(found: Findings, stopped: bool, ready: bool, alternatives: boo
         confidence -= policy.ERRORS_LESS
     decided_by = "stage" if incident.stages else "none"
     verdict = conclude_finding(found, finding, confidence, decided_by)
+    if refused:
+        return replace(verdict, evidence=tuple(line_evidence(line) for line in refused[:3]))
     if stopped and (hit := _who_stopped(found, verdict.cause)) is not None:
         # A scheduler or a supervisor that says why goes before the bare signal.
         named = conclude(found, "no_failure", hit.rule.cause, confidence, "rule", finding, hit)

@@ -21,7 +21,12 @@ def other_software(found: Findings) -> Verdict | None:
     verdict = conclude_finding(found, "unrecognised_failure", policy.OTHER_SOFTWARE, "none")
     telling = [evidence_of(item.hit, "telling") for item in found.candidates[:3]]
     telling = telling or [line_evidence(line) for line in incident.errors[:3]]
-    whose = f"This is a log of {incident.engine}, not of vLLM." if incident.engine else "Nothing in this log is vLLM's."
+    another = another_program(found)
+    whose = (
+        f"This is {another}, not of vLLM."
+        if another
+        else "No line of it bears a mark of vLLM, of its parts or of its clients."
+    )
     note = f"{whose} If it is, give more of it: the lines before these say what was started."
     verdict = replace(verdict, way="other_software", evidence=tuple(telling), notes=(note,))
     return with_alternatives(verdict, found)
@@ -36,6 +41,16 @@ def nothing_recognised(found: Findings) -> Verdict | None:
     started = (incident.stages or incident.fired) and incident.reached != "launch"
     if not incident.source_text and (started or incident.hits or any(line.logged for line in found.tail)):
         return None
-    verdict = conclude_finding(found, "nothing_recognised", policy.NOTHING, "none")
+    another = another_program(found)
+    verdict = conclude_finding(
+        found, "nothing_recognised", policy.NOTHING, "none", values={"another": another} if another else None
+    )
     verdict = replace(verdict, evidence=tuple(line_evidence(line) for line in found.tail[-3:]))
     return with_alternatives(verdict, found)
+
+
+def another_program(found: Findings) -> str:
+    """Return what a text is that is not vLLM's, by marks of that; "" where it merely lacks those of vLLM."""
+    if found.incident.engine:
+        return f"a log of {found.incident.engine}"
+    return "a program or a configuration" if found.incident.source_text else ""

@@ -6,7 +6,7 @@ from ....corpus.records import replace
 from ...matching.types import Hit
 from .. import policy
 from ..conclude import conclude, with_alternatives
-from ..evidence import chain_of, evidence_for, evidence_of
+from ..evidence import chain_of, evidence_for, evidence_of, trouble_evidence
 from ..findings import Findings
 from ..types import Candidate, Verdict
 
@@ -33,11 +33,16 @@ def lone_wrapper(found: Findings) -> Verdict | None:
     at = hit.line.number
     same = [other for other in found.wrappers if other.line.number != at and other.rule.bucket == hit.rule.bucket]
     others = {other.rule.id: other for other in same}  # of one rule the last: how long it went on
-    verdict = replace(
-        verdict,
-        evidence=tuple(evidence_of(item, "cause") for item in (hit, *[*others.values()][: WRAPPERS - 1])),
-        explanation=(f"no cause in the log: the wrapper {hit.rule.id} is all there is",),
-    )
+    evidence = tuple(evidence_of(item, "cause") for item in (hit, *[*others.values()][: WRAPPERS - 1]))
+    why = f"no cause in the log: the wrapper {hit.rule.id} is all there is"
+    if way != "wrapper" and (said := [*found.raised, *found.errors, *found.residue]):
+        # That nothing says why would be refuted by these.
+        bucket, cause = found.known.corpus.concluded_from("death_unread")
+        entry = found.known.bucket(bucket).cause(cause)
+        verdict = replace(verdict, title=entry.title, summary=entry.summary) if entry is not None else verdict
+        evidence = (*(trouble_evidence(item, "telling") for item in said[:WRAPPERS]), *evidence)
+        why = f"no rule knows what stands beside the wrapper {hit.rule.id}"
+    verdict = replace(verdict, evidence=evidence, explanation=(why,))
     return with_alternatives(verdict, found)
 
 

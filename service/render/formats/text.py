@@ -117,9 +117,7 @@ class _Page:
 
     def _head(self) -> list[Text]:
         report = self._report
-        color = "red" if report.failed else "green"
-        if report.failed and report.bucket == "unknown":
-            color = "yellow"
+        color = {"well": "green", "unknown": "yellow", "failed": "red"}[report.state]
         title = Text.assemble((f"{verdict_mark(report)} ", f"bold {color}"), (report.title, "bold"))
         label = Text(answer_of(report), "dim")
         gap = self._width - title.cell_len - label.cell_len

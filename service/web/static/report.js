@@ -16,7 +16,7 @@ export function showReport(main, answer) {
   const { report } = answer;
   document.title = `${report.title} – vllm-triage`;
   const palette = new Palette();
-  const kind = report.bucket === "unknown" ? "unknown" : report.bucket === "no_failure" ? "fine" : "failed";
+  const kind = report.bucket === "unknown" || report.cause === "no_failure/requests_refused" ? "unknown" : report.bucket === "no_failure" ? "fine" : "failed";
   const context = contextSection(report, answer.log, palette, kind);
   const seen = answer.log ? context.jump : null;
   const [fixes, command, start] = [fixesSection(report, kind), commandSection(report), timelineSection(report, kind)];

@@ -28,7 +28,7 @@ def test_a_failure_of_another_program_is_unknown(log: str) -> None:
     """Its words are those of a rule; the rule's answer is named as an alternative only, and a note tells why."""
     found = TRIAGE.report(log.encode())
     assert ("unknown", True) == (found.bucket, bool(found.alternatives))
-    assert any("Nothing in this log is vLLM's" in note for note in found.notes)
+    assert any("No line of it bears a mark of vLLM" in note for note in found.notes)
 
 
 def test_a_quiet_log_of_another_program_is_neither_healthy_nor_failed() -> None:

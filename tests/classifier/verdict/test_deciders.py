@@ -52,7 +52,7 @@ def test_the_order_is_part_of_the_method() -> None:
     """Rules before wrappers, wrappers before the unexplained, and health last."""
     assert [
         "other_software", "model_alone", "at_work", "surer_model", "best_cause", "watched_standstill", "lone_wrapper", "known_message",
-        "part_of_a_message", "unexplained_trouble", "broken_off", "silent_start", "complained", "nothing_recognised", "failing_words", "no_failure",
+        "part_of_a_message", "unexplained_trouble", "broken_off", "unaccounted", "silent_start", "complained", "nothing_recognised", "no_failure",
     ] == [decider.__name__ for decider in DECIDERS]  # fmt: skip
 
 

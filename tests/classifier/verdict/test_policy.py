@@ -14,7 +14,7 @@ from vllm_triage.classifier.serving.types import FULL, STALLED
 from vllm_triage.classifier.testing import corpus_files
 from vllm_triage.classifier.verdict import policy
 from vllm_triage.classifier.verdict.deciders.at_work import confidence
-from vllm_triage.classifier.verdict.deciders.doubt import failing_words
+from vllm_triage.classifier.verdict.deciders.doubt import unaccounted
 from vllm_triage.classifier.verdict.deciders.model import surer_model
 from vllm_triage.classifier.verdict.deciders.trouble import unexplained_trouble
 from vllm_triage.corpus.compiler import read_bucket
@@ -186,7 +186,7 @@ class Guessed:
     [
         (policy.GUESS, START + STRANGE, unexplained_trouble),
         (policy.GUESS_OVER_BUG, START + BUG, unexplained_trouble),
-        (policy.GUESS, START + "cogs.cpp:62: Assertion `cog < teeth` failed\n", failing_words),
+        (policy.GUESS, START + "cogs.cpp:62: Assertion `cog < teeth` failed\n", unaccounted),
         (policy.GUESS_OVER_WEAK, START + WEAK, surer_model),
         (policy.GUESS_OVER_DEATH, SERVED + DEAD, surer_model),
     ],
