@@ -35,8 +35,9 @@ def lone_wrapper(found: Findings) -> Verdict | None:
     others = {other.rule.id: other for other in same}  # of one rule the last: how long it went on
     evidence = tuple(evidence_of(item, "cause") for item in (hit, *[*others.values()][: WRAPPERS - 1]))
     why = f"no cause in the log: the wrapper {hit.rule.id} is all there is"
-    if way != "wrapper" and (said := [*found.raised, *found.errors, *found.residue]):
-        # That nothing says why would be refuted by these.
+    said = [item for item in (*found.raised, *found.errors, *found.residue) if item.number < at]
+    if said and way != "wrapper":
+        # That nothing says why would be refuted by these; what stands below is its effect.
         bucket, cause = found.known.corpus.concluded_from("death_unread")
         entry = found.known.bucket(bucket).cause(cause)
         verdict = replace(verdict, title=entry.title, summary=entry.summary) if entry is not None else verdict

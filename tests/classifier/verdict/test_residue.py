@@ -42,7 +42,10 @@ def test_a_refused_request_is_history_once_others_are_answered() -> None:
     refused = 'INFO:     10.0.0.9:41000 - "POST /v1/completions HTTP/1.1" 422 Unprocessable Entity\n'
 
     assert [] == findings(START + READY + refused + ANSWERED).residue
-    assert "no_failure" != TRIAGE.report(START + READY + ANSWERED + refused).bucket
+    assert ("no_failure/requests_refused", "unknown") == (
+        (answer := TRIAGE.report(START + READY + ANSWERED + refused)).cause,
+        answer.state,
+    )
 
 
 @pytest.mark.parametrize("words", ["the cog could not be found", "cog 7 is too large", "cog: permission denied"])
