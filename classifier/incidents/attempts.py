@@ -17,6 +17,8 @@ _REFUSED = LazyPattern(r"^(?:usage: .*)?(?:\S*vllm(?: \w+)?|api_server\.py|__mai
 """How the command line's parser ends a program."""
 _ENTRY = LazyPattern(r"(?:^|[/\\])bin[/\\]vllm$|^vllm/entrypoints/(?:cli/main|openai/api_server|openai/run_batch)\.py$")
 """Where vLLM's own command begins."""
+_OF_REQUESTS = ("starlette/", "fastapi/")
+"""What calls vLLM's entry point for a request: that exception ends no program."""
 _OUTERMOST = 4
 """Frames of which one must be there for an exception that ends the program itself, and not one of its processes."""
 _CHAIN = 8
@@ -86,7 +88,10 @@ def _fell(incident: Incident) -> Iterable[tuple[int, int]]:
         chained = trace.cause_of is not None  # what was raised from it ends the program
         if not trace.kind or chained or trace.level or trace.kind == "KeyboardInterrupt" or trace.count > 1:
             continue
-        if any(_ENTRY.search(frame.path) for frame in trace.frames[:_OUTERMOST]) and trace.key() not in seen:
+        outer = trace.frames[:_OUTERMOST]
+        entry = next((at for at, frame in enumerate(outer) if _ENTRY.search(frame.path)), None)
+        asked = any(frame.path.startswith(_OF_REQUESTS) for frame in outer[:entry])
+        if entry is not None and not asked and trace.key() not in seen:
             seen.add(trace.key())
             root, link = trace, trace.raised_from
             for _ in range(_CHAIN):
