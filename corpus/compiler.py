@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import marshal
-import os
 import sys
 from collections.abc import Iterable
 from dataclasses import fields
@@ -154,7 +153,7 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
                 raise
             problems.append(str(error))
     for bucket in buckets:
-        _write(target / f"{bucket.id}.marshal", marshal.dumps(rows_of(bucket)))  # type: ignore[arg-type] # texts, numbers and lists of them
+        (target / f"{bucket.id}.marshal").write_bytes(marshal.dumps(rows_of(bucket)))  # type: ignore[arg-type] # texts, numbers and lists of them
     rules = [rule for bucket in buckets for rule in bucket.rules]
     build, programs = _programs(rules)
     packed = [
@@ -175,16 +174,16 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
     if table.exists() and by_hand.exists():  # a corpus of rules alone has none
         known = json.loads(by_hand.read_bytes())
         options = made_of(json.loads(table.read_bytes()), known["build"], version_key)
-        _write(target / "options.marshal", pack(options))
-        _write(target / "known.marshal", marshal.dumps(known))
+        (target / "options.marshal").write_bytes(pack(options))
+        (target / "known.marshal").write_bytes(marshal.dumps(known))
     rows = _catalogue(source)
-    _write(target / "messages.marshal", _messages(rows))
-    _write(target / "fragments.marshal", _fragments(rows, rules))
-    _write(target / "remedies.bin", _remedies(source))
+    (target / "messages.marshal").write_bytes(_messages(rows))
+    (target / "fragments.marshal").write_bytes(_fragments(rows, rules))
+    (target / "remedies.bin").write_bytes(_remedies(source))
     guards = source / "guards.toml"
-    _write(target / "guards.marshal", marshal.dumps(read_guards(guards) if guards.exists() else []))
-    _write(target / RULES, b"".join(packed))
-    _write(target / "index.marshal", marshal.dumps(dict(index)))
+    (target / "guards.marshal").write_bytes(marshal.dumps(read_guards(guards) if guards.exists() else []))
+    (target / RULES).write_bytes(b"".join(packed))
+    (target / "index.marshal").write_bytes(marshal.dumps(dict(index)))
 
 
 def concluded_in(buckets: Iterable[Bucket]) -> dict[str, tuple[str, str]]:
@@ -284,10 +283,3 @@ def _releases(source: Path) -> tuple[str, ...]:
     except FileNotFoundError:  # a corpus of rules alone
         return ()
     return tuple(table["releases"])
-
-
-def _write(path: Path, data: bytes) -> None:
-    # Written beside and moved: a reader in another process never sees half a file.
-    beside = path.with_suffix(f".{os.getpid()}")
-    beside.write_bytes(data)
-    beside.replace(path)

@@ -1,5 +1,5 @@
 # pathlib takes longer to import than the corpus to load:
-# ruff: noqa: PTH100, PTH112, PTH118, PTH119, PTH120, PTH123, PTH208
+# ruff: noqa: PTH100, PTH103, PTH104, PTH112, PTH118, PTH119, PTH120, PTH123, PTH208
 """Loads the corpus: compiled where that is fresh, from TOML otherwise, users' own rule folders on top."""
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from time import time
+from zlib import crc32
 
 from .build import FORMAT, RULES, regex_build
 from .collector import Paused
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from .remedies.find import Remedies
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+KEPT = 86_400
+"""Seconds for which a checkout keeps what older sources made."""
 
 
 class Corpus:
@@ -191,34 +195,44 @@ def _traits(index: Index) -> dict[str, Traits]:
 def _own() -> tuple[str, Index]:
     """Return the folder of the compiled corpus, and its index.
 
-    A wheel holds it. A checkout makes it where a source is newer, beside Python's own caches; where that cannot be
+    A wheel holds it. A checkout makes it where a source has changed, beside Python's own caches; where that cannot be
     written, in a folder for this process alone.
     """
     shipped = os.path.join(HERE, "compiled")
     if os.path.isdir(shipped):
         return _read(shipped)
-    folder = os.path.join(HERE, "__pycache__", "rules")
-    mark = os.path.join(folder, "stamp")
-    stamp = _stamp()
-    try:
-        with open(mark, encoding="utf-8") as file:
-            if file.read() == stamp:
-                return _read(folder)
-    except (OSError, ValueError):
-        pass
+    # Its name says what it was made from, and it is complete from the moment at which it bears that name.
+    folder = os.path.join(HERE, "__pycache__", f"rules-{crc32(_stamp().encode()):08x}")
+    return _read(folder if os.path.isdir(folder) else _compiled(folder))
+
+
+def _compiled(folder: str) -> str:
+    """Compile a checkout's corpus into a folder; return where it is. Other processes may do the same at the same time."""
+    import shutil
+    import tempfile
+    from contextlib import suppress
     from pathlib import Path
 
     from .compiler import compile_corpus
 
+    beside = os.path.dirname(folder)
     try:
-        compile_corpus(Path(HERE), Path(folder), strict=False)
-        Path(mark).write_text(stamp, encoding="utf-8")
+        os.makedirs(beside, exist_ok=True)
+        made = tempfile.mkdtemp(prefix="making-", dir=beside)
     except OSError:
-        import tempfile
-
-        folder = tempfile.mkdtemp(prefix="vllm-triage-")
-        compile_corpus(Path(HERE), Path(folder), strict=False)
-    return _read(folder)
+        made = beside = ""
+    made = made or tempfile.mkdtemp(prefix="vllm-triage-")
+    compile_corpus(Path(HERE), Path(made), strict=False)
+    if not beside:
+        return made
+    with suppress(OSError):
+        os.rename(made, folder)
+    # Where that failed another process was first. What older sources made may still be read by whoever runs.
+    shutil.rmtree(made, ignore_errors=True)
+    old = [entry.path for entry in os.scandir(beside) if entry.is_dir() and entry.stat().st_mtime < time() - KEPT]
+    for each in old:
+        shutil.rmtree(each, ignore_errors=True)
+    return folder
 
 
 def _read(folder: str) -> tuple[str, Index]:

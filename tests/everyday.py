@@ -1,6 +1,6 @@
 """What runs at every change, and what only ``pytest --whole`` runs: each night and before a release.
 
-Everyday are all tests but those marked ``slow``, and of large collections of like cases a sample that is always the same.
+Everyday are all tests but those marked ``slow`` and those in a browser, and of large collections of like cases a sample that is always the same.
 """
 
 from __future__ import annotations
@@ -51,6 +51,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out slow tests, unless all were asked for, or tests by mark (``-m``), or one by its name."""
     if os.environ.get(VARIABLE) or config.option.markexpr or any("::" in word for word in config.args):
         return
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    config.hook.pytest_deselected(items=slow)
-    items[:] = [item for item in items if not item.get_closest_marker("slow")]
+    slow = {item for item in items if item.get_closest_marker("slow") or "browser" in getattr(item, "fixturenames", ())}
+    config.hook.pytest_deselected(items=list(slow))
+    items[:] = [item for item in items if item not in slow]

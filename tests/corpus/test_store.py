@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -197,7 +199,7 @@ def test_a_checkout_compiles_anew_when_a_file_changes(tmp_path, monkeypatch):
     (home / "buckets" / "acme_plugin.toml").write_text(RULES)
     monkeypatch.setattr(store, "HERE", str(home))
     first = [rule.id for rule in load().rules]
-    index = home / "__pycache__" / "rules" / "index.marshal"
+    (index,) = home.glob("__pycache__/*/index.marshal")
     written = index.stat().st_mtime_ns
     load()
     unchanged = index.stat().st_mtime_ns
@@ -205,6 +207,39 @@ def test_a_checkout_compiles_anew_when_a_file_changes(tmp_path, monkeypatch):
 
     assert (["acme_plugin/bad-cache"], written) == (first, unchanged)
     assert [rule.id for rule in load().rules] == ["acme_plugin/worse-cache"]
+
+
+@pytest.mark.parametrize("days", [0, 2])
+def test_what_a_running_process_reads_is_left_as_it_was(tmp_path, monkeypatch, days):
+    """Others that compile a changed checkout write elsewhere; after a day what they left goes."""
+    home = tmp_path / "corpus"
+    (home / "buckets").mkdir(parents=True)
+    (home / "buckets" / "acme_plugin.toml").write_text(RULES)
+    monkeypatch.setattr(store, "HERE", str(home))
+    running = load()
+    (folder,) = home.glob("__pycache__/*")
+    os.utime(folder, (time.time() - days * 86_400,) * 2)
+    (home / "buckets" / "acme_plugin.toml").write_text(RULES.replace('title = "', 'title = "New: ', 1))
+    titles = [load().bucket("acme_plugin").title, "" if days else running.bucket("acme_plugin").title]
+
+    assert [titles[0].startswith("New: "), titles[1].startswith("New: "), folder.exists()] == [True, False, not days]
+
+
+def test_processes_that_compile_at_once_all_have_it(tmp_path):
+    """None meets what another one has half written."""
+    home = tmp_path / "corpus"
+    (home / "buckets").mkdir(parents=True)
+    (home / "buckets" / "acme_plugin.toml").write_text(RULES)
+    code = (
+        "import sys; from vllm_triage.corpus import store; store.HERE = sys.argv[1]\n"
+        "print([rule.id for rule in store.load().rules])"
+    )
+    started = [
+        subprocess.Popen([sys.executable, "-c", code, str(home)], stdout=subprocess.PIPE, text=True) for _ in range(4)
+    ]
+
+    assert {process.communicate()[0] for process in started} == {"['acme_plugin/bad-cache']\n"}
+    assert 1 == len(list(home.glob("__pycache__/*")))
 
 
 def test_a_checkout_with_a_broken_file_still_works(tmp_path, monkeypatch):

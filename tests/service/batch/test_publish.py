@@ -78,6 +78,7 @@ def prepared(place: Path) -> tuple[list[str], set[str]]:
     return sorted([*wanted, f"{log('b', '2', port_taken()).id}-1"]), {old.id}
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_moment_loses_and_doubles_nothing(tmp_path: Path) -> None:
     """Whoever comes next goes on, and who reads meanwhile sees each row once."""
     life, kills = 0, 0

@@ -358,6 +358,7 @@ def test_alerts_are_acknowledged_before_they_are_worked_off(service):
     assert ["told"] * 3 == [result["outcome"] for result in service.outcomes()]
 
 
+@pytest.mark.slow
 def test_many_different_incidents_are_some_messages_and_a_digest(serve, slack_settings):
     """The first ones each, what is beyond in one; none is left out."""
     notify = NotifySettings(update_seconds=0, backoff_seconds=0.001, digest_after=3, digest_seconds=2)

@@ -194,6 +194,7 @@ def test_the_page_names_every_setting():
             assert re.search(rf"`(?:…__)?{field}`", page, re.IGNORECASE), f"{name}.{field}"
 
 
+@pytest.mark.slow
 def test_a_file_in_the_folder_is_a_platform(tmp_path):
     """One file: its settings are read from variables, the service has its route, and messages go to it."""
     (tmp_path / "shouting.py").write_text(PLATFORM)

@@ -77,6 +77,7 @@ def test_questions_and_formats(client, tmp_path):
     assert "kv_cache_oom" == client.bucket("kv_cache_oom").id
 
 
+@pytest.mark.slow
 def test_the_life_of_an_incident(client):
     """Made, listed, shown, judged, counted, removed."""
     incident = client.triage(LOG, service="life").incident

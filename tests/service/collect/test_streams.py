@@ -145,6 +145,7 @@ def test_other_programs_are_told_of_to_nobody():
     assert {path.stem: found for path in OTHERS if (found := _all(Streams(shared(), 3), path.read_bytes()))} == {}
 
 
+@pytest.mark.slow
 def test_every_failure_of_vllm_is_told():
     """Whatever the container is called, and however early it failed; some recorded programs use torch without vLLM."""
     logs = [path.read_bytes() for path in sorted((Path(HERE) / "logs" / "recorded").rglob("*.log"))[::12]]

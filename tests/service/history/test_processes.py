@@ -10,6 +10,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from tests.service.history.test_store import walk
 from vllm_triage.service.history import Filter
 
@@ -44,6 +46,7 @@ def check(url: str) -> None:
         connection.close()
 
 
+@pytest.mark.slow
 def test_writers_at_once_count_exactly(history, url):
     """The same few incidents in every process: each occurrence counts once, wherever it is counted."""
     acknowledged = Counter(finish(start(url, ["a", "b", "c"], 60, 5)))
@@ -55,6 +58,7 @@ def test_writers_at_once_count_exactly(history, url):
     check(url)
 
 
+@pytest.mark.slow
 def test_nothing_acknowledged_is_lost_when_writers_are_killed(history, url):
     """SIGKILL at any moment, again and again, of several at once: each incident that was said to be recorded is there."""
     acknowledged: list[str] = []
@@ -73,6 +77,7 @@ def test_nothing_acknowledged_is_lost_when_writers_are_killed(history, url):
     check(url)
 
 
+@pytest.mark.slow
 def test_one_claim_of_many_processes(history, url):
     """However many alerts come in at once: one process is the first."""
     code = f"""

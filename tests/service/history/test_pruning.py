@@ -148,6 +148,7 @@ def test_a_pruner_that_fails_harms_nobody(opened, monkeypatch):
     history._prune_quietly(grown=False)
 
 
+@pytest.mark.slow
 def test_the_file_shrinks(sqlite, clock):
     """Free pages are given back but for a quarter of the file."""
     history = store_module.History(sqlite, retention_days=1, clock=clock)

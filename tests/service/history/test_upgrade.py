@@ -113,6 +113,7 @@ def test_a_database_without_tables(url):
         history.close()
 
 
+@pytest.mark.slow
 def test_processes_that_start_at_once_upgrade_once(url):
     code = f"from vllm_triage.service.history import History; h = History({url!r}); h.upgrade(); h.ping(); h.close()"
     started = [subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE) for _ in range(4)]

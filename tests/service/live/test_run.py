@@ -287,7 +287,9 @@ def test_output_that_nobody_reads_any_more_is_the_commands_matter(live):
 
 
 @LINUX
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "hangs"])
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.slow)], ids=["killed", "hangs"]
+)
 def test_a_reader_that_fails_takes_nothing_with_it(live, number, monkeypatch):
     """The process that reads the log is ended, or hangs: output, exit code and the rest of the run are untouched."""
     size = 3_000_000

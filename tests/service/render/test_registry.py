@@ -69,6 +69,7 @@ def test_the_command_offers_it(dropped, failed):
     assert "shout" in dropped(COMMAND, "completion", "bash").stdout
 
 
+@pytest.mark.slow
 def test_the_service_offers_it(dropped, failed):
     """By its media type, which OpenAPI tells of."""
     pytest.importorskip("fastapi")

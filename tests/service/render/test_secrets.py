@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from tests.classifier.masking.generated import logs_apart
 from tests.classifier.masking.planted import SECRETS, A
+from tests.everyday import sample
 from tests.service.conftest import Ran
 from vllm_triage import Question, triage
 from vllm_triage.classifier.command import FORMS
@@ -33,8 +35,7 @@ def _docker(log: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-@pytest.mark.parametrize("name", names())
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(("name", "place"), sample(product(names(), PLACES)))
 def test_no_format_shows_a_secret(name: str, place: str, run, tmp_path: Path) -> None:
     """Each kind in each place, plain and in the records of Docker, all evidence and the reasons shown."""
     paths: list[Path] = []

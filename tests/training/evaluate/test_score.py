@@ -166,6 +166,7 @@ def test_nothing_to_divide_by_is_no_error() -> None:
     assert tables.beside([empty]).count("\n") == 2
 
 
+@pytest.mark.slow
 def test_pictures_are_drawn_and_are_the_same_each_time(result: Score, tmp_path) -> None:
     """As PNG; with every answer right, and with none that names a failure."""
     pytest.importorskip("matplotlib")

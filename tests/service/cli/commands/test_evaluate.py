@@ -74,6 +74,7 @@ def test_baselines_stand_beside(run, cases: Path, tmp_path: Path) -> None:
         assert f"| {name} |" in done.out
 
 
+@pytest.mark.slow
 def test_a_folder_gets_report_and_pictures(run, cases: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     out = tmp_path / "out"

@@ -82,6 +82,7 @@ def test_from_logs_to_answers(run, few, logs: Path, tmp_path: Path) -> None:
     assert "vllm-triage explain" not in text
 
 
+@pytest.mark.slow
 def test_a_bucket_of_the_corpus_keeps_its_fixes(run, few, logs: Path, tmp_path: Path) -> None:
     """And what rules decide stays as it is."""
     out, new = tmp_path / "model", tmp_path / "new.log"
@@ -95,6 +96,7 @@ def test_a_bucket_of_the_corpus_keeps_its_fixes(run, few, logs: Path, tmp_path: 
     assert (report["bucket"], report["decided_by"]) == ("kv_cache_oom", "rule")
 
 
+@pytest.mark.slow
 def test_every_format_says_that_it_is_a_guess(run, few, logs: Path, tmp_path: Path) -> None:
     """And how sure it is."""
     out, new = tmp_path / "model", tmp_path / "new.log"
@@ -107,6 +109,7 @@ def test_every_format_says_that_it_is_a_guess(run, few, logs: Path, tmp_path: Pa
         assert "% confidence" in told, name
 
 
+@pytest.mark.slow
 def test_it_is_evaluated_with_its_own_buckets(run, few, logs: Path, tmp_path: Path) -> None:
     """Labels as the folders have them."""
     out = tmp_path / "model"
@@ -118,6 +121,7 @@ def test_it_is_evaluated_with_its_own_buckets(run, few, logs: Path, tmp_path: Pa
     assert "acme_quota" in data["result"]["buckets"]
 
 
+@pytest.mark.slow
 def test_rules_of_ones_own_describe_a_bucket(run, few, logs: Path, tmp_path: Path) -> None:
     """Then it is not new."""
     rules = tmp_path / "rules"
@@ -134,6 +138,7 @@ def test_rules_of_ones_own_describe_a_bucket(run, few, logs: Path, tmp_path: Pat
     assert report["fixes"]
 
 
+@pytest.mark.slow
 def test_feedback_of_the_service_is_learnt(run, few, tmp_path: Path) -> None:
     """What export-feedback prints: rows of reports, with what people said they were."""
     from vllm_triage.classifier.api import shared
@@ -176,6 +181,7 @@ def test_bad_input_is_one_line(run, tmp_path: Path, text: str, said: str) -> Non
     assert not (tmp_path / "model").exists()
 
 
+@pytest.mark.slow
 def test_a_place_that_cannot_be_written_is_told(run, few, logs: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     done = run("train", logs, "--out", tmp_path / "file")
