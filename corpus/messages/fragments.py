@@ -29,9 +29,9 @@ QUOTED, TELLING = 0.25, 1
 fails, and how many of its words may not be common ones: it is quoted there."""
 PLAIN = 3
 """How many words of it must be plain ones."""
-IN_PROSE, COMPLAINED, CLOSE = (9, 3), (5, 2), 0.75
+IN_PROSE, COMPLAINED, CLOSE, LOOSE = (9, 3), (5, 2), 0.75, 0.5
 """Points, and words that are not common, that it needs within a sentence that goes on with other words, and where somebody says
-there that something fails; and how much of its stretch must be its own."""
+there that something fails; and how much of its stretch must be its own, there and between two marks."""
 SHARE = 0.3
 """Share of a message's own words that must stand in such a sentence: of less nobody would say that it is the message."""
 GAP = 8
@@ -48,7 +48,28 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z_]*")
 _MARK = re.compile(r"[`\"|{}\[\]\n<>]|: |'(?!\w)|(?<!\w)'")
 _PLAIN = re.compile(r"(?<![\w./=-])[A-Za-z]\w*(?![./=-]?\w)")
 """Words that are no part of a path, an option or a dotted name: such are quoted as often where nothing failed."""
-_ESCAPED = re.compile(r"\\+[nrt\"']")
+_NO_WORDS = re.compile(r"\\+[nrt\"']|https?://[^\s)\]>\"']+")
+"""Escapes, and addresses: whoever points to the same page says something else."""
+_POINTING = frozenset("refer see details information documentation docs guide issue github about".split())  # noqa: SIM905
+"""Words that lead elsewhere: messages end with them, and sentences."""
+_LEVELS = frozenset(
+    (
+        "trace",
+        "debug",
+        "info",
+        "warn",
+        "warning",
+        "error",
+        "err",
+        "critical",
+        "fatal",
+        "exception",
+        "failed",
+        "stderr",
+        "stdout",
+    )
+)
+"""Words of prefixes: what stands behind them is a message, and no sentence around one."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,17 +159,17 @@ class Fragments:
         points, source, covered = item
         if points < FEWEST:
             return False
-        telling = len({words[at][0] for at in covered} - COMMON)
+        telling = len({words[at][0] for at in covered} - COMMON - _POINTING)
         around = _beside(words, covered, text)
         last, end = words[covered[-1]]
         begin = words[covered[0]][1]
         within = text[max(0, begin - 3) : begin].rjust(3) + text[begin : end + len(last)]
+        own = len(covered) / (covered[-1] - covered[0] + 1)
         if around <= (QUOTED if complained else 0) * len(covered) and (complained or "`" not in within[3:]):
-            return telling >= TELLING and len(_PLAIN.findall(within)) >= PLAIN
-        close = len(covered) >= CLOSE * (covered[-1] - covered[0] + 1)
+            return own >= LOOSE and telling >= TELLING and len(_PLAIN.findall(within)) >= PLAIN
         least, apart = COMPLAINED if complained else IN_PROSE
         large = points >= least and len(covered) >= SHARE * self._sizes[source]
-        return close and large and telling >= apart
+        return own >= CLOSE and large and telling >= apart
 
 
 def _points(covered: list[int], words: list[tuple[str, int]]) -> int:
@@ -161,12 +182,13 @@ def _beside(words: list[tuple[str, int]], covered: list[int], text: str) -> int:
     behind = last[1] + len(last[0])
     before = _MARK.split(text[max(0, first[1] - NEAREST) : first[1]])[-1]
     after = _MARK.split(text[behind : behind + NEAREST], maxsplit=1)[0]
-    return len(_WORD.findall(before)) + len(_WORD.findall(after))
+    own = [word for word in _WORD.findall(before) if word.lower() not in _LEVELS]
+    return len(own) + len(_WORD.findall(after))
 
 
 def words_of(text: str) -> list[tuple[str, int]]:
     """Return the words of a text in lower case, each with its place; numbers and marks are none."""
-    plain = _ESCAPED.sub(lambda found: " " * len(found.group()), text)
+    plain = _NO_WORDS.sub(lambda found: " " * len(found.group()), text)
     return [(found.group().lower(), found.start()) for found in _WORD.finditer(plain)]
 
 
