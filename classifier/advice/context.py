@@ -11,6 +11,7 @@ from ..patterns.lazy import LazyPattern
 from ..situation.programs import programs_in
 from ..situation.releases import ReleaseBound, gone_from, reference
 from ..situation.situate import situate
+from ..situation.writer import SILENT, Writer
 from .signs import Signs
 
 TYPE_CHECKING = False
@@ -66,6 +67,7 @@ class Context:
         corpus: Holds what is advised for single messages.
         captures: What the deciding rule captured, and the place of the error.
         gone: The first release without the words that decided; "" where none is known.
+        writer: What somebody wrote around the log.
         failed: Whether there is a failure; a healthy server's remarks are not corrected.
     """
 
@@ -89,12 +91,13 @@ class Context:
         captures: Mapping[str, object] | None = None,
         gone: str = "",
         failed: bool = False,
+        writer: Writer = SILENT,
     ) -> None:
         self.__dict__.update(
             case=case, facts=facts, release=release, told=str(facts.get("vllm_version") or ""), hit=hit, reached=reached, sites=sites,
             platform=str(facts.get("platform") or "").lower(), text=text or case.text, ranks=ranks, words=words, trace=trace,
             stranger=stranger, asked=asked, bound=bound or ReleaseBound("", (release,), (), True),
-            cause=cause, corpus=corpus, captures=captures or {}, gone=gone, failed=failed,
+            cause=cause, corpus=corpus, captures=captures or {}, gone=gone, failed=failed, writer=writer,
         )  # fmt: skip
 
     case: Case
@@ -116,6 +119,7 @@ class Context:
     corpus: Corpus | None
     captures: Mapping[str, object]
     gone: str
+    writer: Writer
     failed: bool
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -132,7 +136,8 @@ class Context:
             corpus: Holds what is advised for single messages, and what speaks against fixes.
         """
         hit, incident = verdict.hit, verdict.incident
-        bound = situate(incident).release
+        situation = situate(incident)
+        bound = situation.release
         release = reference(bound, corpus.releases)
         case = Case.of(hit, incident, release)
         gone = gone_from(hit.rule.versions, bound) if hit is not None and hit.rule.source == "vllm" else ""
@@ -153,7 +158,7 @@ class Context:
             case, facts, release, f"{case.text}\n{signs.said}", signs.ranks, signs.words, trace, hit=hit, reached=incident.reached, bound=bound,
             stranger=hit is not None and hit.rule.source != "vllm" and signs.strange(trace),
             asked=hit is not None and (hit.rule.scope == "request" or hit.rule.bucket == _OF_CLIENTS),
-            sites=tuple(incident.sites), cause=cause, corpus=corpus, captures=captures, gone=gone, failed=True,
+            sites=tuple(incident.sites), cause=cause, corpus=corpus, captures=captures, gone=gone, failed=True, writer=situation.writer,
         )  # fmt: skip
 
     def say(self, pattern: str) -> bool:

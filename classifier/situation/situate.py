@@ -46,6 +46,7 @@ class Situation:
         text = "\n".join(self._written())
         signs = ranges_told_by(text)
         signs += [(hit.rule.versions, "its words") for hit in start.hits[:HITS] if hit.rule.versions and not hit.quoted]
+        signs += self.writer.bounds
         facts = start.facts if start.facts.get("engine") else {**start.facts, "engine": engine_in(text)}
         return bound_of(facts, signs, RELEASES, self._places)
 

@@ -80,6 +80,8 @@ _TRIED = LazyPattern(
 _WORKS = LazyPattern(
     r"(?i)\b(?:works?|runs?|fine|ok|succeeds?|no (?:issue|problem|error)) (?:fine |well |ok )?(?:with|without|in|on|using|after|before|when|if)\b|\b(?:with|without|in|on|before) [^.\n]{1,60} (?:it )?(?:works|worked|runs|is fine|was fine)\b"
 )
+_LATER = LazyPattern(r"(?i)\b(?:newer|newest|latest|later|upgrad\w+|updat\w+|fixed in|since)\b")
+"""That a release with which it works came after the one that fails."""
 _VERSION = LazyPattern(
     r"(?i)\bvllm(?:[ =:/-]|version|image|openai|is|v){0,8}\s*v?(?P<vllm>0\.\d{1,2}(?:\.\d{1,2})?(?:\.?(?:post|rc)\d)?)\b"
 )
@@ -101,6 +103,18 @@ class Writer(Record):
     """Sentences that tell with what it works, or without what."""
     releases: tuple[str, ...] = ()
     """Releases of vLLM's that are named, of those with which it is said to work none."""
+
+    worked: tuple[tuple[str, bool], ...] = ()
+    """Releases with which it is said to work, and whether as a later one."""
+
+    @property
+    def bounds(self) -> list[tuple[str, str]]:
+        """Ranges of releases that this leaves, each with the sign in words: the one that is named, else what it worked with."""
+        if len(self.releases) == 1:
+            return [(f">={self.releases[0]},<={self.releases[0]}", "what its writer says")]
+        return [
+            (f"{'<' if later else '>'}{release}", f"that it works with {release}") for release, later in self.worked
+        ]
 
     @property
     def complains(self) -> bool:
@@ -143,6 +157,9 @@ def read_writer(text: str, first: int = 1) -> Writer:
         line=best[2] if best else 0,
         tried=tuple(said for _, said in sentences if _TRIED.search(said)),
         works=works,
+        worked=tuple(
+            (found["vllm"], _LATER.search(said) is not None) for said in works for found in _VERSION.made.finditer(said)
+        ),
         releases=tuple(
             dict.fromkeys(f["vllm"] for _, said in sentences if said not in works for f in _VERSION.made.finditer(said))
         ),

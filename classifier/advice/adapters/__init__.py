@@ -5,7 +5,7 @@ Each is ``(Fix, Context) -> Fix`` or None with the reason. Their order counts: t
 
 from __future__ import annotations
 
-from . import attention, install, options
+from . import attention, install, options, said
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,4 +30,4 @@ def _models(fix: Fix, context: Context) -> tuple[Fix | None, str]:
 
 _OF_MODELS = frozenset({"--model-impl", "--hf-overrides"})
 _ABOUT_MODELS = frozenset({"checkpoint", "config", "complete_class", "blind", "dated"})
-ADAPTERS: tuple[Adapter, ...] = (options.adapt, _models, attention.adapt, install.adapt)
+ADAPTERS: tuple[Adapter, ...] = (said.adapt, options.adapt, _models, attention.adapt, install.adapt)

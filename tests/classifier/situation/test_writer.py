@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixes import context
+from tests.fixes import made as fix
+from vllm_triage.classifier.advice.adapters.said import adapt
 from vllm_triage.classifier.api import shared
+from vllm_triage.classifier.input.read import read_blocks
+from vllm_triage.classifier.situation.situate import situate
 from vllm_triage.classifier.situation.writer import SILENT, read_writer
 from vllm_triage.corpus.store import HERE
 
@@ -96,3 +101,46 @@ def test_the_situation_is_told_first_where_it_matters() -> None:
     assert refused.story is not None
     assert refused.bucket == "client_connection"
     assert refused.story.told[0].startswith("This is a client's log")
+
+
+FAILED = "(EngineCore_DP0 pid=3) ERROR 10-10 10:00:01 [core.py:700] torch.AcceleratorError: CUDA error: an illegal memory access was encountered\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "first", "last"),
+    [
+        ("", "0.10.2", "0.17.1"),
+        ("Since vllm 0.11.0 it crashes.", "0.11.0", "0.11.0"),
+        ("It works fine with vLLM 0.10.2.", "0.11.0", "0.17.1"),
+        ("After updating it works with vLLM 0.14.0.", "0.10.2", "0.13.0"),
+        ("vllm 0.8.5 crashes.", "0.10.2", "0.17.1"),
+    ],
+)
+def test_the_releases_that_a_writer_names_bound_the_log(said: str, first: str, last: str) -> None:
+    """The one that fails, and what it works with, in both directions; what contradicts the lines is not believed."""
+    session = shared().start()
+    session.feed(next(iter(read_blocks(f"{said}\n\n{FAILED}".encode()))))
+    bound = situate(session.finish()[-1]).release
+    assert (first, last) == (bound.first, bound.last)
+
+
+@pytest.mark.parametrize(
+    ("said", "change", "kept"),
+    [
+        ("I already tried --enforce-eager, no effect.", "--enforce-eager", False),
+        ("We set enforce_eager and it still fails.", "--enforce-eager", False),
+        ("We removed --enforce-eager, still fails.", "--enforce-eager", True),
+        ("I tried --max-model-len 4096, same error.", "--max-model-len 8192", True),
+        ("I tried --max-model-len 4096, same error.", "--max-model-len 4096", False),
+        ("I set VLLM_USE_V1=0 already.", "VLLM_USE_V1=0", False),
+        ("I upgraded transformers to 4.51.0, still the same.", "pip install transformers==4.51.0", False),
+        ("I upgraded transformers, still the same.", "pip install transformers==4.51.0", True),
+        ("It crashes.", "--enforce-eager", True),
+    ],
+)
+def test_what_was_tried_is_not_advised_again(said: str, change: str, kept: bool) -> None:
+    """The same setting with the same value; taking it out is another thing."""
+    kind = "flag" if change.startswith("--") else "env" if "=0" in change else "command"
+    start = context("RuntimeError: x", words="RuntimeError: x")
+    start.__dict__["writer"] = read_writer(f"{said}\n\n{FAILED}")
+    assert (adapt(fix(change, kind), start)[0] is not None) is kept
