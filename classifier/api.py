@@ -94,10 +94,18 @@ class Triage:
         Raises:
             InputError: The source cannot be read, or the question names what there is not.
         """
+        return self.conclude(self.read(source, question), question, proposals)
+
+    def read(self, source: Source, question: Question | None = None) -> Session:
+        """Return the analysis of a log, to be given to ``peek`` and ``conclude``.
+
+        Raises:
+            InputError: As for ``report``.
+        """
         session = self.start(question)
         for block in read_blocks(checked(source)):
             session.feed(block)
-        return self.conclude(session, question, proposals)
+        return session
 
     def starts(self, source: Source, question: Question | None = None) -> Iterator[Start]:
         """Yield every server start of a log with an answer of its own; ``report`` answers for the log as a whole.

@@ -63,6 +63,8 @@ class Proposal(Record):
     """What would have to be seen, where the log does not tell."""
     candidate: str = ""
     """The cause of the rules that it holds to be right, by id; empty where none is."""
+    texts: tuple[str, ...] = ()
+    """What the lines said when it was made, one for each; empty where nobody noted it down."""
 
     @classmethod
     def from_json(cls, data: object, source: str) -> Proposal:

@@ -82,9 +82,8 @@ def weighed(heard: Heard, context: Context, guards: Guards, verdict: Verdict) ->
     kept: list[Fix] = []
     withheld: list[tuple[str, str]] = []
     for one in proposal.fixes:
-        fix, reason = (
-            (None, problem) if problem and not (one.actions and _looks(one)) else _checked(one, heard, context, guards)
-        )
+        unproved = problem or ("" if proposal.cause or _looks(one) else "it names no cause that this would mend")
+        fix, reason = (None, unproved) if unproved else _checked(one, heard, context, guards)
         if fix is not None and all(fix.change != other.change for other in kept):
             kept.append(fix)
         elif fix is None:

@@ -29,7 +29,7 @@ from ..patterns.lazy import LazyPattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from .context import Context
 
@@ -93,10 +93,7 @@ def _setting(action: SetOption | SetVariable | DropOption | DropVariable, contex
     if isinstance(action, SetVariable) and not name.startswith("VLLM_") and not options.owner(name):
         return f"no variable {name} is known"
     values = action.values if isinstance(action, SetOption) else (action.value,)
-    said = f"{context.facts} {context.text}" if any(map(_leads_elsewhere, values)) else ""
     for value in values:
-        if value in said and value:
-            continue
         if _leads_elsewhere(value) or len(value) > LONGEST or is_harmful(value):
             return "its value is none that a setting of vLLM has"
     return _named(action.name, values, context, known) if isinstance(action, SetOption) else ""
@@ -115,9 +112,14 @@ def _named(name: str, values: tuple[str, ...], context: Context, known: Bounds) 
             return "its value loads code or leads elsewhere: that is for the server's owner to decide"
         named = [text for key, text in pairs if known.named_keys.fullmatch(key)]
         named += [value] if known.names.fullmatch(name) and _table(value) is None else []
-        if strange := next((text for text in named if text and text not in str(context.facts)), ""):
+        if strange := next((text for text in named if text and text not in _texts(context.facts)), ""):
             return f"the log names no {strange}"
     return ""
+
+
+def _texts(facts: Mapping[str, object]) -> set[str]:
+    """Return the texts among facts and arguments, whole: a part of one may be anything."""
+    return {text for key, text in _pairs("", json.dumps(facts, default=str))}
 
 
 def _pairs(name: str, value: str) -> Iterator[tuple[str, str]]:

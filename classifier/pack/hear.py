@@ -12,9 +12,12 @@ BESIDE = 3
 QUOTED = 3
 """Words from which on a quotation is held against the log."""
 _QUOTE = re.compile(r"[`\"“](?P<said>[^`\"“”]{12,300})[`\"”]")
-_WORD = re.compile(r"[a-z][a-z0-9_]{3,}|\d{2,}", re.IGNORECASE)
+SHARED = 2
+"""Telling words and numbers that a cause has in common with the lines that prove it, at least."""
+_WORD = re.compile(r"\b(?:[a-z_][a-z0-9_]{3,}|\d{2,}|\d+\.\d+)\b", re.IGNORECASE)
 _COMMAND = re.compile(r"--\w|^\s*(?:vllm|pip|uv|docker|python3?)\s|[{}=<>]")
 """Of what is quoted without being the log's."""
+_DIGITS = re.compile(r"\d+")
 _COMMON = re.compile(
     r"(?:that|this|with|from|which|when|where|because|after|before|while|into|than|then|there|their|they|have|been|were|being|will|would|"
     r"could|should|cannot|does|lines?|errors?|fail(?:ed|s|ure)|vllm|server|engine|starts?|started|causes?|caused|model)"
@@ -29,13 +32,23 @@ def hear(proposal: Proposal, pack: Pack) -> Heard:
         pack: With all lines that its author can have seen.
     """
     texts = {number: line.text for line in pack.lines for number in range(line.line, (line.last or line.line) + 1)}
-    lines = tuple((number, texts[number]) for number in proposal.lines if number in texts)
+    wanted = _found_again(proposal, texts) if proposal.texts else proposal.lines
+    lines = tuple((number, texts[number]) for number in wanted if number in texts)
     return Heard(proposal, lines, _problem(proposal, lines, texts, pack))
+
+
+def _found_again(proposal: Proposal, texts: dict[int, str]) -> list[int]:
+    """Return where the lines of a proposal stand, also where it was made of another log of the same failure."""
+    kinds = {number: _DIGITS.sub("", text) for number, text in reversed(texts.items())}
+    places = {kind: number for number, kind in kinds.items()}
+    wanted = ((number, _DIGITS.sub("", text)) for number, text in zip(proposal.lines, proposal.texts, strict=False))
+    return [number if kinds.get(number) == kind else places[kind] for number, kind in wanted if kind in places]
 
 
 def _problem(proposal: Proposal, lines: tuple[tuple[int, str], ...], texts: dict[int, str], pack: Pack) -> str:
     if not proposal.cause:
-        return "" if proposal.missing else "it names no cause"
+        about = _words(" ".join([*texts.values(), *(text for part in pack.told for text in part.text)]))
+        return "" if len(about & _words(proposal.missing)) >= SHARED else "it names no cause"
     if not proposal.lines:
         return "it names no line that proves it"
     if not lines:
@@ -47,7 +60,7 @@ def _problem(proposal: Proposal, lines: tuple[tuple[int, str], ...], texts: dict
             return "it quotes words that the log does not say"
     near = {number + step for number, _ in lines for step in range(-BESIDE, BESIDE + 1)}
     said = _words(" ".join(texts[number] for number in near if number in texts))
-    return "" if said & _words(proposal.cause) else "the lines that it names say nothing of it"
+    return "" if len(said & _words(proposal.cause)) >= SHARED else "the lines that it names say nothing of it"
 
 
 def _plain(text: str) -> str:
@@ -57,4 +70,4 @@ def _plain(text: str) -> str:
 def _words(text: str) -> set[str]:
     """Return what tells texts apart: words with their parts, and numbers."""
     words = {word.lower() for found in _WORD.findall(text) for word in (found, *found.split("_"))}
-    return {word for word in words if (len(word) > 3 or word.isdigit()) and not _COMMON.fullmatch(word)}
+    return {word for word in words if (len(word) > 3 or word[:1].isdigit()) and not _COMMON.fullmatch(word)}

@@ -11,8 +11,9 @@ from typing import Any
 import httpx2 as httpx
 import openai
 
-from ...classifier.errors import InputError, TriageError
+from ...classifier.errors import InputError
 from ...classifier.proposal import Proposal, schema
+from .questions import ADDRESS, AskError
 
 TIMEOUT = 120.0
 """Seconds that an answer may take, all tries together."""
@@ -22,10 +23,6 @@ LARGEST = 1 << 20
 TOKENS = 2_000
 """Most tokens that are asked for."""
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(?P<inner>.*?)\n?\s*```\s*\Z", re.DOTALL)
-
-
-class AskError(TriageError):
-    """The endpoint gave no answer that can be used; the text says why and what to do, on one line."""
 
 
 class Endpoint:
@@ -51,7 +48,7 @@ class Endpoint:
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         base = url.rstrip("/")
-        if not re.match(r"https?://[^\s/]+", base):
+        if not ADDRESS.match(base):
             raise AskError(f"{url!r} is not an address of an endpoint: give http://HOST:PORT or https://HOST")
         self._timeout = timeout
         self._limits = _Limits(transport or httpx.HTTPTransport())

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
+from importlib.util import find_spec
 from threading import Lock
 from typing import Literal, Protocol, get_args
 
-from ...classifier.pack.model import BUDGET
+from ...classifier.errors import InputError, TriageError
+from ...classifier.extras import install
+from ...classifier.pack.model import BUDGET, LARGEST
 from ...classifier.pack.request import is_unsure, request_of
 from ...classifier.proposal import Proposal
 from ...classifier.report.model import Report
+from ...corpus.records import replace
 from ..fingerprint import fingerprint
-from .endpoint import AskError
 
 Mode = Literal["auto", "always", "never"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -21,6 +25,15 @@ PER_HOUR = 60
 KEPT = 1_000
 """Proposals that are remembered, the last ones."""
 HOUR = 3600.0
+
+
+ADDRESS = re.compile(r"https?://[^\s/]+")
+URL, MODEL, KEY = "VLLM_TRIAGE_ASK", "VLLM_TRIAGE_ASK_MODEL", "VLLM_TRIAGE_ASK_KEY"
+"""Variables that name the endpoint, its model and its key, where the caller does not."""
+
+
+class AskError(TriageError):
+    """The endpoint gave no answer that can be used; the text says why and what to do, on one line."""
 
 
 class Asked(Protocol):
@@ -32,6 +45,41 @@ class Asked(Protocol):
         Raises:
             AskError: It gave no answer that can be used.
         """
+
+
+class Later:
+    """Who is asked at an address; what that takes is loaded with the first question, and where nobody asks never.
+
+    Args:
+        url: With or without ``/v1``.
+        model: Its name there; empty takes the first that the endpoint lists.
+        key: Sent as bearer token.
+
+    Raises:
+        AskError: The address is none.
+        InputError: The extra is not installed.
+    """
+
+    def __init__(self, url: str, model: str = "", key: str = "") -> None:
+        if not ADDRESS.match(url):
+            raise AskError(f"{url!r} is not an address of an endpoint: give http://HOST:PORT or https://HOST")
+        if find_spec("openai") is None or find_spec("httpx2") is None:
+            raise InputError(f"asking a model needs an extra: {install('ask')}")
+        self.url = url
+        self._given = (model, key)
+        self._endpoint: Asked | None = None
+
+    def ask(self, prompt: str) -> Proposal:
+        """Return what it proposes.
+
+        Raises:
+            AskError: It gave no answer that can be used.
+        """
+        if self._endpoint is None:
+            from .endpoint import Endpoint
+
+            self._endpoint = Endpoint(self.url, *self._given)
+        return self._endpoint.ask(prompt)
 
 
 def is_wanted(report: Report, mode: Mode) -> bool:
@@ -72,6 +120,11 @@ class Questions:
         self._times: deque[float] = deque()
         self._known: OrderedDict[str, Proposal] = OrderedDict()
 
+    @property
+    def asked(self) -> Asked:
+        """Who is asked."""
+        return self._asked
+
     def proposal(self, report: Report) -> Proposal | None:
         """Return what is proposed for a report; None where nobody is to be asked.
 
@@ -86,7 +139,7 @@ class Questions:
                 self._known.move_to_end(key)
                 return known
             self._count()
-        made = self._asked.ask(request_of(report, self._budget))
+        made = _with_words(self._asked.ask(request_of(report, self._budget)), report)
         with self._lock:
             self._known[key] = made
             while len(self._known) > KEPT:
@@ -101,3 +154,9 @@ class Questions:
             minutes = max(1, round((self._times[0] + HOUR - now) / 60))
             raise AskError(f"{self._per_hour} questions were asked within the hour: the next one in {minutes} min")
         self._times.append(now)
+
+
+def _with_words(proposal: Proposal, report: Report) -> Proposal:
+    """Return a proposal with the words of the lines that it names: the next log of the same failure has them elsewhere."""
+    texts = {line.line: line.text for line in report.pack(LARGEST).lines}
+    return replace(proposal, texts=tuple(texts.get(number, "") for number in proposal.lines))

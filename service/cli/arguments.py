@@ -56,6 +56,9 @@ def parser() -> argparse.ArgumentParser:
     release = "the vLLM release to advise for (default: the log's; else the newest known)"
     add("--vllm-version", default="", metavar="X.Y.Z", help=release)
     add_live(made)
+    add_ask(made)
+    dry = "print what would be sent to the model, and end"
+    add("--ask-dry-run", action="store_true", help=dry)
     shape = "form of the corrected start command in the text (default: shell)"
     add("--as", dest="form", choices=FORMS, default="shell", help=shape)
     only_command = (
@@ -111,6 +114,19 @@ def add_patience(made: argparse.ArgumentParser) -> None:
     """Add ``--patience``, which every way to read a log that is still being written has."""
     text = "how long a stage may be silent (weights=900, in seconds), or a factor for all of them (x2); repeatable"
     made.add_argument("--patience", action="append", default=[], metavar="WHAT", help=text)
+
+
+def add_ask(made: argparse.ArgumentParser) -> None:
+    """Add ``--ask`` and what goes with it."""
+    add = made.add_argument
+    text = "ask a model for a second opinion: the URL of an OpenAI-compatible endpoint (default: VLLM_TRIAGE_ASK), and when: auto, always, never (repeatable)"
+    add("--ask", action="append", default=[], metavar="URL|WHEN", help=text)
+    add(
+        "--ask-model",
+        default="",
+        metavar="NAME",
+        help="its name there (default: VLLM_TRIAGE_ASK_MODEL, else the first)",
+    )
 
 
 def jobs_of(text: str) -> int:

@@ -58,6 +58,7 @@ def _misuse(options: Namespace) -> str:
     """Return what is wrong with the options; "" where nothing is."""
     many = options.join or len(options.files) > 1
     complaints = (
+        (options.ask_dry_run, "--ask-dry-run takes a log that has ended"),
         (sys.platform == "win32", "--follow needs a POSIX system"),
         (options.follow and many, "--follow takes one log: a file, or - for standard input"),
         (
@@ -100,7 +101,12 @@ def _watch(options: Namespace, path: str) -> int:
         path,
         options.explain,
     )
-    task = Task(question, shape, tuple(options.rules), options.model, tuple(options.patience))
+    questions = None
+    if options.ask or os.environ.get("VLLM_TRIAGE_ASK"):
+        from .asking import questions_of
+
+        questions = questions_of(options)
+    task = Task(question, shape, tuple(options.rules), options.model, tuple(options.patience), questions=questions)
     keep = not options.follow and not options.no_keep
     passes = options.tee if options.follow else not options.quiet
     broken_off, end, problem = watch_stream(Stream(task, path, passes, keep, options.format != "text"))

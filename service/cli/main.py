@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ...classifier.question import Question
     from ...classifier.report.model import Report
     from ..render.interface import Result
+    from .asking import Second
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -163,12 +164,13 @@ def _run(files: list[str], options: Namespace) -> int:
     triage.check(question)
     for problem in triage.corpus.problems:
         warn(f"rule file left out: {problem}")
+    second = _second(triage, options)
     results, unread = [], []
     groups = [files] if options.join else [[name] for name in files]
     for group in groups:
         name = " + ".join(group)
         try:
-            results.append(Result(name, _report(triage, group, question)))
+            results.append(Result(name, _report(second or triage, group, question)))
         except InputError as error:
             if len(groups) == 1:
                 raise InputError(_with_hint(str(error), name)) from None
@@ -185,13 +187,35 @@ def _run(files: list[str], options: Namespace) -> int:
         candidates=not options.no_candidates,
         unread=tuple(unread),
     )
-    if options.only_command:
-        return _only_command(results, options)
-    _write(render(options.format, results, shape) if results or unread else "")
+    if options.ask_dry_run:
+        from .asking import would_send
+
+        _write(would_send(results, options))
+    elif options.only_command:
+        return _only_command(second.again(results, question) if second else results, options)
+    elif second is not None and options.format == "text":
+        # The answer of the rules stands at once.
+        _write(render("text", results, shape))
+        from ..render.formats.text import added
+
+        _write("".join(added(result.report, shape) for result in second.again(results, question)))
+    else:
+        results = second.again(results, question) if second else results
+        _write(render(options.format, results, shape) if results or unread else "")
     if unread:
         return EXIT_USAGE
     failed = any(result.report.failed for result in results)
     return EXIT_FAILURE if failed and not options.exit_zero else EXIT_CLEAN
+
+
+def _second(triage: Triage, options: Namespace) -> Second | None:
+    """Return who asks for a second opinion; None where nobody does."""
+    if options.ask_dry_run or not (options.ask or os.environ.get("VLLM_TRIAGE_ASK")):
+        return None
+    from .asking import Second, questions_of
+
+    questions = questions_of(options)
+    return Second(triage, questions) if questions is not None else None
 
 
 def _only_command(results: list[Result], options: Namespace) -> int:
@@ -203,7 +227,7 @@ def _only_command(results: list[Result], options: Namespace) -> int:
     return EXIT_CLEAN if all(commands) else EXIT_USAGE
 
 
-def _report(triage: Triage, names: list[str], question: Question) -> Report:
+def _report(triage: Triage | Second, names: list[str], question: Question) -> Report:
     from ...classifier.input.read import LogFile, join_sources
 
     if names == ["-"]:
@@ -216,7 +240,7 @@ def _report(triage: Triage, names: list[str], question: Question) -> Report:
     return triage.report(join_sources(sources), question)
 
 
-def _report_of_pipe(triage: Triage, question: Question) -> Report:
+def _report_of_pipe(triage: Triage | Second, question: Question) -> Report:
     from ...classifier.errors import InputError
     from ...classifier.input.read import Chunks
     from .pipe import Pipe

@@ -17,6 +17,7 @@ from .pump import wide_pipe
 if TYPE_CHECKING:
     from ...classifier.question import Question
     from ...classifier.standstill.types import Standstill
+    from ..ask.questions import Questions
     from .arrivals import Arrival
     from .shape import Ended, Event, Shape
 
@@ -41,6 +42,8 @@ class Task:
     patience: tuple[str, ...] = ()
     inspect: bool = False
     """Whether the stacks of processes that stand still may be looked at."""
+    questions: Questions | None = None
+    """Who is asked for a second opinion when the log has ended."""
     pids: list[int] = field(default_factory=list)
     """The server's first process, once it runs on this machine."""
 
@@ -135,11 +138,19 @@ def _serve(task: Task, reader: int, writer: int) -> None:
     watch.read(frames_in.arrivals())
     ended = frames_in.ended or Ended(interrupted=True)
     try:
-        report = watch.finish(bool(ended.stopped or ended.interrupted))
+        report = watch.finish(bool(ended.stopped or ended.interrupted), again=task.questions is not None)
     except InputError as error:
         teller.no_log(str(error), ended)
         return
     teller.end(report, watch.told_report, ended)
+    if task.questions is not None and not ended.stopped and not ended.interrupted:
+        from ..ask.questions import AskError
+
+        try:
+            if (proposal := task.questions.proposal(report)) is not None:
+                teller.opinion(watch.again(proposal))
+        except AskError as error:
+            teller.no_opinion(str(error))
 
 
 def _looker() -> Callable[[Standstill], str]:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 PIECE = 1 << 16
 """Bytes read at a time."""
 
+OPINION = 130.0
+"""Seconds for which an opinion is waited for, once the answer stands; the endpoint has less."""
+
 
 class Listener(threading.Thread):
     """A thread that reads events until the process that sends them ends.
@@ -41,6 +44,12 @@ class Listener(threading.Thread):
         """The last event; None where the process ended before it came to that."""
         self.problem = ""
         """Why there is no answer."""
+
+    def await_opinion(self, came: Callable[[float], bool]) -> None:
+        """Wait for what a model says besides, behind the answer; ``came`` waits a moment and says whether to stop."""
+        until = time.monotonic() + OPINION
+        while self.is_alive() and time.monotonic() < until and not came(0.05):
+            pass
 
     def run(self) -> None:
         """Listen."""

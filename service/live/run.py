@@ -219,9 +219,10 @@ class _Runner:
         """Get the answer and show it; a reading process that fails, or takes too long, is done without."""
         told = {"code": child.exit_code, "stopped": self.stopped, "left_out": feed.left_out}
         feed.end(json.dumps(told).encode())
-        self._await_answer(feed, listener)
-        self._analyser.kill()
-        self._analyser.wait()
+        asks = self._wanted.task.questions is not None
+        self._await_answer(feed, listener, asks)
+        if not asks:
+            self._end_analyser()
         if self._screen is not None:
             self._screen.close()
         end = listener.end
@@ -239,18 +240,28 @@ class _Runner:
             self._after_failure(end["report"], str(end.get("prompt", "")))
         for hook in self._hooks:
             hook.join(aftermath.LONGEST)
+        if asks:
+            listener.await_opinion(self._is_stopped)
+            self._end_analyser()
 
-    def _await_answer(self, feed: Feed, listener: Listener) -> None:
+    def _end_analyser(self) -> None:
+        self._analyser.kill()
+        self._analyser.wait()
+
+    def _is_stopped(self, seconds: float) -> bool:
+        came = self.signals.next(seconds)
+        return came is not None and came.number in (signal.SIGINT, signal.SIGTERM)
+
+    def _await_answer(self, feed: Feed, listener: Listener, asks: bool) -> None:
         """Wait until the reading process has told its answer, as long as it makes headway and nobody stops us."""
         begun = time.monotonic()
         until, left = begun + ANSWER, feed.left
-        while listener.is_alive() and (now := time.monotonic()) < until:
+        while listener.is_alive() and not (asks and listener.end) and (now := time.monotonic()) < until:
             if feed.left < left:
                 until, left = min(now + ANSWER, begun + BACKLOG), feed.left
-            came = self.signals.next(0.02)
-            if came is not None and came.number in (signal.SIGINT, signal.SIGTERM):
+            if self._is_stopped(0.02):
                 break
-        if listener.is_alive():
+        if listener.is_alive() and listener.end is None:
             listener.problem = f"no answer within {time.monotonic() - begun:.0f} s"
 
     def _after_failure(self, report: dict[str, Any], prompt: str) -> None:

@@ -99,6 +99,9 @@ class _Watcher:
         if end is not None and end["text"] and not self._wanted.lines:
             self._say(end["text"])
         self._say_where()
+        if self._wanted.task.questions is not None:
+            listener.await_opinion(self._is_stopped)
+        self._end_analyser(listener)
         self._signals.release()
         received = self._broken_off and not source.received
         return (self._broken_off if received else 0), end, listener.problem
@@ -133,13 +136,19 @@ class _Watcher:
 
     def _answer(self, listener: Listener) -> None:
         until = time.monotonic() + ANSWER
-        while listener.is_alive() and time.monotonic() < until:
-            came = self._signals.next(0.02)
-            if came is not None and came.number in (signal.SIGINT, signal.SIGTERM):
+        asks = self._wanted.task.questions is not None
+        while listener.is_alive() and not (asks and listener.end) and time.monotonic() < until:
+            if self._is_stopped(0.02):
                 listener.problem = "broken off"
                 break
-        if listener.is_alive() and not listener.problem:
+        if listener.is_alive() and listener.end is None and not listener.problem:
             listener.problem = f"no answer within {ANSWER:.0f} s"
+
+    def _is_stopped(self, seconds: float) -> bool:
+        came = self._signals.next(seconds)
+        return came is not None and came.number in (signal.SIGINT, signal.SIGTERM)
+
+    def _end_analyser(self, listener: Listener) -> None:
         self._analyser.kill()
         self._analyser.wait()
         listener.join(1.0)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ...classifier.serving.types import Sample
     from ...classifier.standstill.patience import Patience
     from ...classifier.standstill.types import Standstill
+    from ..render.interface import Options
     from .announce import Announcement
 
 QUIET_CAUSES = frozenset({"unknown/nothing_recognised"})
@@ -100,6 +101,17 @@ class Teller(Told):
             event["text"] = text
         self._send(event)
 
+    def opinion(self, report: Report) -> None:
+        """Tell what a model proposes, checked, behind the answer."""
+        from ..render.formats.text import added
+
+        text = added(report, self._options())
+        self._send({"event": "opinion", "report": report.to_dict(), "failed": report.failed, "text": f"{text}\n"})
+
+    def no_opinion(self, reason: str) -> None:
+        """Tell why there is none."""
+        self._send({"event": "opinion", "problem": reason, "text": f"vllm-triage: no second opinion: {reason}\n"})
+
     def no_log(self, reason: str, ended: Ended) -> None:
         """Tell that there is no answer."""
         event: Event = {"event": "end", "report": None, "failed": False, "problem": reason}
@@ -139,11 +151,15 @@ class Teller(Told):
         return ""
 
     def _render(self, report: Report) -> str:
-        from ..render.interface import Options, Result, render
+        from ..render.interface import Result, render
+
+        return render("text", [Result(self._shape.name, report)], self._options())
+
+    def _options(self) -> Options:
+        from ..render.interface import Options
 
         shape = self._shape
-        options = Options(shape.verbose, shape.explain, shape.color, shape.width, shape.height, form=shape.form)
-        return render("text", [Result(shape.name, report)], options)
+        return Options(shape.verbose, shape.explain, shape.color, shape.width, shape.height, form=shape.form)
 
 
 def standstill_text(state: Standstill, cause: str = "", found: str = "") -> str:

@@ -13,6 +13,7 @@ from .announce import Announcer
 
 if TYPE_CHECKING:
     from ...classifier.api import Triage
+    from ...classifier.proposal import Proposal
     from ...classifier.question import Question
     from ...classifier.report.model import Report
     from ...classifier.serving.types import Sample
@@ -106,11 +107,12 @@ class Watch:
         except InputError as error:
             self._problem = error
 
-    def finish(self, stopped: bool = False) -> Report:
+    def finish(self, stopped: bool = False, again: bool = False) -> Report:
         """Return the answer for the whole log.
 
         Args:
             stopped: Whether the server was told to stop.
+            again: Whether it may be asked for once more (``again``).
 
         Raises:
             InputError: It was no log: empty, or binary.
@@ -119,7 +121,11 @@ class Watch:
             raise self._problem
         self._monitor.end(self._now)
         self._session.incident.standstill = self._monitor.stalled_to_the_end(stopped or self._stage == "shutdown")
-        return self._triage.conclude(self._session, self._question)
+        return (self._triage.peek if again else self._triage.conclude)(self._session, self._question)
+
+    def again(self, proposal: Proposal) -> Report:
+        """Return the answer for the whole log with what was proposed since ``finish``."""
+        return self._triage.conclude(self._session, self._question, [proposal])
 
     def _pieces(self, arrivals: Iterable[Arrival]) -> Iterator[bytes]:
         for arrival in arrivals:

@@ -134,8 +134,8 @@ def _told(scored: Sequence[Scored], unread: Sequence[str], every: bool) -> Itera
     by_grade = Counter(fix.grade for fix in killed)
     decided = by_grade["trap"] + by_grade["right"]
     yield (
-        f"killed {len(killed)} of {sum(one.proposed for one in scored)}: refuted by the reference {grades['trap']}, right by it {grades['right']}, "
-        f"fair {grades['fair']}, not in it {grades['other']}; truly wrong of those that it decides {grades['trap'] / max(1, decided):.3f}"
+        f"killed {len(killed)} of {sum(one.proposed for one in scored)}: refuted by the reference {by_grade['trap']}, right by it {by_grade['right']}, "
+        f"fair {by_grade['fair']}, not in it {by_grade['other']}; truly wrong of those that it decides {by_grade['trap'] / max(1, decided):.3f}"
     )
     for reason, count in Counter(
         re.sub(r"\d[\w.]*|--[\w.-]+|VLLM_\w+", "#", fix.reason) for fix in killed

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ....classifier.errors import InputError
-from ..arguments import add_engine, add_patience, add_rules
+from ..arguments import add_ask, add_engine, add_patience, add_rules
 from ..live import color
 from ..messages import complain
 from ..parser import Parser
 
 if TYPE_CHECKING:
     from ....classifier.question import Question
+    from ...ask.questions import Questions
 
 EPILOG = """\
 examples:
@@ -55,6 +57,7 @@ def run(words: Sequence[str]) -> int:  # noqa: PLR0911 - each refusal has its ow
             options.model,
             tuple(options.patience),
             options.inspect,
+            _questions(options),
         )
         _check(task.rules)
     except InputError as error:
@@ -117,6 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--vllm-version", default="", metavar="X.Y.Z", help="the vLLM release to advise for (default: the log's)")
     add_rules(made)
     add_engine(made)
+    add_ask(made)
     return made
 
 
@@ -138,6 +142,14 @@ def _question(options: argparse.Namespace, command: Sequence[str]) -> Question:
 
     told = shlex.join(command) if any("vllm" in word for word in command) else ""
     return Question(command=told, vllm_version=options.vllm_version, engine=options.engine)
+
+
+def _questions(options: argparse.Namespace) -> Questions | None:
+    if not options.ask and not os.environ.get("VLLM_TRIAGE_ASK"):
+        return None
+    from ..asking import questions_of
+
+    return questions_of(options)
 
 
 def _check(rules: Sequence[str]) -> None:

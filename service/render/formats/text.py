@@ -15,6 +15,7 @@ from rich.text import Text
 
 from ....classifier.report.model import Fix, Report
 from ....classifier.report.shown import one_line, shown
+from ....corpus.records import replace
 from ..colors import use_color
 from ..interface import Options, Result
 from ..proof import proof
@@ -65,6 +66,19 @@ def render(results: Sequence[Result], options: Options) -> str:
     return LINK_ID.sub("", "\n".join(line.rstrip() for line in out.getvalue().split("\n")))
 
 
+def added(report: Report, options: Options) -> str:
+    """Return what proposals add to an answer that was shown without them; "" where none was made."""
+    if not report.proposals:
+        return ""
+    told = tuple(proposal.told for proposal in report.proposals)
+    out = io.StringIO()
+    console = console_for(options, out)
+    page = _Page(replace(report, notes=told), options, console, "")
+    for line in page.opinion():
+        console.print(line, overflow="ignore", no_wrap=True, crop=False)
+    return LINK_ID.sub("", "\n".join(line.rstrip() for line in out.getvalue().split("\n")))
+
+
 def console_for(options: Options, out: io.StringIO) -> Console:
     """Return what lays text out for a terminal, into a file."""
     width = options.width or shutil.get_terminal_size((100, 24)).columns
@@ -105,6 +119,29 @@ class _Page:
             # What can be done about a failure that was none is for those who ask.
             fixes, command = [], []
         return [*top, *fixes, *command, *bottom]
+
+    def opinion(self) -> list[Text]:
+        """Return what proposals say, the fixes that rules do not advise, and the command where one of those stands first."""
+        report = self._report
+        proposed = [fix for fix in report.fixes if fix.proposed_by]
+        lines = self._notes()
+        for fix in proposed:
+            lines += [Text(), *self._fix(fix, FULL, 0)]
+        corrected = report.command_as(self._options.form)
+        if corrected and proposed and proposed[0].rank == 1:
+            lines += [Text(), *self._paste(corrected, 2, "bold")]
+        died = sum(bool(item.proposed_by) for item in report.withheld)
+        if died and not self._options.verbose:
+            return [*lines, Text(), *self._wrap(f"{plural(died, 'proposal')} ruled out; -v says by what", 2, "dim")]
+        return [
+            *lines,
+            *(
+                row
+                for item in report.withheld
+                if item.proposed_by
+                for row in self._wrap(f"ruled out: {item.title}: {item.reason}", 2, "dim")
+            ),
+        ]
 
     def _left_out(self) -> list[Text]:
         """Return a line about a failure that does not count."""

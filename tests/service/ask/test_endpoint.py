@@ -13,7 +13,8 @@ import pytest
 from vllm_triage.classifier.proposal import Proposal
 from vllm_triage.corpus.actions import SetOption
 from vllm_triage.service.ask import endpoint as module
-from vllm_triage.service.ask.endpoint import AskError, Endpoint
+from vllm_triage.service.ask.endpoint import Endpoint
+from vllm_triage.service.ask.questions import AskError
 
 GOOD: dict[str, Any] = {
     "cause": "The KV cache holds no request of the full context.",

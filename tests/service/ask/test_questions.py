@@ -8,8 +8,7 @@ from vllm_triage.classifier.api import shared
 from vllm_triage.classifier.pack.request import request_of
 from vllm_triage.classifier.proposal import Proposal
 from vllm_triage.classifier.report.model import Report
-from vllm_triage.service.ask.endpoint import AskError
-from vllm_triage.service.ask.questions import HOUR, Questions, is_wanted
+from vllm_triage.service.ask.questions import HOUR, AskError, Questions, is_wanted
 
 UNKNOWN = "(EngineCore pid=7) ERROR 11-21 12:00:01 [core.py:845] acme.CogError: cog {} is gone\n"
 HEALTHY = "INFO 11-21 12:00:01 [api_server.py:100] Starting vLLM API server on http://0.0.0.0:8000\n"
