@@ -32,6 +32,7 @@ ORDINARY = 1024
 WORK = 64 * WINDOW**2
 """Work that one rule may take on longer lines in one start, in squares of their characters: that is how long an expression
 takes on text that was made to slow it down. Enough for 64 lines as long as rules see them, or 1,024 of a quarter of that."""
+SLOW = "Rules took too long on some lines, which they may therefore have missed: "
 NAMED = 5
 """Rules named in one sentence about what was given up."""
 
@@ -77,9 +78,7 @@ class Effort:
         """Return what the rules have not seen of this start, in sentences; nothing on any log that was not made for it."""
         told = []
         if self.slow:
-            told.append(
-                f"Rules took too long on some lines, which they may therefore have missed: {_named(self.slow)}."
-            )
+            told.append(f"{SLOW}{_named(self.slow)}.")
         if self._overworked:
             told.append(
                 f"Lines of more than {ORDINARY:,} characters were too many for some rules, which did not see all of them: "

@@ -33,6 +33,8 @@ class Tally:
     """Starts by bucket."""
     problems: list[tuple[str, str]] = field(default_factory=list)
     """Logs that could not be read, and why; the first ones."""
+    slow: Counter[str] = field(default_factory=Counter)
+    """Rules that took too long, with the number of starts."""
 
     @property
     def starts(self) -> int:
@@ -54,6 +56,7 @@ class Tally:
         self.logs += outcome.logs
         self.bytes += outcome.bytes
         self.buckets += outcome.buckets
+        self.slow += outcome.slow
         self.problems += outcome.problems[: max(0, SHOWN - len(self.problems))]
 
 

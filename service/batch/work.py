@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...classifier.errors import InputError
+from ...classifier.incidents.effort import SLOW
 from ...classifier.report.model import Report
 from ...classifier.report.shown import shown
 from .asking import Asking, triage_of
@@ -29,6 +30,8 @@ class Outcome:
     """Starts by bucket."""
     problems: tuple[tuple[str, str], ...]
     """Logs that could not be read, and why."""
+    slow: Counter[str] = field(default_factory=Counter)
+    """Rules that took too long, with the number of starts in which they may have missed something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,9 @@ class Write:
         """Write the rows of a chunk, all or none."""
         pattern = re.compile(self.pattern) if self.pattern else None
         evidence: dict[str, str] = {}
-        rows = [row for log in chunk for row in rows_of(log, self.asking, pattern, evidence if self.packs else None)]
+        slow: Counter[str] = Counter()
+        taken = evidence if self.packs else None
+        rows = [row for log in chunk for row in rows_of(log, self.asking, pattern, taken, slow)]
         for name, text in evidence.items():
             folder_at(self.packs).write(name, text.encode("utf-8", "replace"))
         keep(folder_at(self.place), format_named(self.form), chunk, rows)
@@ -62,6 +67,7 @@ class Write:
             sum(max(0, log.size) for log in chunk),
             Counter(row.bucket for row in rows),
             tuple((row.source, row.problem) for row in rows if row.problem),
+            slow,
         )
 
 
@@ -99,6 +105,7 @@ def rows_of(
     asking: Asking,
     pattern: re.Pattern[str] | None = None,
     evidence: dict[str, str] | None = None,
+    slow: Counter[str] | None = None,
 ) -> list[Row]:
     """Return a row for each start of a log; one that says why, where it cannot be read.
 
@@ -107,20 +114,26 @@ def rows_of(
         asking: What is asked of each start.
         pattern: As for ``Write``.
         evidence: Takes the evidence of what failed by the name of its file: one for each failure that differs.
+        slow: Counts the rules that took too long.
     """
     places = places_in(log.name, pattern)
     try:
-        return list(_rows(log, asking, places, evidence))
+        return list(_rows(log, asking, places, evidence, slow))
     except (InputError, OSError) as error:
         return [row_of_problem(log, _told(log, error), places)]
     except Exception as error:  # noqa: BLE001 - one log must not end the run
         return [row_of_problem(log, _internal(error), places)]
 
 
-def _rows(log: Log, asking: Asking, places: dict[str, str], evidence: dict[str, str] | None) -> Iterator[Row]:
+def _rows(
+    log: Log, asking: Asking, places: dict[str, str], evidence: dict[str, str] | None, slow: Counter[str] | None
+) -> Iterator[Row]:
     with source_of(log) as source:
         for start in triage_of(asking).starts(source, asking.question):
             row = row_of(log, start, places)
+            if slow is not None:
+                told = (note.removeprefix(SLOW) for note in start.report.notes if note.startswith(SLOW))
+                slow.update(rule for names in told for rule in names.rstrip(".").split(", "))
             if evidence is not None and row.failed:
                 head = f"{row.source}, start {row.start}\n\n"
                 evidence[f"{row.cause.replace('/', '.')}.{row.signature}.md"] = head + start.report.pack().prompt()

@@ -98,13 +98,13 @@ class Batch(BaseModel):
 class Asked:
     """Everything asked about one log: by the query, and by what comes along with the log while it arrives."""
 
-    def __init__(self, query: Query, form: str = "json", tenant: str = "", caller: str = "") -> None:
+    def __init__(self, query: Query, form: str = "json", tenant: str = "", caller: str = "", once: str = "") -> None:
         self.store = query.store
         self.tenant = tenant
         """Whose log it is."""
         self.caller = caller
         """Who takes turns with others."""
-        self.once = ""
+        self.once = once
         """The log's `Idempotency-Key`."""
         self._query = query
         self._form = form
@@ -138,9 +138,9 @@ class Asked:
         )
         return Job(question, self._form, told.name, query.budget, query.candidates)
 
-    def fresh(self, fields: LogFields) -> Asked:
-        """Return the same for another log of the request."""
-        other = Asked(self._query, self._form, self.tenant, self.caller)
+    def fresh(self, fields: LogFields, number: int) -> Asked:
+        """Return the same for another log of the request: its so many-th."""
+        other = Asked(self._query, self._form, self.tenant, self.caller, self.once and f"{number} {self.once}")
         other.add(fields)
         return other
 

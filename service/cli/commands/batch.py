@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from ....classifier.extras import install
+from ...render.words import plural
 from ..answered import answered
 from ..arguments import add_rules, jobs_of
 from ..messages import complain, warn
@@ -178,5 +179,7 @@ def _end(tally: Tally, out: str) -> int:
         warn(f"not read: {name}: {problem}")
     if tally.unread > NAMED:
         warn(f"not read: {tally.unread - NAMED:,} more (bucket not_read of the reports)")
+    for rule, number in tally.slow.most_common(NAMED):
+        warn(f"took too long, and may have missed something in {plural(number, 'start')}: rule {rule}")
     print(f"vllm-triage report {out} shows what fails")
     return EXIT_UNREAD if tally.unread or tally.skipped_unread else EXIT_DONE

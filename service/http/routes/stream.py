@@ -22,7 +22,7 @@ from ..problems import Problem
 from ..request import Asked, Query
 from ..respond import finish, note
 from ..state import State, state_of
-from .triage import POSTING, log_of
+from .triage import POSTING, Once, log_of
 
 
 def routes() -> APIRouter:
@@ -39,6 +39,7 @@ async def stream(
     request: Request,
     query: Annotated[Query, fastapi.Query()],
     caller: Annotated[Caller, Security(Allowed(KeyScope.TRIAGE))],
+    idempotency_key: Once = "",
 ) -> Response:
     """Read a log as it comes (`vllm serve … 2>&1 | curl -sNT - URL`) and tell about it all the way.
 
@@ -46,7 +47,7 @@ async def stream(
     or cause change), and at the end `report` (as of POST /v1/triage) or `problem`.
     """
     media = choose(request.headers.get("accept"), [NDJSON, SSE])
-    return _Events(request, media, Asked(query, tenant=caller.tenant))
+    return _Events(request, media, Asked(query, tenant=caller.tenant, caller=caller.id, once=idempotency_key))
 
 
 class _Events(Response):

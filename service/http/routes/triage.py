@@ -29,7 +29,9 @@ Asking = Annotated[Query, fastapi.Query()]
 May = Annotated[Caller, Security(MAY_TRIAGE)]
 Once = Annotated[
     str,
-    fastapi.Header(max_length=255, description="the same for every try to send one log: it counts once within a day"),
+    fastapi.Header(
+        max_length=255, description="the same for every try to send one log, or batch: it counts once within a day"
+    ),
 ]
 
 
@@ -56,8 +58,7 @@ async def triage(request: Request, query: Asking, caller: May, idempotency_key: 
     """
     state = state_of(request)
     media = choose(request.headers.get("accept"), list(forms()))
-    asked = Asked(query, forms()[media], caller.tenant, caller.id)
-    asked.once = idempotency_key
+    asked = Asked(query, forms()[media], caller.tenant, caller.id, idempotency_key)
     answer = await while_there(request, state.desk.triage(log_of(request, state, asked), asked.job, asked.caller))
     report = await finish(state, answer.report, asked)
     return respond(request, media, answer.text, report)
@@ -113,21 +114,22 @@ def _fields(values: dict[str, str]) -> LogFields:
     return parse(LogFields, dumps(fields_of(values)))
 
 
-async def batch(request: Request, query: Asking, caller: May) -> Response:
+async def batch(request: Request, query: Asking, caller: May, idempotency_key: Once = "") -> Response:
     """Answer several logs, one after the other; a log that cannot be answered does not keep the others from it."""
     state = state_of(request)
     kind = media_type(request)
     if kind not in (JSON, MULTIPART):
         await _drop(request, state)
     answers = _of_json if kind == JSON else _of_form
-    results = await while_there(request, answers(request, state, Asked(query, tenant=caller.tenant, caller=caller.id)))
+    asked = Asked(query, tenant=caller.tenant, caller=caller.id, once=idempotency_key)
+    results = await while_there(request, answers(request, state, asked))
     return Response(dumps(BatchAnswer(results=tuple(results))), media_type=JSON)
 
 
 async def _of_json(request: Request, state: State, asked: Asked) -> list[BatchItem]:
     logs = parse(Batch, await whole(request, state.settings)).logs
     _not_too_many(len(logs), state)
-    return [await _one(request, state, asked.fresh(log), _text(log.log)) for log in logs]
+    return [await _one(request, state, asked.fresh(log, at), _text(log.log)) for at, log in enumerate(logs)]
 
 
 async def _of_form(request: Request, state: State, asked: Asked) -> list[BatchItem]:
@@ -135,7 +137,7 @@ async def _of_form(request: Request, state: State, asked: Asked) -> list[BatchIt
     form = Form(request, state.settings)
     async for part in form.parts():
         _not_too_many(len(results) + 1, state)
-        one = asked.fresh(_fields({"name": (part.file_name or part.name)[-200:]}))
+        one = asked.fresh(_fields({"name": (part.file_name or part.name)[-200:]}), len(results))
         results.append(await _one(request, state, one, form.content()))
     return results
 

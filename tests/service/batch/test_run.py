@@ -61,6 +61,20 @@ def test_a_second_run_reads_only_what_is_new(tmp_path: Path) -> None:
     assert sum(row["source"].endswith("server-1.log") for row in found) == 2
 
 
+def test_rules_of_ones_own_that_are_slow_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At the end, with the starts in which they may have missed something."""
+    slow = r"(?:[a ]{1,400}){8}\d refused"
+    rule = f"""[[cause.rule]]\nid = "seat"\nrole = "cause"\npattern = '''{slow}'''\nmatch = ["{"a" * 20}1 refused"]\n"""
+    head = 'id = "acme_slow"\ntitle = "Acme is slow"\nmeaning = "A seat is refused."\n'
+    cause = '[[cause]]\nid = "seat"\ntitle = "A seat was refused"\nsummary = "A seat was refused."\n'
+    (tmp_path / "acme_slow.toml").write_text(head + cause + rule)
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a.log").write_text(no_cache() + "a" * 700 + "! refused\n")
+    words = ["batch", str(tmp_path / "logs"), "--out", str(tmp_path / "out"), "-j", "1", "--format", "jsonl"]
+    assert 0 == main([*words, "--rules", str(tmp_path / "acme_slow.toml")])
+    assert "missed something in 1 start: rule acme_slow/seat" in capsys.readouterr().err
+
+
 def test_what_could_not_be_read_is_tried_again_where_asked(tmp_path: Path) -> None:
     """A log that was locked may be open by now."""
     logs, out = fleet(tmp_path / "logs", 1), tmp_path / "out"

@@ -350,6 +350,18 @@ def test_a_log_that_is_sent_again_counts_once(service, tmp_path):
     assert 4 == client.get("/v1/incidents/stats").json()["total"]
 
 
+def test_a_batch_or_a_stream_that_is_sent_again_counts_once(service, tmp_path):
+    """Of a batch each log, though two of them be of one failure."""
+    client = service(database=f"sqlite:///{tmp_path}/history.sqlite")
+    for _ in range(2):
+        headers = {"Idempotency-Key": "abc"}
+        client.post("/v1/triage/stream", content=LOG, headers=headers)
+        client.post("/v1/triage/batch", json={"logs": [{"log": LOG.decode()}] * 2}, headers=headers)
+        client.post("/v1/triage/batch", files=[("file", ("a", LOG))], headers=headers)
+
+    assert 3 == client.get("/v1/incidents/stats").json()["total"]
+
+
 def test_a_method_that_is_not_allowed_is_told_all_that_are(service, tmp_path):
     client = service(database=f"sqlite:///{tmp_path}/history.sqlite")
     answer = client.put("/v1/incidents/inc_x")
