@@ -23,15 +23,16 @@ if TYPE_CHECKING:
     Withheld = list[tuple[str, str]]
     """Titles of fixes that were left out, each with the reason."""
 
-CORRECTION, AHEAD, MESSAGE, FIRST, SECOND, CAUSE, KNOWN, SEARCH, BLIND = range(9)
+CORRECTION, AHEAD, MESSAGE, FIRST, SECOND, CAUSE, CLUE, KNOWN, SEARCH, BLIND = range(10)
 """Tiers, first to last: what the error names is corrected; what acts where the fault is; what the very message advises; the first
-of the cause's fixes, what comes second, and the others; a known release; a search for others' reports; an upgrade that nothing
+of the cause's fixes, what comes second, and the others; what the error's words or place tell whatever the cause; a known release; a search for others' reports; an upgrade that nothing
 speaks for."""
 OF_ERROR = "the error's own words"
 """What corrections give as their source."""
 OF_SOURCES = "vLLM's sources"
 """What upgrades give that hang on the line that failed, not on the cause."""
 OF_TEXT = "the text around the log"
+OF_CLUE = "what errors of such words, or from such a place, have in common"
 
 
 @record(slots=True, frozen=True)

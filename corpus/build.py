@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-FORMAT = 30
+FORMAT = 31
 """Number of the compiled layout; raise it with every change of it."""
 RULES = "rules.bin"
 """Name of the file of the packed rules in the compiled corpus."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, get_args
 import regex
 
 from .action_text import TextError, read_actions
+from .clues import read_clues
 from .compiler import read_bucket
 from .guards import read_guards
 from .kinds import Tag
@@ -201,10 +202,12 @@ def main(arguments: list[str]) -> int:
     complaints = [text for path in paths for text in check_file(path)]
     if not arguments:
         complaints += [text for path in sorted((HERE / "remedies").glob(f"*{ENDING}")) for text in check_remedies(path)]
-        try:
-            read_guards(HERE / "guards.toml")
-        except CorpusError as error:
-            complaints.append(str(error))
+        tables = {"guards.toml": read_guards, "idioms.toml": read_clues, "components.toml": read_clues}
+        for name, read in tables.items():
+            try:
+                read(HERE / name)
+            except CorpusError as error:
+                complaints.append(str(error))
     for text in complaints:
         print(text)
     print(f"{len(paths)} files, {len(complaints)} complaints")

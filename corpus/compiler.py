@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TypedDict
 
 from .build import FORMAT, RULES, regex_build
+from .clues import KINDS as CLUES
+from .clues import read_clues
 from .effort import tell_effort
 from .guards import read_guards
 from .literals import all_strings, required_literals
@@ -182,6 +184,9 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
     (target / "remedies.bin").write_bytes(_remedies(source))
     guards = source / "guards.toml"
     (target / "guards.marshal").write_bytes(marshal.dumps(read_guards(guards) if guards.exists() else []))
+    tables = [source / f"{kind}s.toml" for kind in CLUES]
+    clues = [row for path in tables if path.exists() for row in read_clues(path)]
+    (target / "clues.marshal").write_bytes(marshal.dumps(clues))  # type: ignore[arg-type] # texts and tuples of them
     (target / RULES).write_bytes(b"".join(packed))
     (target / "index.marshal").write_bytes(marshal.dumps(dict(index)))
 

@@ -114,9 +114,18 @@ def _cause(table: object, place: Place, bucket: str) -> Cause:
                 message = f"{key} {sign!r} is neither a rule's full id nor a condition such as 'enforce_eager == True'"
                 raise CorpusError(place.says(message, key))
     cause.rules = tuple(rules)
-    cause.fixes = tuple(_fix(item, spot) for item, spot in _tables(table, "fix", place))
+    cause.fixes = fixes_in(table, place)
     cause.line = place.line()
     return cause
+
+
+def fixes_in(table: object, place: Place) -> tuple[Fix, ...]:
+    """Return the fixes of a table.
+
+    Raises:
+        CorpusError: One of them breaks the format.
+    """
+    return tuple(_fix(item, spot) for item, spot in _tables(table, "fix", place))
 
 
 @cache

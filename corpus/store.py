@@ -21,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from .clues import Clue
     from .compiler import Index
     from .guards import Guards
     from .messages.fragments import Fragments
@@ -66,6 +67,7 @@ class Corpus:
         self._fragments: Fragments | None = None
         self._remedies: Remedies | None = None
         self._guards: Guards | None = None
+        self._clues: list[Clue] = []
 
     def bucket(self, name: str) -> Bucket:
         """Return a bucket with its causes, fixes and rules.
@@ -148,6 +150,15 @@ class Corpus:
             with open(os.path.join(self._folder, "guards.marshal"), "rb") as file:
                 self._guards = Guards(marshal.loads(file.read()))  # noqa: S302 - our own file
         return self._guards
+
+    def clues(self) -> list[Clue]:
+        """Return what errors tell by their words or places, whatever their causes; read when first asked for."""
+        if not self._clues:
+            from .clues import made
+
+            with open(os.path.join(self._folder, "clues.marshal"), "rb") as file:
+                self._clues = [made(row) for row in marshal.loads(file.read())]  # noqa: S302 - our own file
+        return self._clues
 
     def causes(self) -> list[str]:
         """Return all causes as ``bucket/cause``, by bucket."""

@@ -12,7 +12,7 @@ from ..verdict.known import Known
 from ..verdict.types import Verdict
 from .context import Context
 from .pipeline import sift
-from .track_record import shown
+from .track_record import shown, with_clue_ahead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,13 +74,12 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
 
         site = explain(hit.line.text, hit.trace, context.facts, context.bound)
     said = [site.sentence] if site is not None else []
-    if unsure and verdict.strength != "weak":
-        from .origins import of_error
+    if site is not None and verdict.strength != "weak":
+        from .origins import without
 
-        first, also = of_error(verdict, site)
-        fixes = ranked([*first, *(fix for fix in fixes if not first or fix.change != first[0].change)])
-        said.append(also)
+        fixes = ranked([*without(site), *fixes])
     judged = judged and verdict.failed and not _own(verdict, known)
+    fixes = with_clue_ahead(fixes, verdict) if verdict.failed else fixes
     fixes, guesses = shown(fixes, verdict) if judged else (fixes, [])
     withheld = [*withheld, *guesses]
     opinions: list[Opinion] = []

@@ -7,8 +7,9 @@ has to see all fixes at once is ``(fixes, Context) -> fixes`` with those left ou
 from __future__ import annotations
 
 from ...corpus.actions import Serve
+from ...corpus.records import replace
 from ..facts.versions import in_range
-from ..fix import CORRECTION, KNOWN, MESSAGE, OF_ERROR, SEARCH, ranked
+from ..fix import CLUE, CORRECTION, KNOWN, MESSAGE, OF_ERROR, SEARCH, ranked
 from .adapters import ADAPTERS, install, options
 from .guards import withhold
 from .verify import with_check
@@ -62,7 +63,8 @@ def tried(fixes: Iterable[Fix], context: Context, guards: Guards) -> tuple[list[
         if fix.tier == CORRECTION:
             kept += [made] if (made := withhold(fix, context, guards)[0]) is not None else []
             continue
-        if any(_same(fix, other) for other in kept):
+        if same := next((other for other in kept if _same(fix, other)), None):
+            kept[kept.index(same)] = _with_clue(same, fix)
             continue
         fitting, reason = _fit(fix, context, guards)
         if fitting is None:
@@ -121,6 +123,11 @@ def _for_caller(fixes: list[Fix], context: Context) -> tuple[list[Fix], Withheld
 
     made = [(fix, *adapt(fix, context)) for fix in fixes]
     return [called for _, called, _ in made if called], [(fix.title, why) for fix, called, why in made if not called]
+
+
+def _with_clue(fix: Fix, same: Fix) -> Fix:
+    """Return a fix that the error's words or place ask for as well, where the same does come of them."""
+    return replace(fix, tags=(*fix.tags, *same.tags)) if same.tier == CLUE and fix.tier != CORRECTION else fix
 
 
 def _same(fix: Fix, other: Fix) -> bool:

@@ -13,7 +13,8 @@ from math import exp, log
 
 from ...corpus.actions import DropOption, DropVariable, Install, Run, Sentence, SetOption, SetVariable
 from ...corpus.records import replace
-from ..fix import CAUSE, CORRECTION, KNOWN, MESSAGE, Fix, ranked
+from ..fix import AHEAD, BLIND, CAUSE, CLUE, CORRECTION, KNOWN, MESSAGE, SECOND, Fix, ranked
+from ..fix import FIRST as FIRST_OF_CAUSE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,10 +24,14 @@ if TYPE_CHECKING:
     from ..verdict.types import Verdict
 
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "track_record.json")  # noqa: PTH100, PTH118, PTH120
+CLUES = frozenset(["idiom", "component"])
+"""Tags of what the error's words or place ask for."""
 FIRST = 0.4
 """A first fix is shown from this share of right ones on; below it a guess costs people more than silence (docs/advice.md)."""
-LATER = 0.55
+LATER = 0.65
 """The same for the fixes behind it."""
+MARGIN = 0.1
+"""By how much such a share must be greater where a strong rule decided."""
 REFUTED = 0.25
 """Share of fixes that their log refuted, or that did harm, above which one of that kind is not shown."""
 JUDGED = ("a guess: ", "a risk: ")
@@ -35,7 +40,10 @@ _KINDS = (
     (SetOption, "sets_option"), (DropOption, "drops"), (DropVariable, "drops"), (SetVariable, "sets_variable"), (Run, "runs"),
     (Sentence, "tells"),
 )  # fmt: skip
-_TIERS = {CORRECTION: "correction", MESSAGE: "message", CAUSE: "cause", KNOWN: "known_release"}
+_TIERS = {
+    CORRECTION: "correction", AHEAD: "ahead", MESSAGE: "message", FIRST_OF_CAUSE: "first", SECOND: "second", CAUSE: "cause", CLUE: "clue",
+    KNOWN: "known_release", BLIND: "blind",
+}  # fmt: skip
 _table: dict[str, dict[str, float]] = {}
 
 
@@ -47,7 +55,11 @@ def traits_of(fix: Fix, place: int, verdict: Verdict) -> dict[str, float]:
         place: Its place in the answer, from 0.
         verdict: What it is advised for.
     """
-    traits = {f"place_{min(place, 2)}": 1.0, f"by_{verdict.decided_by}": 1.0, f"way_{verdict.way or 'none'}": 1.0}
+    traits = {f"place_{min(place, 2)}": 1.0}
+    if fix.tier == CLUE:  # it does not hang on who decided
+        traits["beside_rule"] = float(verdict.strength in ("certain", "strong"))
+    else:
+        traits |= {f"by_{verdict.decided_by}": 1.0, f"way_{verdict.way or 'none'}": 1.0}
     traits |= {f"tag_{tag}": 1.0 for tag in fix.tags}
     traits[f"tier_{_TIERS.get(fix.tier, 'search')}"] = 1.0
     first = fix.actions[0] if fix.actions else None
@@ -63,9 +75,9 @@ def traits_of(fix: Fix, place: int, verdict: Verdict) -> dict[str, float]:
         traits["worked_out"] = 1.0
     if fix.source:
         traits["has_source"] = 1.0
-    if verdict.decided_by == "rule":
+    if verdict.decided_by in ("rule", "model") and fix.tier != CLUE:
         share = min(0.995, max(0.05, verdict.confidence))
-        traits["sure"] = log(share / (1 - share))
+        traits[f"sure_{verdict.decided_by}"] = log(share / (1 - share))
     return traits
 
 
@@ -76,6 +88,26 @@ def share_of(what: str, traits: Mapping[str, float]) -> float:
             _table.update(json.load(file)["weights"])
     weights = _table[what]
     return 1 / (1 + exp(-weights[""] - sum(weights.get(name, 0.0) * value for name, value in traits.items())))
+
+
+def with_clue_ahead(fixes: Sequence[Fix], verdict: Verdict) -> list[Fix]:
+    """Return fixes with that in front which the error's words or place ask for, where such advice is more often right than the first.
+
+    A rule that is certain has read more than they have, and one that is strong mostly.
+    """
+    best = max(
+        (fix for fix in fixes if CLUES.intersection(fix.tags)), key=lambda fix: _as_first(fix, verdict), default=None
+    )
+    if best is None or best is fixes[0] or verdict.strength == "certain":
+        return list(fixes)
+    margin = MARGIN if verdict.strength == "strong" else 0.0
+    if _as_first(best, verdict) <= _as_first(fixes[0], verdict) + margin:
+        return list(fixes)
+    return ranked([best, *(fix for fix in fixes if fix is not best)])
+
+
+def _as_first(fix: Fix, verdict: Verdict) -> float:
+    return share_of("right", traits_of(fix, 0, verdict))
 
 
 def shown(fixes: Sequence[Fix], verdict: Verdict) -> tuple[list[Fix], Withheld]:

@@ -1,0 +1,41 @@
+"""What the error's words or its place tell whatever its cause: idioms, and components that can be exchanged or switched off."""
+
+from __future__ import annotations
+
+from ....corpus.records import replace
+from ....corpus.types import Cause
+from ...clues import clues_of
+from ...fix import CLUE, OF_CLUE, Fix
+from ...lines.mistakes import MISTAKES
+from .cause import advise
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..context import Context
+
+_MOST = 3
+"""Rows that are asked, and fixes of each."""
+
+
+def propose(context: Context) -> Iterator[Fix]:
+    """Yield what the words and the place of the error ask for; tags say how sure that is."""
+    if not context.failed or context.corpus is None:
+        return
+    trace = context.trace
+    error = f"{trace.kind}: {trace.message}" if trace is not None and trace.kind else context.case.text
+    rows = context.corpus.clues()
+    for found in clues_of(rows, error, context.stack, context.text, context.words)[:_MOST]:
+        clue = found.clue
+        own = Cause(id="", title="", summary="", fixes=clue.fixes)
+        tags = (
+            clue.kind,
+            *(("mistake",) if trace is not None and trace.kind in MISTAKES else ()),
+            *(("plain",) if clue.sure else ()),
+            *(("around",) if found.around else ()),
+        )
+        for fix in advise(own, context.facts, {**context.captures, **found.values}, context.bound, "", context.say)[
+            :_MOST
+        ]:
+            yield replace(fix, tier=CLUE, source=fix.source or OF_CLUE, tags=(*fix.tags, *tags))

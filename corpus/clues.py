@@ -1,0 +1,164 @@
+"""What an error tells by its words or by its place, whichever program raised it and whatever its cause (``idioms.toml``, ``components.toml``).
+
+An idiom is how Python, its packages, compilers, drivers and networks fail; a component is a part of vLLM that can be exchanged or
+switched off. Both name fixes as causes do.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .records import Record, cast, fields_of, record
+from .types import Fix
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from .places import Place
+
+IDIOM = "idiom"
+KINDS = (IDIOM, "component")
+TEXTS = ("id", "name", "says", "words", "frames", "unless", "do", "title", "then")
+LISTS = ("examples", "levers", "fix")
+_COMMANDS = re.compile(
+    r"[A-Z_]+=\S+ |(?:uv )?(?:pip|python|export|unset|ulimit|apt-get|ls|ss|ip|df|free|getent|quota|dmesg|command|ldconfig|nvcc|nvidia-smi|grep|curl|rm|git|py-spy) "
+)
+_TITLES = (
+    ("pip show", "See which version is installed"), ("pip uninstall", "Remove the package"), ("pip", "Install the package anew"),
+    ("python -m pip", "Install the package"), ("python", "See which one is loaded"), ("export", "Set the variable"), ("unset", "Unset the variable"),
+    ("ulimit", "Raise the limit"), ("apt-get", "Install what is missing"),
+)  # fmt: skip
+"""What a command is for, by its beginning; the others look at something."""
+_SETTING = re.compile(
+    r"(?P<out>leave out |unset )?(?:(?P<option>--(?P<no>no-|disable-)?[a-z][\w.-]*)|(?P<variable>[A-Z][A-Z0-9_]+(?==|$)))"
+)
+"""A lever that stands in the row itself."""
+_OFF = re.compile(r"[= ]0\b")
+
+
+@record(frozen=True, slots=True)
+class Clue(Record):
+    """A row: where it applies, what that says of the cause, and what to do.
+
+    Attributes:
+        id: Of the row.
+        kind: ``idiom`` or ``component``.
+        says: What it says of the cause; a template.
+        words: Expression on the error (class, colon, message) or on a line; "" where the place alone counts.
+        frames: Expression on the stack, one frame a line; "" where the words alone count.
+        unless: Expression on all that the log says of the failure, which must not hold.
+        sure: Whether the words or the place leave one action over all others.
+        own: Whether it says only that another error came before: then what stands around it goes before.
+        needs: Strings of which an error has one where the words can hold; empty where that is not known.
+        fixes: Best first.
+    """
+
+    id: str
+    kind: str
+    says: str
+    words: str
+    frames: str
+    unless: str
+    sure: bool
+    own: bool
+    needs: tuple[str, ...]
+    fixes: tuple[Fix, ...]
+
+
+def read_clues(path: Path) -> list[tuple[object, ...]]:
+    """Return the rows of a table as plain values, to be stored.
+
+    Raises:
+        CorpusError: One of them breaks the format; the message names the line.
+    """
+    import tomllib
+
+    from .places import Place, lines_of
+
+    text = path.read_text(encoding="utf-8")
+    place = Place(path.name, lines_of(text))
+    return [
+        _stored(row, kind, place.inside(kind, number, f"{kind} {row.get('id', '?')}"))
+        for kind, rows in tomllib.loads(text).items()
+        for number, row in enumerate(rows)
+    ]
+
+
+def made(row: tuple[object, ...]) -> Clue:
+    """Make a clue of what was stored."""
+    make: Callable[..., Clue] = Clue
+    fix: Callable[..., Fix] = Fix
+    *values, fixes = row
+    return make(*values, tuple(fix(*each) for each in cast("list[tuple[object, ...]]", fixes)))
+
+
+def _stored(row: Mapping[str, object], kind: str, place: Place) -> tuple[object, ...]:
+    from .literals import required_literals
+    from .places import CorpusError
+    from .schema import fixes_in
+
+    for wrong in _wrong(row, kind):
+        raise CorpusError(place.says(wrong))
+    fixes = fixes_in({"fix": [*cast("list[object]", row.get("fix", [])), *_short(row)]}, place)
+    words = str(row.get("words", ""))
+    needs = tuple(required_literals(words) or ()) if words else ()
+    texts = (str(row.get(name, "")) for name in ("says", "words", "frames", "unless"))
+    packed = [tuple(getattr(fix, own.name) for own in fields_of(Fix)) for fix in fixes]
+    return row["id"], kind, *texts, bool(row.get("sure")), bool(row.get("own")), needs, packed
+
+
+def _short(row: Mapping[str, object]) -> Iterator[dict[str, object]]:
+    """Yield the fixes that a row tells in one line each: what to do about an idiom, what exchanges a component or switches it off."""
+    do = str(row.get("do", ""))
+    if do:
+        command = _COMMANDS.match(do) is not None
+        title = str(row.get("title", "")) or (_title(do, str(row.get("then", ""))) if command else do)
+        yield {
+            "title": title,
+            "kind": "command" if command else "step",
+            "change": do,
+            "why": row["says"],
+            "cost": "none",
+        }
+    for lever in _texts(row, "levers"):
+        found = _SETTING.match(lever)
+        if found is None:
+            yield {"lever": lever, "why": row["says"]}
+            continue
+        off = found["out"] or found["no"] or _OFF.search(lever)
+        title = f"Do without {row['name']}" if off else f"Choose another in the place of {row['name']}"
+        yield {
+            "title": title, "kind": "env" if found["variable"] else "flag", "option": found["variable"] or found["option"], "change": lever,
+            "why": row["says"], "cost": f"What {row['name']} is for." if off else "Perhaps speed.",
+        }  # fmt: skip
+
+
+def _title(do: str, then: str) -> str:
+    verb = next((title for begin, title in _TITLES if do.startswith(begin)), "Look")
+    return f"{verb}. {then}".rstrip(" .") if then else verb
+
+
+def _wrong(row: Mapping[str, object], kind: str) -> Iterator[str]:
+    if kind not in KINDS:
+        yield f"there is no table {kind!r}"
+    yield from (f"unknown key {name!r}" for name in row if name not in (*TEXTS, *LISTS, "sure", "own"))
+    yield from (
+        f"missing {name}"
+        for name in (("id", "says", "name") if kind == "component" else ("id", "says"))
+        if not row.get(name)
+    )
+    if not row.get("words") and not row.get("frames"):
+        yield "needs words or frames"
+    if not any(row.get(name) for name in ("do", "levers", "fix")):
+        yield "says nothing to do"
+    for name in ("words", "frames", "unless"):
+        try:
+            re.compile(str(row.get(name, "")))
+        except re.error as error:
+            yield f"{name} is no regular expression: {error}"
+
+
+def _texts(row: Mapping[str, object], name: str) -> list[str]:
+    return cast("list[str]", row.get(name, []))
