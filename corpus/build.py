@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-FORMAT = 31
+FORMAT = 40
 """Number of the compiled layout; raise it with every change of it."""
 RULES = "rules.bin"
 """Name of the file of the packed rules in the compiled corpus."""
