@@ -34,9 +34,12 @@ def test_what_is_not_one_gpu_is_answered_with_what_is_near(asked: str, told: str
         find_gpu(asked)
 
 
-@pytest.mark.parametrize(("name", "seen"), [("A100-80GB", 79.1), ("A100-40GB", 39.38), ("A10G", 21.99), ("L40S", 44.5)])
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [("A100-80GB", 79.1), ("A100-40GB", 39.38), ("A10G", 21.99), ("L40S", 44.5), ("GB200", 185.03), ("B300", 268.59)],
+)
 def test_no_more_memory_is_promised_than_a_program_sees(name: str, seen: float) -> None:
-    """As PyTorch told it of such a device, in GiB; and not less by more than a fortieth."""
+    """As PyTorch told it of such a device, or nvidia-smi, in GiB; and not less by more than a fortieth."""
     assert 0.975 * seen < find_gpu(name).bytes / (1 << 30) <= seen
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
+import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.service.kubernetes_api import serving
 from vllm_triage.service.kubectl.plugin import run as plugin
 
 ROOT = Path(__file__).parents[2]
@@ -147,3 +151,71 @@ def test_what_kubectl_refuses_is_told(
     monkeypatch.setenv("PATH", str(cluster))
     assert plugin(["x"]) == 2
     assert "kubectl is not installed" in capsys.readouterr().err
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Iterator[Callable[..., tuple[int, str, list[str]]]]:
+    """``kubectl vllm-triage`` through the real kubectl, against a recorded API server; returns code, output and requests."""
+    if shutil.which("kubectl") is None:
+        pytest.skip("kubectl is not installed")
+    data = pod("harbor-6c9f7-x2x4z")
+    data |= {"apiVersion": "v1", "kind": "Pod"}
+    state = {
+        "exitCode": 1,
+        "reason": "Error",
+        "startedAt": "2026-11-02T09:00:00Z",
+        "finishedAt": "2026-11-02T09:01:00Z",
+    }
+    for one in data["status"]["containerStatuses"]:
+        one |= {"image": "vllm/vllm-openai:v0.19.1", "imageID": "", "state": {}, "lastState": {"terminated": state}}
+    name = data["metadata"]["name"]
+    plug = tmp_path / "bin" / "kubectl-vllm_triage"
+    plug.parent.mkdir()
+    plug.write_text(
+        f"#!/bin/sh\nexec {shlex.quote(sys.executable)} -c 'from vllm_triage.service.kubectl.plugin import main; main()' \"$@\"\n"
+    )
+    plug.chmod(0o755)
+    with serving([data], {name: LOG}, {name: LOG}) as (address, asked):
+        config = tmp_path / "config"
+        config.write_text(json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "recorded",
+            "clusters": [{"name": "recorded", "cluster": {"server": address}}], "users": [{"name": "me", "user": {}}],
+            "contexts": [{"name": "recorded", "context": {"cluster": "recorded", "user": "me", "namespace": "serving"}}],
+        }))  # fmt: skip
+        env = {
+            **os.environ,
+            "KUBECONFIG": str(config),
+            "HOME": str(tmp_path),
+            "PATH": f"{plug.parent}{os.pathsep}{os.environ['PATH']}",
+        }
+
+        def ask(*words: str) -> tuple[int, str, list[str]]:
+            ran = subprocess.run(
+                ["kubectl", "vllm-triage", *words], env=env, capture_output=True, text=True, timeout=120, check=False
+            )
+            return ran.returncode, ran.stdout + ran.stderr, asked
+
+        yield ask
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [(), ("harbor-6c9f7-x2x4z",)], ids=["what is not well", "one pod"])
+def test_through_kubectl_itself(recorded: Callable[..., tuple[int, str, list[str]]], words: tuple[str, ...]) -> None:
+    """It finds the plugin by its name; the plugin reads the pod, its events and its previous log, and writes nothing."""
+    code, out, asked = recorded(*words)
+    assert (code, "kv_cache_oom/context_exceeds_cache" in out) == (1, True), out
+    assert "kubectl patch deployment/harbor -n serving --type strategic -p " in out
+    assert any("previous=true" in request for request in asked)
+    assert any("/events" in request for request in asked)
+    assert all(request.startswith("GET ") for request in asked)
+
+
+@pytest.mark.slow
+def test_watching_reports_a_cause_while_the_log_is_followed(
+    recorded: Callable[..., tuple[int, str, list[str]]],
+) -> None:
+    """The log comes line by line; the answer before its end."""
+    code, out, asked = recorded("harbor-6c9f7-x2x4z", "--watch")
+    assert (code, "The KV cache cannot hold one request" in out) == (1, True), out
+    assert any("/log?" in request and "follow=true" in request for request in asked)
+    assert all(request.startswith("GET ") for request in asked)
