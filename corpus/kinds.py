@@ -7,7 +7,7 @@ from typing import Literal
 Role = Literal["cause", "symptom", "teardown", "advice", "fact", "benign"]
 Strength = Literal["certain", "strong", "weak", "guess"]
 Level = Literal["", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
-Scope = Literal["any", "request"]
+Scope = Literal["any", "request", "end"]
 Kind = Literal["flag", "env", "command", "step"]
 Safety = Literal["safe", "quality", "destructive"]
 Side = Literal["server", "client"]

@@ -95,7 +95,9 @@ def overruled(case: Case, hit: Hit) -> str:
     if not case.stands(hit):
         return "something harmless explains it, or its conditions do not hold"
     number = hit.line.number
-    overcome = bool(case.ready) and max(hit.last, number) < case.ready and not case.of_a_client(hit)
+    # What a scheduler or a runtime says of the end has no place in the order of lines: people put it on top.
+    ended = hit.rule.scope == "end" and number < case.began
+    overcome = bool(case.ready) and max(hit.last, number) < case.ready and not ended and not case.of_a_client(hit)
     if case.went_on(hit.trace or hit.line, max(hit.last, number)):
         return "the process that said it went on with its start"
     if hit.rule.scope == "request":
