@@ -6,7 +6,7 @@ import os
 from _thread import allocate_lock
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..corpus.records import replace
+from ..corpus.records import cast, replace
 from ..corpus.store import Corpus, load, plugin_folders
 from .advice import advise
 from .errors import InputError
@@ -191,6 +191,33 @@ class Triage:
         pack = report.pack(LARGEST)
         advice = advise(verdict, known, heard=[hear(proposal, pack) for proposal in proposals])
         return replace(build(verdict, advice, session.lines, session.bytes, session.numbers), kept=kept)
+
+    def consider(self, report: Report, proposals: Sequence[Proposal]) -> Report:
+        """Return an answer with what was proposed for it, where the log is no longer at hand: held against its evidence.
+
+        Args:
+            report: With its evidence (``Report.pack``): one that was made here, or is kept in a history.
+            proposals: As for ``report``.
+        """
+        from .pack.hear import hear
+        from .pack.log import log_of
+        from .pack.model import LARGEST
+        from .report.join import with_opinions
+
+        pack = report.pack(LARGEST)
+        session = self.start()
+        for block in read_blocks(log_of(pack).encode()):
+            session.feed(block)
+        incidents = session.finish()
+        for incident in incidents:
+            incident.facts.update(cast("Facts", {**report.facts, **incident.facts}))
+        known = self._known(self.question)
+        verdict = decide(incidents, session.tail(), known)
+        if not report.failed or not verdict.failed:
+            return report
+        verdict = replace(verdict, cause=report.cause, decided_by=report.decided_by)
+        advice = advise(verdict, known, heard=[hear(proposal, pack) for proposal in proposals])
+        return with_opinions(report, build(verdict, advice, session.lines, session.bytes))
 
     def check(self, question: Question) -> None:
         """Raise where a question cannot be answered by these rules and models.

@@ -112,11 +112,14 @@ class TriageAnswer(Report):
     not_recorded: str | None = field(default=None, metadata=OPTIONAL)
     """why the answer, which was to be kept, is not; absent otherwise. While the history cannot be written, logs are answered all the same, and say so here"""
 
+    asking: bool | None = field(default=None, metadata=OPTIONAL)
+    """true where a model is asked besides: what it proposes will stand in the incident's report; absent otherwise"""
+
     @classmethod
-    def of(cls, report: Report, incident: IncidentRef | None, not_recorded: str = "") -> Self:
+    def of(cls, report: Report, incident: IncidentRef | None, not_recorded: str = "", asking: bool = False) -> Self:
         """Return the answer that tells of a report and its incident, or of why it has none."""
         parts = {own.name: getattr(report, own.name) for own in fields_of(type(report))}
-        return cls(**parts, incident=incident, not_recorded=not_recorded or None)
+        return cls(**parts, incident=incident, not_recorded=not_recorded or None, asking=asking or None)
 
 
 @record(frozen=True, slots=True, kw_only=True)

@@ -131,8 +131,14 @@ class Questions:
         Raises:
             AskError: There is no answer, or the hour's questions are used up.
         """
-        if not is_wanted(report, self._mode):
-            return None
+        return self.ask(report) if is_wanted(report, self._mode) else None
+
+    def ask(self, report: Report) -> Proposal:
+        """Return what is proposed for a report, whatever the mode.
+
+        Raises:
+            AskError: As for ``proposal``.
+        """
         key = fingerprint(report)
         with self._lock:
             if (known := self._known.get(key)) is not None:

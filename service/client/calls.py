@@ -42,6 +42,7 @@ class Calls:
         service: str = "",
         name: str = "",
         store: bool = True,
+        ask: Literal["", "auto", "always", "never"] = "",
     ) -> TriageAnswer:
         """Return the answer for a log; a file is sent piece by piece, of any size.
 
@@ -51,11 +52,13 @@ class Calls:
             service: Label of the service that it is of; incidents are counted for each.
             name: Of the log, to be shown; that of the file where it is one.
             store: Whether the answer is kept in the history.
+            ask: When the service's model is asked for a second opinion, where that is not what its settings say. What it proposes
+                stands in the incident's report (``incident``) as soon as it is there; ``asking`` says whether it is on the way.
 
         Raises:
             ClientError: There is none.
         """
-        call = protocol.triage(log, question, About(service, name, store))
+        call = protocol.triage(log, question, About(service, name, store, ask))
         return protocol.result(await self._send(call), TriageAnswer)
 
     async def triage_as(

@@ -55,6 +55,7 @@ class About:
     service: str = ""
     name: str = ""
     store: bool = True
+    ask: str = ""
 
 
 def triage(log: Source, question: Question | None, about: About, media_type: str = "") -> Call:
@@ -210,6 +211,7 @@ def _asked(question: Question | None, about: About, log: Source | None = None) -
             "ignore": list(asked.ignore),
             "min_confidence": asked.min_confidence or None,
             "store": None if about.store else "false",
+            "ask": about.ask,
         }
     )
 

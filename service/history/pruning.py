@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Select, delete, func, select, text, tuple_, u
 from . import totals
 from .database import Database
 from .firing import FORGOTTEN
-from .tables import claims, counts, firing, incidents, outbox
+from .tables import claims, counts, firing, incidents, outbox, proposals
 from .tables import totals as sums
 
 STEP = 100
@@ -58,6 +58,7 @@ def prune(database: Database, keep: Retention, now: datetime, stop: threading.Ev
         removed += _repeat(database, stop, lambda connection: _remove_older(connection, oldest), most)
         _repeat(database, stop, lambda connection: _remove_counts(connection, oldest))
         _repeat(database, stop, lambda connection: _remove_totals(connection, oldest))
+        _repeat(database, stop, lambda connection: _remove_proposals(connection, oldest))
     removed += prune_surplus(database, keep, stop)
     _repeat(database, stop, lambda connection: _remove_claims(connection, now))
     _repeat(database, stop, lambda connection: _remove_given_up(connection, now - GIVEN_UP))
@@ -138,6 +139,11 @@ def _remove_counts(connection: Connection, oldest: datetime) -> int:
 
 def _remove_totals(connection: Connection, oldest: datetime) -> int:
     return connection.execute(delete(sums).where(sums.c.day < oldest - timedelta(days=1))).rowcount
+
+
+def _remove_proposals(connection: Connection, oldest: datetime) -> int:
+    found = select(proposals.c.fingerprint).where(proposals.c.at < oldest).limit(ROWS)
+    return connection.execute(delete(proposals).where(proposals.c.fingerprint.in_(found))).rowcount
 
 
 def _remove_claims(connection: Connection, now: datetime) -> int:

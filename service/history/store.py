@@ -12,11 +12,12 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from ...classifier.proposal import Proposal
 from ...classifier.report.model import Report
 from ..letter import Letter
 from ..wire import BucketCounts, Feedback, Incident, IncidentDetails, Incidents
 from . import feedback as voices
-from . import firing, handling, totals, unsure, upgrade
+from . import firing, handling, proposals, totals, unsure, upgrade
 from . import queries as reading
 from .claims import claim_each, claim_key
 from .database import Database
@@ -129,6 +130,36 @@ class History:
         """Return all that is kept of an incident; None where the tenant (`Filter.tenant`) has none of that id."""
         with self._database.reading() as connection:
             return reading.stored(connection, id, tenant, self._clock())
+
+    def proposal(self, fingerprint: str, *, tenant: str = "") -> Proposal | None:
+        """Return what a model proposed for a failure; None where nobody was asked yet."""
+        with self._database.reading() as connection:
+            return proposals.known(connection, fingerprint, tenant)
+
+    def keep_proposal(self, fingerprint: str, proposal: Proposal, *, tenant: str = "") -> None:
+        """Keep what a model proposed for a failure."""
+        self._refuse_closed()
+        with self._database.writing() as connection:
+            proposals.keep(connection, fingerprint, tenant, proposal, self._clock())
+
+    def take_in(self, id: str, change: Callable[[Report], Report]) -> Report | None:  # noqa: A002
+        """Put what was proposed into the latest report of an incident.
+
+        Args:
+            id: The incident.
+            change: Returns a report with what was proposed for it.
+
+        Returns:
+            That report; None where the incident is gone, or a later report came meanwhile: that one is told of by itself.
+        """
+        self._refuse_closed()
+        with self._database.reading() as connection:
+            found = proposals.stored(connection, id)
+        if found is None:
+            return None
+        made = change(found[0])
+        with self._database.writing() as connection:
+            return made if proposals.put_back(connection, id, made, found[1]) else None
 
     def recorded(self, *, tenant: str | None = "", sure: float, named: bool, most: int) -> Iterator[Recorded]:
         """Yield incidents with their reports, the latest first (`unsure.recorded`)."""

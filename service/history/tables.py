@@ -167,6 +167,17 @@ firing = Table(
     sqlite_with_rowid=False,
 )
 
+proposals = Table(
+    "proposals",
+    metadata,
+    # As it is kept: with its tenant.
+    Column("fingerprint", Text, primary_key=True),
+    Column("source", Text, nullable=False),
+    Column("at", Moment, nullable=False),
+    Column("body", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 handling = Table(
     "handling",
     metadata,

@@ -88,6 +88,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         from ..unnamed.keeper import Keeper
 
         state.unnamed = Keeper(settings.database_url, settings.rules)
+    if settings.ask:
+        from .opinions import open_opinions
+
+        state.opinions = open_opinions(settings)
     app.openapi = lambda: openapi.document(app)  # type: ignore[method-assign]
     problems.install(app)
     for router in (triage, stream, render, knowledge, plan, incidents, unnamed, feedback, messages):
@@ -267,6 +271,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         state.draining.set()
         if state.collector is not None:
             await state.collector.close()
+        if state.opinions is not None:
+            await state.opinions.close()
         if state.chat is not None:
             await asyncio.to_thread(state.chat.close)
         await state.desk.close()

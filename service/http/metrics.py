@@ -45,6 +45,7 @@ class Metrics:
         self.messages = Counter(
             "messages", "Messages to chats and webhooks, and alerts taken in", ["target", "outcome"], **prefix
         )
+        self.asked = Counter("opinions", "Questions to a model, by what came of them", ["outcome"], **prefix)
         self.collected = Counter("collected_lines", "Lines taken from collectors", ["protocol"], **prefix)
         self.streams = Gauge(
             "collected_streams", "Streams of collectors under way", multiprocess_mode="livesum", **prefix

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PureWindowsPath
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -71,6 +71,12 @@ class Query(_Common):
     ] = []
     min_confidence: Annotated[float, Field(ge=0, le=1, description="answer `unknown` below this")] = 0.0
     store: Annotated[bool, Field(description="keep the answer in the history")] = True
+    ask: Annotated[
+        Literal["auto", "always", "never"] | None,
+        Field(
+            description="when the model of the service is asked for a second opinion, if it has one (its own setting)"
+        ),
+    ] = None
     budget: Budget = BUDGET
     candidates: Candidates = True
 
@@ -100,6 +106,7 @@ class Asked:
 
     def __init__(self, query: Query, form: str = "json", tenant: str = "", caller: str = "", once: str = "") -> None:
         self.store = query.store
+        self.ask = query.ask
         self.tenant = tenant
         """Whose log it is."""
         self.caller = caller

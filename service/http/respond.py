@@ -43,7 +43,10 @@ async def finish(state: State, report: Report, asked: Asked) -> TriageAnswer:
         kept = await state.recording.keep(state, report, asked.service, asked.name, asked.tenant, once)
     if state.chat is not None and asked.store and not (kept.incident is not None and kept.incident.again):
         await tell(state, state.chat, report, kept.incident, asked)
-    return TriageAnswer.of(report, incident_of(kept.incident, state), kept.not_recorded)
+    later = False
+    if state.opinions is not None and kept.incident is not None:
+        later = state.opinions.later(state, report, kept.incident.id, asked.tenant, asked.ask)
+    return TriageAnswer.of(report, incident_of(kept.incident, state), kept.not_recorded, later)
 
 
 async def tell(state: State, chat: Chat, report: Report, incident: Incident | None, asked: Asked) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, create_model, field_validator, model_validator
+from pydantic import Field, SecretStr, create_model, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -142,6 +142,15 @@ class ServiceSettings(BaseSettings):
     )
     log_format: Literal["json", "text"] = Field("json", description="one object a line, or text")
     otel_endpoint: str = Field("", description="OTLP/HTTP endpoint for traces; empty: none")
+    ask: str = Field(
+        "", description="OpenAI-compatible endpoint that is asked for a second opinion (docs/ask.md); empty: none"
+    )
+    ask_model: str = Field("", description="its model; empty: the first that it lists")
+    ask_key: SecretStr = Field(SecretStr(""), description="its key")
+    ask_when: Literal["auto", "always", "never"] = Field(
+        "auto", description="auto: about failures whose first fix is not sure; a request may say otherwise"
+    )
+    ask_per_hour: Count = Field(60, description="questions an hour, of each worker")
     rules: Words = Field((), description="folders with rule files of one's own")
     model: str = Field("", description="folder of a text model of one's own, as vllm-triage train makes it")
 

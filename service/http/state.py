@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..collect.collector import Collector
     from ..history import History
     from ..unnamed.keeper import Keeper
+    from .opinions import Opinions
     from .sign_in.sessions import Sessions
 
 
@@ -44,6 +45,8 @@ class State:
     chat: Chat | None = None
     collector: Collector | None = None
     """Where collectors' logs are taken."""
+    opinions: Opinions | None = None
+    """Where a model is asked."""
     unnamed: Keeper | None = None
     """What nobody has named, where there is a history."""
     recording: Recording = field(default_factory=Recording)

@@ -1,6 +1,6 @@
 // A log on its way: how much was sent, how far the reading got, and the first answer while it goes on.
 
-import { IN_TAB, sendLog } from "./api.js";
+import { IN_TAB, get, sendLog } from "./api.js";
 import { h, say, set } from "./dom.js";
 import { STAGE_NAMES, bytes, number, percent } from "./format.js";
 import { remember } from "./incident.js";
@@ -40,6 +40,7 @@ export async function triageLog(main, log, params, back) {
     scrollTo(0, 0);
     main.querySelector("h1")?.focus({ preventScroll: true });
     say(`${report.title}. ${percent(report.confidence)}`);
+    if (id && report.asking) opinion(main, id, file);
   } catch (error) {
     if (!seen.element.isConnected) return;
     if (error.name === "AbortError") {
@@ -51,6 +52,25 @@ export async function triageLog(main, log, params, back) {
     main.querySelector("[role=alert]")?.focus();
   } finally {
     removeEventListener("popstate", leave);
+  }
+}
+
+// A model that is asked besides takes seconds, or minutes: the answer stands meanwhile, and is shown anew with its word.
+async function opinion(main, id, log) {
+  const here = location.pathname;
+  for (let wait = 1000; wait < 40e3; wait *= 1.3) {
+    await new Promise((done) => setTimeout(done, wait));
+    if (location.pathname !== here) return;
+    const stored = await get(`v1/incidents/${encodeURIComponent(id)}`).catch(() => null);
+    if (location.pathname !== here) return;
+    if (!stored?.report.proposals) continue;
+    const { report, incident, occurrences = [], feedback = [] } = stored;
+    const place = scrollY;
+    main.replaceChildren();
+    showReport(main, { report, incident, occurrences, feedback, log });
+    scrollTo(0, place);
+    say("A second opinion has come");
+    return;
   }
 }
 

@@ -18,7 +18,19 @@ from vllm_triage.service import history as package
 from vllm_triage.service.history import Filter, History, HistoryError, upgrade
 from vllm_triage.service.history.tables import metadata
 
-OURS = {"incidents", "firing", "occurrences", "counts", "feedback", "claims", "outbox", "handling", "owners", "totals"}
+OURS = {
+    "incidents",
+    "firing",
+    "occurrences",
+    "counts",
+    "feedback",
+    "claims",
+    "outbox",
+    "handling",
+    "owners",
+    "totals",
+    "proposals",
+}
 
 
 OF_ONE = {"ix_incidents_searched": "sqlite", "ix_incidents_last_seen_number": "postgresql"}
