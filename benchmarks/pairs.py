@@ -1,7 +1,7 @@
 """How fast two checkouts answer, side by side: ``python benchmarks/pairs.py BEFORE [AFTER] [--logs FILE …] [--turns N]``.
 
 BEFORE and AFTER are interpreters in whose environments the checkouts are installed (AFTER: the one that runs this), best both from a
-wheel. Cold is a whole command that answers as JSON; warm is an answer of a process that has answered the same log before. Both are processor time,
+wheel. Cold is a whole command that answers as JSON, or the library's import and first answer; warm is an answer of a process that has answered the same log before. Both are processor time,
 taken in turns, so that what else the machine does meets both; told is the median of each pair's ratio.
 """
 
@@ -18,6 +18,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 ANSWERS = "--answer"
+FIRST = "import vllm_triage, sys; vllm_triage.triage(open(sys.argv[1], 'rb').read()).to_json()"
+WAYS = {"command": ("-m", "vllm_triage.service", "--format", "json"), "library": ("-c", FIRST)}
 COLD = ("written/kv-cache-too-small.log", "recorded/0.32.0/attention-head-size.log")
 Pair = tuple[float, float]
 
@@ -31,8 +33,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--turns", type=int, default=21, metavar="N", help="of each cold start; a third of them warm")
     options = parser.parse_args(argv)
     sides = (options.before, options.after)
-    for name in COLD:
-        _tell(f"cold {name}", [_turn(turn, sides, _cold(ROOT / "corpus/logs" / name)) for turn in range(options.turns)])
+    for way, words in WAYS.items():
+        for name in COLD:
+            measure = _cold(words, ROOT / "corpus/logs" / name)
+            _tell(f"{way}, cold, {name}", [_turn(turn, sides, measure) for turn in range(options.turns)])
     logs = options.logs or sorted((ROOT / "corpus/logs").rglob("*.log"))[::20]
     servers = {side: _start(side) for side in sides}
 
@@ -58,11 +62,12 @@ def _turn(turn: int, sides: Sequence[str], measure: Callable[[str], float]) -> P
     return before, after
 
 
-def _cold(log: Path) -> Callable[[str], float]:
+def _cold(words: Sequence[str], log: Path) -> Callable[[str], float]:
     def measure(side: str) -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        words = [side, "-P", "-m", "vllm_triage.service", "--format", "json", str(log)]
-        subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, cwd="/")
+        subprocess.run(
+            [side, "-P", *words, str(log)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, cwd="/"
+        )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -98,7 +103,7 @@ def _tell(name: str, pairs: list[Pair]) -> None:
     before, after = (statistics.median(pair[side] for pair in pairs) * 1e3 for side in (0, 1))
     whole = sum(pair[1] for pair in pairs) / sum(pair[0] for pair in pairs)
     ratio = statistics.median(new / old for old, new in pairs)
-    print(f"{name:50} {before:7.1f} ms {after:7.1f} ms   of pairs {ratio:.3f}, of sums {whole:.3f}, n {len(pairs)}")
+    print(f"{name:58} {before:7.1f} ms {after:7.1f} ms   of pairs {ratio:.3f}, of sums {whole:.3f}, n {len(pairs)}")
 
 
 if __name__ == "__main__":
