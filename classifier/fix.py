@@ -36,6 +36,29 @@ OF_CLUE = "what errors of such words, or from such a place, have in common"
 
 
 @record(slots=True, frozen=True)
+class Effect(Record):
+    """What a fix changes, needs, predicts and costs."""
+
+    changes: tuple[str, ...]
+    """Quantities and parts: ``memory.kv_cache_needed``, ``kernel.attention``, ``package.vllm`` … (``corpus/effects.py``)."""
+    needs: tuple[str, ...] = ()
+    """Conditions on facts that must hold."""
+    predicts: tuple[tuple[str, bool | None], ...] = ()
+    """Conditions that the log shows if what it changes is at fault, and whether it does; None where that is not told."""
+    exists: tuple[str, ...] = ()
+    """The releases that have each option and variable that it sets."""
+    costs: tuple[str, ...] = ()
+    downloads: tuple[str, ...] = ()
+    """Packages and images."""
+    restart_seconds: float | None = None
+    """How long this start took as far as it got; None without a restart, or where the log does not tell."""
+    kv_cache_gib: float | None = None
+    """KV cache that there is then, by the ledger."""
+    kv_cache_needed_gib: float | None = None
+    """What one request of the full context needs of it then."""
+
+
+@record(slots=True, frozen=True)
 class Fix(Record):
     """One thing to do, with this log's values filled in."""
 
@@ -74,6 +97,8 @@ class Fix(Record):
     checked: str = ""
     """Who proposed it, and what was checked of it; of a rule's fix that was proposed as well, too."""
     rank: int = 0
+    effect: Effect | None = None
+    """Worked out for what is shown."""
 
     @property
     def change(self) -> str:

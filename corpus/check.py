@@ -18,6 +18,7 @@ import regex
 from .action_text import TextError, read_actions
 from .clues import read_clues
 from .compiler import read_bucket
+from .effects import read_effects
 from .guards import read_guards
 from .kinds import Tag
 from .lint import lint_pattern
@@ -202,7 +203,7 @@ def main(arguments: list[str]) -> int:
     complaints = [text for path in paths for text in check_file(path)]
     if not arguments:
         complaints += [text for path in sorted((HERE / "remedies").glob(f"*{ENDING}")) for text in check_remedies(path)]
-        tables = {"guards.toml": read_guards, "idioms.toml": read_clues, "components.toml": read_clues}
+        tables = {"guards.toml": read_guards, "effects.toml": read_effects, "idioms.toml": read_clues, "components.toml": read_clues}
         for name, read in tables.items():
             try:
                 read(HERE / name)

@@ -18,6 +18,7 @@ from typing import TypedDict
 from .build import FORMAT, RULES, regex_build
 from .clues import KINDS as CLUES
 from .clues import read_clues
+from .effects import guards_of, read_effects
 from .effort import tell_effort
 from .guards import read_guards
 from .literals import all_strings, required_literals
@@ -182,8 +183,10 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
     (target / "messages.marshal").write_bytes(_messages(rows))
     (target / "fragments.marshal").write_bytes(_fragments(rows, rules))
     (target / "remedies.bin").write_bytes(_remedies(source))
-    guards = source / "guards.toml"
-    (target / "guards.marshal").write_bytes(marshal.dumps(read_guards(guards) if guards.exists() else []))
+    guards, effects = source / "guards.toml", source / "effects.toml"
+    changes = read_effects(effects) if effects.exists() else []
+    against = [*(read_guards(guards) if guards.exists() else []), *guards_of(changes)]
+    (target / "guards.marshal").write_bytes(marshal.dumps((against, changes)))
     tables = [source / f"{kind}s.toml" for kind in CLUES]
     clues = [row for path in tables if path.exists() for row in read_clues(path)]
     (target / "clues.marshal").write_bytes(marshal.dumps(clues))  # type: ignore[arg-type] # texts and tuples of them

@@ -80,6 +80,24 @@ class Guards:
         return found
 
 
+_OPPOSITE = {
+    "<": ">=",
+    ">=": "<",
+    ">": "<=",
+    "<=": ">",
+    "==": "!=",
+    "!=": "==",
+    "present": "absent",
+    "absent": "present",
+}
+
+
+def negated(condition: str) -> str:
+    """Return the condition that holds where another one does not."""
+    name, sign, *rest = condition.split(" ", 2)
+    return " ".join((name, _OPPOSITE[sign], *rest))
+
+
 def made(row: Mapping[str, object]) -> Guard:
     """Make a row of its table."""
     about = cast("Mapping[str, object]", row["about"])

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from .clues import Clue
     from .compiler import Index
+    from .effects import Effects
     from .guards import Guards
     from .messages.fragments import Fragments
     from .messages.matching import Matcher
@@ -66,7 +67,7 @@ class Corpus:
         self._messages: Matcher | None = None
         self._fragments: Fragments | None = None
         self._remedies: Remedies | None = None
-        self._guards: Guards | None = None
+        self._guards: tuple[Guards, Effects] | None = None
         self._clues: list[Clue] = []
 
     def bucket(self, name: str) -> Bucket:
@@ -144,11 +145,20 @@ class Corpus:
 
     def guards(self) -> Guards:
         """Return what speaks against fixes; read when first asked for."""
+        return self._against()[0]
+
+    def effects(self) -> Effects:
+        """Return what settings change; read when first asked for."""
+        return self._against()[1]
+
+    def _against(self) -> tuple[Guards, Effects]:
         if self._guards is None:
+            from .effects import Effects
             from .guards import Guards
 
             with open(os.path.join(self._folder, "guards.marshal"), "rb") as file:
-                self._guards = Guards(marshal.loads(file.read()))  # noqa: S302 - our own file
+                rows, effects = marshal.loads(file.read())  # noqa: S302 - our own file
+            self._guards = Guards(rows), Effects(effects)
         return self._guards
 
     def clues(self) -> list[Clue]:

@@ -88,6 +88,9 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
 
         opinions = [weighed(one, context, known.corpus.guards(), verdict) for one in heard]
         fixes, opinions = joined(fixes, opinions)
+    from .effects import with_effects
+
+    fixes = with_effects(fixes, context, verdict, known.corpus.effects())
     return Advice(
         tuple(fixes),
         tuple(withheld),

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from ...corpus.actions import to_json
 from ...corpus.records import cast, replace
 from ...corpus.stages import STAGE_ORDER
 from ..command import FORMS, corrected
 from ..fix import because
 from ..masking.mask import mask, mask_lines, mask_value
 from .model import (
+    Action,
     Alternative,
     ContextLine,
     Corrected,
+    Effect,
     Evidence,
     Filtered,
     Fix,
     Input,
     Memory,
+    Prediction,
     Proposed,
     Report,
     Stage,
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     from ..advice import Advice
     from ..advice.opinions import Opinion
     from ..facts.types import Facts
+    from ..fix import Effect as Worked
     from ..fix import Fix as Advised
     from ..input.numbers import Numbers
     from ..lines.types import Evidence as Proof
@@ -213,6 +218,32 @@ def _fix(fix: Advised, secrets: set[str]) -> Fix:
         fixed_in=fix.fixed_in,
         source=fix.source,
         proposed_by=ours(fix.proposed_by),
+        actions=tuple(_action(each, ours) for each in to_json(fix.actions)),
+        effect=_effect(fix.effect, ours) if fix.effect is not None else None,
+    )
+
+
+def _action(told: dict[str, object], ours: Callable[[str], str]) -> Action:
+    def clean(value: object) -> object:
+        if isinstance(value, list):
+            return tuple(ours(each) for each in value)
+        return ours(value) if isinstance(value, str) else value
+
+    make: Callable[..., Action] = Action
+    return make(**{name: clean(value) for name, value in told.items()})
+
+
+def _effect(effect: Worked, ours: Callable[[str], str]) -> Effect:
+    return Effect(
+        changes=tuple(map(ours, effect.changes)),
+        needs=tuple(map(ours, effect.needs)),
+        predicts=tuple(Prediction(condition=condition, seen=seen) for condition, seen in effect.predicts),
+        exists=effect.exists,
+        costs=effect.costs,
+        downloads=tuple(map(ours, effect.downloads)),
+        restart_seconds=effect.restart_seconds,
+        kv_cache_gib=effect.kv_cache_gib,
+        kv_cache_needed_gib=effect.kv_cache_needed_gib,
     )
 
 

@@ -130,6 +130,95 @@ class Startup(Node):
 
 
 @record(frozen=True, slots=True, kw_only=True)
+class Action(Node):
+    """One thing that a fix does: its kind, and of the other fields those that the kind has (docs/decisions/0001-actions.md)."""
+
+    do: Literal[
+        "set_option", "drop_option", "drop_words", "set_variable", "drop_variable", "install", "uninstall", "use_image", "serve", "run",
+        "expand", "change_request", "wait", "look", "step",
+    ]  # fmt: skip
+    name: str = field(default="", metadata=OPTIONAL)
+    """of an option, with the keys of a JSON value behind dots, or of a variable"""
+    values: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
+    """of an option; a switch has none"""
+    value: str = field(default="", metadata=OPTIONAL)
+    """of a variable"""
+    negative: bool | None = field(default=None, metadata=OPTIONAL)
+    """written `--no-…`"""
+    joined: bool | None = field(default=None, metadata=OPTIONAL)
+    """written `--name=value`"""
+    open: bool | None = field(default=None, metadata=OPTIONAL)
+    """a person has to fill something in"""
+    export: bool | None = field(default=None, metadata=OPTIONAL)
+    given: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
+    """the words to take out, as they stand in the start command"""
+    words: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
+    package: str = field(default="", metadata=OPTIONAL)
+    spec: str = field(default="", metadata=OPTIONAL)
+    """versions of a package; whichever the index has where there is none"""
+    upgrade: bool | None = field(default=None, metadata=OPTIONAL)
+    by: str = field(default="", metadata=OPTIONAL)
+    """the installer where it is not pip"""
+    flags: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
+    image: str = field(default="", metadata=OPTIONAL)
+    model: str = field(default="", metadata=OPTIONAL)
+    """what is served where it is not the start command's own"""
+    output: str = field(default="", metadata=OPTIONAL)
+    command: str = field(default="", metadata=OPTIONAL)
+    shell: str = field(default="", metadata=OPTIONAL)
+    text: str = field(default="", metadata=OPTIONAL)
+    names: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
+    """options that the text mentions"""
+    slot: str = field(default="", metadata=OPTIONAL)
+    drop: bool | None = field(default=None, metadata=OPTIONAL)
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Prediction(Node):
+    """What the log shows if a fix changes what is at fault."""
+
+    condition: str
+    seen: bool | None = None
+    """null where the log does not tell"""
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Effect(Node):
+    """What a fix changes, needs, predicts and costs, as data."""
+
+    changes: tuple[str, ...]
+    """quantities and parts: `memory.kv_cache_needed`, `kernel.attention`, `transport.hub`, `package.vllm`, `request` …"""
+    needs: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
+    """conditions on facts that must hold"""
+    predicts: tuple[Prediction, ...] = field(default=(), metadata=OPTIONAL)
+    exists: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
+    """releases of vLLM that have each option and variable that it sets"""
+    costs: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
+    """of `speed`, `quality`, `security`, `capacity`"""
+    downloads: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
+    """packages and images"""
+    restart_seconds: float | None = field(default=None, metadata=OPTIONAL)
+    """how long the start took as far as it got: a new one takes that at least"""
+    kv_cache_gib: float | None = field(default=None, metadata=OPTIONAL)
+    """KV cache that there is then, by the ledger of `memory`"""
+    kv_cache_needed_gib: float | None = field(default=None, metadata=OPTIONAL)
+    """what one request of the full context needs of it then"""
+
+    @property
+    def told(self) -> str:
+        """The same in a line for people."""
+        parts = [f"changes {', '.join(self.changes)}"]
+        if self.kv_cache_gib is not None and self.kv_cache_needed_gib is not None:
+            parts.append(f"KV cache {self.kv_cache_gib:g} GiB for {self.kv_cache_needed_gib:g} GiB")
+        parts += [f"needs {need}" for need in self.needs]
+        parts += [f"at odds with the log: not {each.condition}" for each in self.predicts if each.seen is False]
+        parts += [f"downloads {', '.join(self.downloads)}"] if self.downloads else []
+        parts += [f"{self.restart_seconds:.0f} s or more to start"] if self.restart_seconds else []
+        parts += [f"at the cost of {', '.join(self.costs)}"] if self.costs else []
+        return "; ".join([*parts, *(f"exists: {each}" for each in self.exists)])
+
+
+@record(frozen=True, slots=True, kw_only=True)
 class Fix(Node):
     """One recommended change, ready to paste."""
 
@@ -155,6 +244,9 @@ class Fix(Node):
     """how often such advice was right on logs that nobody had read (docs/advice.md); the report's own is that of the cause"""
     proposed_by: str = field(default="", metadata=OPTIONAL)
     """who proposes it where no rule does: the name of a model that was asked (docs/ask.md)"""
+    actions: tuple[Action, ...] = ()
+    """what it does, as data; `change` is written from it"""
+    effect: Effect | None = field(default=None, metadata=OPTIONAL)
 
     @property
     def pasted(self) -> bool:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.fixes import context, guarded, made
 from vllm_triage.corpus import guards
+from vllm_triage.corpus.effects import guards_of, read_effects
 from vllm_triage.corpus.guards import Guards, as_table, read_guards
 from vllm_triage.corpus.places import CorpusError
 
@@ -23,7 +24,12 @@ ROW = '[[guard]]\nid = "x"\nabout = {{ option = ["--x"] }}\nwhy = "w"\n{}\n'
 def test_the_page_on_advice_has_the_table_of_the_guards():
     """`TRIAGE_BLESS=1` writes it anew."""
     page = PAGE.read_text(encoding="utf-8")
-    now = TABLE.sub(lambda found: found[1] + as_table(read_guards(FILE)) + found[2], page)
+    now = TABLE.sub(
+        lambda found: (
+            found[1] + as_table([*read_guards(FILE), *guards_of(read_effects(FILE.parent / "effects.toml"))]) + found[2]
+        ),
+        page,
+    )
     if os.environ.get("TRIAGE_BLESS"):
         PAGE.write_text(now, encoding="utf-8")
     assert PAGE.read_text(encoding="utf-8") == now

@@ -40,14 +40,14 @@ def balanced(fix: Fix, part: SetOption, facts: Mapping[str, object]) -> tuple[Fi
         part: The option, with its value.
         facts: Of a server whose KV cache is too small for one request; of others all fixes hold.
     """
-    cache, needed, unit = _lacking(facts)
+    cache, needed, unit = lacking(facts)
     if cache >= needed or len(part.values) != 1:
         return _not_starved(fix, part, facts)
     digits = 1 if unit == "GiB" else 0
-    after = _after(part.name, part.value, facts, cache, needed)
-    if after is None:
+    then_ = after(part.name, part.value, facts, cache, needed)
+    if then_ is None:
         return _with_context(fix, part, facts, cache, needed), ""
-    there, then, most = after
+    there, then, most = then_
     if there >= then or fix.safety == "destructive":
         return fix, ""
     said = f"{there:.{digits}f} {unit} of KV cache {'at most ' if most else ''}for the {then:.{digits}f} {unit} that one request needs then"
@@ -73,9 +73,9 @@ def _not_starved(fix: Fix, part: SetOption, facts: Mapping[str, object]) -> tupl
         or not total
     ):
         return fix, ""
-    after = _with_share(part.value, facts, cache, 0.0)
+    shared = _with_share(part.value, facts, cache, 0.0)
     one = cache / requests
-    left = after[0] if after is not None else one
+    left = shared[0] if shared is not None else one
     # Windows and states make short contexts dearer by the token: of the rest a tenth is left alone.
     context = int(length * left / one * 0.9) // BLOCK * BLOCK
     if left >= one:
@@ -149,7 +149,7 @@ def _is_number(text: str) -> bool:
     return text.replace(".", "", 1).isdigit()
 
 
-def _lacking(facts: Mapping[str, object]) -> tuple[float, float, str]:
+def lacking(facts: Mapping[str, object]) -> tuple[float, float, str]:
     """Return the KV cache that there is, what one request needs, and in what they are told; equals where nothing lacks."""
     needed, cache = number(facts, "kv_cache_needed_gib"), number(facts, "kv_cache_available_gib")
     if cache is not None and (needed is not None or cache <= 0):
@@ -158,7 +158,7 @@ def _lacking(facts: Mapping[str, object]) -> tuple[float, float, str]:
     return (float(fits), float(length), "tokens") if fits and length else (0.0, 0.0, "GiB")
 
 
-def _after(
+def after(
     option: str, value: str, facts: Mapping[str, object], cache: float, needed: float
 ) -> tuple[float, float, bool] | None:
     """Return cache and need in GiB with an option, and whether the cache is at most that; None where it moves neither."""

@@ -247,6 +247,8 @@ class _Page:
         if self._options.verbose:
             if fix.verify:
                 lines += self._wrap(f"Check: {fix.verify}", 5, "dim")
+            if fix.effect is not None:
+                lines += self._wrap(fix.effect.told, 5, "dim")
             origin = ["with a restart"] if fix.restart else ["without a restart"]
             origin += [f"vLLM {fix.versions}"] if fix.versions else []
             if origin := [*origin, *([fix.source] if fix.source else [])]:
