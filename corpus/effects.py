@@ -5,7 +5,7 @@ What an action is tells the rest: an installation changes its package, another r
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from .actions import (
     ChangeRequest,
@@ -60,6 +60,7 @@ class Effects:
 
     def __init__(self, rows: list[dict[str, object]]) -> None:
         self._rows = rows
+        self._about = lru_cache(maxsize=1024)(self._first)
 
     @cached_property
     def rows(self) -> tuple[Effect, ...]:
@@ -76,10 +77,12 @@ class Effects:
 
     def of(self, action: Action) -> Effect | None:
         """Return the row about an action; None where there is none."""
-        kind = "option" if isinstance(action, (SetOption, DropOption)) else "variable"
-        if kind == "variable" and not isinstance(action, (SetVariable, DropVariable)):
-            return None
-        return next((row for row in self.rows if kind in row.about and row.about[kind].hold(action.name)), None)
+        if isinstance(action, (SetOption, DropOption)):
+            return self._about("option", action.name)
+        return self._about("variable", action.name) if isinstance(action, (SetVariable, DropVariable)) else None
+
+    def _first(self, kind: str, name: str) -> Effect | None:
+        return next((row for row in self.rows if kind in row.about and row.about[kind].hold(name)), None)
 
     def changed_by(self, action: Action) -> str:
         """Return what an action changes."""

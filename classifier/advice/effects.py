@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...corpus import options
-from ...corpus.actions import Install, Serve, SetOption, UseImage
+from ...corpus.actions import Install, Serve, UseImage
 from ...corpus.records import replace
 from ..conditions import holds, shows
 from ..fix import Effect, Fix
@@ -40,9 +40,7 @@ def _effect(fix: Fix, context: Context, seconds: float | None, effects: Effects)
     changes = tuple(dict.fromkeys(map(effects.changed_by, actions)))
     predicts = {each: _seen(each, context) for _, row in rows for each in row.predicts}
     needs = [need.replace("{value}", getattr(each, "value", "")) for each, row in rows for need in row.needs]
-    named = dict.fromkeys(
-        each.base if isinstance(each, SetOption) else each.name for each in (*fix.options, *fix.variables)
-    )
+    named = dict.fromkeys([*(each.base for each in fix.options), *(each.name for each in fix.variables)])
     always = f">={options.releases()[0]}"
     exists = tuple(f"{name} {found}" for name in named if (found := options.lifetime(name)) and found != always)
     costs = tuple(dict.fromkeys(cost for each, row in rows if each not in fix.dropped for cost in row.costs))

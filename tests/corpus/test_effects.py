@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,11 +73,11 @@ def test_most_settings_that_fixes_change_have_a_row():
 
 def test_a_need_that_does_not_hold_withholds_the_fix():
     """A limit of one step below the longest prompt, without chunks; a setting between GPUs where there is one."""
-    facts = {"engine": "V0", "max_model_len": 8192}
+    facts: Any = {"engine": "V0", "max_model_len": 8192}
     fix = made("--max-num-batched-tokens 4096")
     assert guarded(fix, context(**facts))[0] is None
     assert (fix, "") == guarded(fix, context(engine="V0", max_model_len=2048))
-    alone = {"tensor_parallel_size": 1, "pipeline_parallel_size": 1, "data_parallel_size": 1}
+    alone: Any = {"tensor_parallel_size": 1, "pipeline_parallel_size": 1, "data_parallel_size": 1}
     assert guarded(made("NCCL_P2P_DISABLE=1", "env"), context(**alone))[0] is None
     assert guarded(made("NCCL_P2P_DISABLE=1", "env"), context(tensor_parallel_size=2))[0] is not None
 
@@ -83,7 +85,7 @@ def test_a_need_that_does_not_hold_withholds_the_fix():
 def test_a_report_says_what_its_fixes_do_as_data():
     """The context that fits, with the cache that it needs then, and how long a start takes."""
     log = (FOLDER / "logs" / "written" / "kv-cache-too-small.log").read_text(encoding="utf-8")
-    fix = triage(log).to_dict()["fixes"][0]
+    fix: Any = json.loads(triage(log).to_json())["fixes"][0]
     assert [{"do": "set_option", "name": "--max-model-len", "values": ["41936"]}] == fix["actions"]
     effect = fix["effect"]
     assert ["memory.kv_cache_needed"] == effect["changes"]
