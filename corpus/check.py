@@ -203,7 +203,12 @@ def main(arguments: list[str]) -> int:
     complaints = [text for path in paths for text in check_file(path)]
     if not arguments:
         complaints += [text for path in sorted((HERE / "remedies").glob(f"*{ENDING}")) for text in check_remedies(path)]
-        tables = {"guards.toml": read_guards, "effects.toml": read_effects, "idioms.toml": read_clues, "components.toml": read_clues}
+        tables = {
+            "guards.toml": read_guards,
+            "effects.toml": read_effects,
+            "idioms.toml": read_clues,
+            "components.toml": read_clues,
+        }
         for name, read in tables.items():
             try:
                 read(HERE / name)
