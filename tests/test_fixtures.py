@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from tests.everyday import sample
 from tests.fixtures.marked import FOLDER, Marked, bless, complaints, read_marked
 from tests.fixtures.servers import healthy_server
 from tests.fixtures.wrappers import WRAPPERS, after_another_start
@@ -66,9 +67,13 @@ def _told(marked: Marked, triage: Triage, log: str | bytes) -> tuple[str, bool]:
     return answer.bucket, shown or marked.bucket == "no_failure"
 
 
-@pytest.mark.parametrize("wrapper", WRAPPERS.values(), ids=WRAPPERS.keys())
-def test_a_wrapped_log_is_answered_the_same(marked, wrapper, triage):
+@pytest.mark.parametrize(
+    ("path", "wrapper"),
+    sample(pytest.param(path, WRAPPERS[name], id=f"{path.stem}-{name}") for path in PATHS for name in WRAPPERS),
+)
+def test_a_wrapped_log_is_answered_the_same(path, wrapper, triage):
     """Containers, clusters, terminals, mails: the same bucket, proved by the same line."""
+    marked = read_marked(path)
     if wrapper.__name__ == "beside_another_server" and marked.name in SILENT:
         pytest.skip("does not apply: the other server's lines change what the log says")
 

@@ -13,6 +13,7 @@ from zlib import crc32
 
 import pytest
 
+from tests.everyday import sample
 from vllm_triage.classifier.api import shared
 from vllm_triage.training.record.faults import Catalogue
 from vllm_triage.training.record.forms import FORMS
@@ -76,11 +77,11 @@ def test_a_recorded_log_is_answered_as_the_index_says(example):
 
 @pytest.mark.parametrize(
     ("example", "form"),
-    [
+    sample(
         pytest.param(example, form, id=f"{example.file.removesuffix('.log')}-{form}")
         for example in ALL
         if example.file not in MISSED and (example.file, form := form_of(example)) not in MISSED_AS
-    ],
+    ),
 )
 def test_a_recorded_log_is_answered_the_same_as_others_pass_it_on(example, form):
     """Each log in one of the forms, always the same; `… record score` tries all with all."""
@@ -108,11 +109,11 @@ def test_the_index_and_the_files_are_the_same_set():
 
 @pytest.mark.parametrize(
     ("folder", "entry"),
-    [
+    sample(
         pytest.param(folder, entry, id=entry["file"])
         for folder in (RECORDED, TORCH)
         for entry in read_index(folder / INDEX)
-    ],
+    ),
 )
 def test_an_entry_fits_its_log(folder, entry):
     """The evidence stands where the index says, and each line has its arrival time."""
