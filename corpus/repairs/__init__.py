@@ -1,19 +1,17 @@
 """What the history of vLLM mended: number, first release, and what failed before (``repairs.bin``).
 
 Written by ``python -m vllm_triage.training.repairs`` from a clone and the released packages, read when a failing stack or message
-asks, and then only the parts that it asks for. The file, all numbers little-endian:
+asks, and then only the parts that it asks for. It is in the form of ``corpus/shards.py``:
 
-- ``MAGIC``, the length of the packed head (4 bytes), the head, the records, each packed by zlib.
-- The head, JSON: ``releases`` (oldest first), ``repairs`` (offset and length of that record), ``messages`` (of that), ``shards`` (of
-  each shard, ``SHARDS`` of them).
+- The table: ``releases`` (oldest first), the records ``repairs`` and ``messages``, and what finds rows.
 - The repairs' record, a line each: number, number of the release (-1: in none yet), what it needs by blanks.
-- A shard, a line for each facet, in columns parted by tabs: checksum of kind and key, how, number of the repair, names lost, names
-  gained. Keys are shared out by their checksums; of lines of code and messages nothing else is kept.
-- The messages' record: the same, with the checksum of the first characters of a message's piece, its length and its checksum in
-  front.
+- A row is a facet, in columns parted by tabs: number of the repair, how, names lost, names gained. It is found by the checksum of
+  kind and key; of lines of code and messages nothing else is kept.
+- The messages' record, a line each: the checksum of the first characters of a message's piece, its length and its checksum, kind,
+  and the columns of a row.
 """
 
-# ruff: noqa: PTH100, PTH118, PTH120, PTH123 - pathlib takes longer to import than the index to open
+# ruff: noqa: PTH100, PTH118, PTH120 - pathlib takes longer to import than the index to open
 from __future__ import annotations
 
 import os
@@ -22,23 +20,14 @@ from functools import lru_cache
 
 from ..code_slices import LONGEST, SHORTEST, checksum, head_of, places_of
 from ..records import Record, record
+from ..shards import Packed, Rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypedDict
-
-    class Head(TypedDict):
-        """The index's table of contents."""
-
-        releases: list[str]
-        repairs: tuple[int, int]
-        messages: tuple[int, int]
-        shards: list[tuple[int, int]]
-
+    from ..shards import Place
 
 INDEX = os.path.join(os.path.dirname(os.path.abspath(__file__)), "repairs.bin")
-MAGIC = b"VTR1"
-SHARDS = 256
+MAGIC = b"VTR2"
 LINE, NAME, ARGUMENT, IMPORT, KEY, MESSAGE, ERROR, TITLE = "lnaikmet"
 """Kinds of facets: a line of a function that failed; a name that was missing; an argument; an import; a text that was not known;
 a message that was raised on purpose; an error that the commit quotes; an exception that its title names, with a file."""
@@ -101,35 +90,16 @@ class Index:
     """Finds repairs by what they share with a failing log."""
 
     def __init__(self, path: str = INDEX) -> None:
-        import json
-
-        self._path = path
-        with open(path, "rb") as file:
-            if file.read(4) != MAGIC:
-                raise ValueError("not an index of vLLM's repairs, or one of another version of vllm-triage")
-            length = int.from_bytes(file.read(4), "little")
-            self._start = 8 + length
-            self._head: Head = json.loads(zlib.decompress(file.read(length)))
-        self.releases = tuple(self._head["releases"])
-        self._shards: dict[int, str] = {}
+        self._packed = Packed(path, MAGIC)
+        self._rows = Rows(self._packed)
+        self.releases: tuple[str, ...] = tuple(self._packed.head["releases"])
         self._repairs: list[str] = []
         self._said: dict[int, list[list[str]]] | None = None
 
     def find(self, kind: str, key: str) -> list[Found]:
         """Return the facets of a kind with a key, in the order of their repairs."""
-        wanted = key_of(kind, key)
-        shard = self._shards.get(wanted % SHARDS)
-        if shard is None:
-            shard = self._shards[wanted % SHARDS] = "\n" + self._text(self._head["shards"][wanted % SHARDS])
-        # Most keys are in no row: splitting all of them takes longer than the search.
-        sign, found = f"\n{wanted:x}\t", []
-        at = shard.find(sign)
-        while at >= 0:
-            start = at + len(sign)
-            end = shard.find("\n", start)
-            found.append(self._found(kind, shard[start : end if end >= 0 else None].split("\t")))
-            at = shard.find(sign, start - 1)
-        return found
+        rows = [row.split("\t") for row in self._rows.find(key_of(kind, key))]
+        return [self._found(kind, row) for row in sorted(rows, key=lambda row: int(row[0]))]
 
     def said(self, text: str) -> list[Found]:
         """Return the repairs of messages that a text holds.
@@ -139,7 +109,7 @@ class Index:
         """
         if self._said is None:
             self._said = {}
-            for line in self._text(self._head["messages"]).splitlines():
+            for line in self._lines(self._packed.head["messages"]):
                 row = line.split("\t")
                 self._said.setdefault(int(row[0], 16), []).append(row[1:])
         return [
@@ -150,18 +120,15 @@ class Index:
         ]
 
     def _found(self, kind: str, row: list[str]) -> Found:
-        how, number, lost, gained = row
+        number, how, lost, gained = row
         if not self._repairs:
-            self._repairs = self._text(self._head["repairs"]).splitlines()
+            self._repairs = self._lines(self._packed.head["repairs"])
         pull, release, needs = self._repairs[int(number)].split("\t")
         repair = Repair(int(pull), self.releases[int(release)] if int(release) >= 0 else "", tuple(needs.split()))
         return Found(repair, kind, how, frozenset(lost.split()), frozenset(gained.split()))
 
-    def _text(self, place: tuple[int, int]) -> str:
-        start, length = place
-        with open(self._path, "rb") as file:
-            file.seek(self._start + start)
-            return zlib.decompress(file.read(length)).decode()
+    def _lines(self, place: Place) -> list[str]:
+        return self._packed.record(place).decode().splitlines()
 
 
 def piece_row(piece: str) -> tuple[str, str, str]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 
 from ...corpus import options
-from ...corpus.raise_sites import INDEX, MAGIC, SHARDS, columns
+from ...corpus.raise_sites import INDEX, MAGIC, columns
+from ...corpus.shards import Writer
 from ..fingerprint.__main__ import FIRST
 from ..fingerprint.rewrite import rewrite
 from .guards import Card, cards
@@ -54,28 +53,21 @@ class Sites:
 
     def packed(self) -> bytes:
         """Return the index in the layout that ``corpus/raise_sites`` describes."""
-        shards: list[set[str]] = [set() for _ in range(SHARDS)]
+        rows: list[tuple[int, str]] = []
         heads: set[int] = set()
         for (file, card), (first, last) in self.spans.items():
             key, length, total = columns(card.message, file, card.function, card.line)
             if length:
                 heads.add(key)
-            row = (f"{key:x}", length, total, file, card.function, first, last, card.guard, "|".join(card.sources))
-            shards[key % SHARDS].add("\t".join(map(str, row)))
-        body = bytearray()
-
-        def add(data: bytes) -> tuple[int, int]:
-            packed = zlib.compress(data, 9)
-            body.extend(packed)
-            return len(body) - len(packed), len(packed)
-
-        head = {
+            row = (file, card.function, card.guard, "|".join(card.sources), first, last, length, total)
+            rows.append((key, "\t".join(map(str, row))))
+        made = Writer()
+        head: dict[str, object] = {
             "releases": self.releases,
-            "heads": add(b"".join(each.to_bytes(4, "little") for each in sorted(heads))),
-            "shards": [add("\n".join(sorted(rows)).encode()) for rows in shards],
+            "heads": made.add(b"".join(each.to_bytes(4, "little") for each in sorted(heads))),
+            **made.add_rows(rows),
         }
-        packed = zlib.compress(json.dumps(head, separators=(",", ":")).encode(), 9)
-        return b"".join((MAGIC, len(packed).to_bytes(4, "little"), packed, body))
+        return made.finish(MAGIC, head)
 
 
 def _options_of(version: str) -> Callable[[str], bool]:

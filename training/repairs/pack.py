@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import zlib
 from collections.abc import Iterable, Sequence
 
-from ...corpus.repairs import MAGIC, MESSAGES, SHARDS, Facet, key_of, piece_row
+from ...corpus.repairs import MAGIC, MESSAGES, Facet, key_of, piece_row
+from ...corpus.shards import Writer
 
 Row = tuple[int, int, str]
 """Number of a pull request, number of its first release, what it needs."""
@@ -20,27 +19,19 @@ def pack(releases: Sequence[str], repairs: Sequence[Row], facets: Iterable[tuple
         repairs: The oldest first.
         facets: With the place of their repair.
     """
-    shards: list[set[str]] = [set() for _ in range(SHARDS)]
+    rows: list[tuple[int, str]] = []
     messages: set[str] = set()
     for number, facet in facets:
-        rest = (facet.how, str(number), " ".join(facet.lost), " ".join(facet.gained))
+        row = (str(number), facet.how, " ".join(facet.lost), " ".join(facet.gained))
         if facet.kind in MESSAGES:
-            messages.add("\t".join((*piece_row(facet.key), facet.kind, *rest)))
+            messages.add("\t".join((*piece_row(facet.key), facet.kind, *row)))
         else:
-            key = key_of(facet.kind, facet.key)
-            shards[key % SHARDS].add("\t".join((f"{key:x}", *rest)))
-    body = bytearray()
-
-    def add(rows: Iterable[str]) -> tuple[int, int]:
-        packed = zlib.compress("\n".join(rows).encode(), 9)
-        body.extend(packed)
-        return len(body) - len(packed), len(packed)
-
-    head = {
+            rows.append((key_of(facet.kind, facet.key), "\t".join(row)))
+    made = Writer()
+    head: dict[str, object] = {
         "releases": list(releases),
-        "repairs": add("\t".join(map(str, row)) for row in repairs),
-        "messages": add(sorted(messages)),
-        "shards": [add(sorted(rows)) for rows in shards],
+        "repairs": made.add("\n".join("\t".join(map(str, row)) for row in repairs).encode()),
+        "messages": made.add("\n".join(sorted(messages)).encode()),
+        **made.add_rows(rows),
     }
-    packed = zlib.compress(json.dumps(head, separators=(",", ":")).encode(), 9)
-    return b"".join((MAGIC, len(packed).to_bytes(4, "little"), packed, body))
+    return made.finish(MAGIC, head)
