@@ -11,8 +11,11 @@ checksums that end alike (each the distance from the one before) and the numbers
 from __future__ import annotations
 
 import io
+import sys
 import zlib
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,33 +75,39 @@ class Packed:
         """Return a record."""
         return zlib.decompress(self.packed(place))
 
+    def columns(self, place: Place) -> list[bytes]:
+        """Return the columns of a shard."""
+        data = self.record(place)
+        size = len(data) // _COLUMNS
+        return [data[at * size : (at + 1) * size] for at in range(_COLUMNS)]
+
+
+def _numbers(high: bytes, middle: bytes, low: bytes) -> list[int]:
+    """Return the numbers whose bytes stand in three columns."""
+    joined = bytearray(4 * len(low))
+    joined[0::4], joined[1::4], joined[2::4] = low, middle, high
+    found = array("I", bytes(joined))
+    if sys.byteorder == "big":
+        found.byteswap()
+    return found.tolist()
+
 
 class Rows:
     """The rows of an index that are found by checksums."""
 
     def __init__(self, index: Packed) -> None:
         self._index = index
-        self._shards: dict[int, dict[int, list[int]]] = {}
+        self._shards: dict[int, tuple[list[int], list[int]]] = {}
         self._blocks: dict[int, list[str]] = {}
 
     def find(self, key: int) -> list[str]:
         """Return the lines of a checksum, sorted."""
         rest, shard = divmod(key, SHARDS)
-        found = self._shards.get(shard)
-        if found is None:
-            found = self._shards[shard] = self._read(shard)
-        return [self._line(number) for number in found.get(rest, ())]
-
-    def _read(self, shard: int) -> dict[int, list[int]]:
-        data = self._index.record(self._index.head["shards"][shard])
-        size = len(data) // _COLUMNS
-        columns = (data[at * size : (at + 1) * size] for at in range(_COLUMNS))
-        found: dict[int, list[int]] = {}
-        key = 0
-        for a, b, c, d, e, f in zip(*columns, strict=True):
-            key += a << 16 | b << 8 | c
-            found.setdefault(key, []).append(d << 16 | e << 8 | f)
-        return found
+        if shard not in self._shards:
+            a, b, c, *number = self._index.columns(self._index.head["shards"][shard])
+            self._shards[shard] = [*accumulate(_numbers(a, b, c))], _numbers(*number)
+        keys, numbers = self._shards[shard]
+        return [self._line(number) for number in numbers[bisect_left(keys, rest) : bisect_right(keys, rest)]]
 
     def _line(self, number: int) -> str:
         at = bisect_right(self._index.head["firsts"], number) - 1
