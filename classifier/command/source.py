@@ -67,7 +67,7 @@ def _of_arguments(arguments: Mapping[str, object], facts: Mapping[str, object]) 
     if not model:
         return []
     values = ["vllm", "serve", str(model)]
-    release = str(facts.get("vllm_version") or "")
+    release = str(facts.get("vllm_version") or facts.get("assumed_release") or "")
     for name, value in arguments.items():
         if name in _NO_FLAGS:
             continue

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from ...corpus import options
 from ...corpus.actions import to_json
 from ...corpus.records import cast, replace
 from ...corpus.stages import STAGE_ORDER
 from ..command import FORMS, corrected
 from ..fix import because
 from ..masking.mask import mask, mask_lines, mask_value
+from ..situation.releases import reference
+from ..situation.situate import situate
 from .model import (
     Action,
     Alternative,
@@ -94,7 +97,7 @@ def build(verdict: Verdict, advice: Advice, lines: int, size: int, numbers: Numb
         withheld=_withheld(advice),
         proposals=proposals,
         corrected_command=_command(advice.corrected_command),
-        corrected=_corrected(advice, known, clean),
+        corrected=_corrected(advice, _dated(verdict) if advice.corrected_command else known, clean),
         incidents=len(verdict.starts),
         story=_story(verdict, known),
         confirm=_text(verdict.confirm),
@@ -274,6 +277,14 @@ def _proposed(opinion: Opinion, rules: tuple[int, ...]) -> Proposed:
         missing="" if heard.problem else _text(proposal.missing),
         problem=_text(heard.problem),
     )
+
+
+def _dated(verdict: Verdict) -> Facts:
+    """Return the facts of a start with the release whose options were asked for, where the log does not tell its own."""
+    if verdict.facts.get("vllm_version"):
+        return verdict.facts
+    release = reference(situate(verdict.incident).release, options.releases())
+    return {**verdict.facts, "assumed_release": release}
 
 
 def _corrected(advice: Advice, facts: Facts, clean: bool) -> Corrected | None:
