@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....corpus.records import replace
+from ...lines.types import Line, Trace
 from ...matching.types import Hit
 from .. import policy
 from ..conclude import conclude, with_alternatives
@@ -35,7 +36,8 @@ def lone_wrapper(found: Findings) -> Verdict | None:
     others = {other.rule.id: other for other in same}  # of one rule the last: how long it went on
     evidence = tuple(evidence_of(item, "cause") for item in (hit, *[*others.values()][: WRAPPERS - 1]))
     why = f"no cause in the log: the wrapper {hit.rule.id} is all there is"
-    said = [item for item in (*found.raised, *found.errors, *found.residue) if item.number < at]
+    troubles: list[Trace | Line] = [*found.raised, *found.errors, *found.residue]
+    said = [item for item in troubles if item.number < at]
     if said and way != "wrapper":
         # That nothing says why would be refuted by these; what stands below is its effect.
         bucket, cause = found.known.corpus.concluded_from("death_unread")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,15 +23,14 @@ TRIAGE = Triage()
 SAMPLE = 120
 
 
-def verdict(text: bytes = b"", **facts: object) -> Verdict:
-    facts = {"vllm_version": "0.19.1", **facts}
-    incident = Incident(1, last=text.count(b"\n"), facts=facts, ends=(text, text))  # type: ignore[arg-type]
+def verdict(text: bytes = b"", **facts: Any) -> Verdict:
+    incident = Incident(1, last=text.count(b"\n"), facts={"vllm_version": "0.19.1", **facts}, ends=(text, text))
     return Verdict(incident, "kv_cache_oom", "kv_cache_oom/x", 0.9, "rule", "t", "s")
 
 
-def faults(actions: tuple[Action, ...], kind: str = "flag", **facts: object) -> list[str]:
+def faults(actions: tuple[Action, ...], kind: str = "flag", **facts: Any) -> list[str]:
     """Return why claims of a fix are refuted."""
-    fix = Fix(rank=1, title="t", kind=kind, actions=actions, why="", cost="")  # type: ignore[arg-type]
+    fix = Fix(rank=1, title="t", kind=kind, actions=actions, why="", cost="")
     return [claim.fault for claim in claims_of(verdict(**facts), Advice((fix,))) if claim.fault]
 
 
@@ -62,7 +62,7 @@ def faults(actions: tuple[Action, ...], kind: str = "flag", **facts: object) -> 
     ],
 )
 def test_a_claim_is_held_against_the_release_and_the_log(
-    actions: tuple[Action, ...], facts: dict[str, object], fault: str
+    actions: tuple[Action, ...], facts: dict[str, Any], fault: str
 ) -> None:
     found = faults(actions, "env" if isinstance(actions[0], SetVariable) else "flag", **facts)
 
