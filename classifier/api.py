@@ -14,9 +14,9 @@ from .incidents.session import Session
 from .input.read import read_blocks
 from .log_source import checked
 from .matching.engine import Engine
-from .pack.material import gather
 from .question import Question
 from .report.build import build
+from .report.pack.material import gather
 from .verdict.adjust import adjust
 from .verdict.decide import decide
 from .verdict.known import Known
@@ -185,8 +185,8 @@ class Triage:
         report = replace(build(verdict, advice, session.lines, session.bytes, session.numbers), kept=kept)
         if not proposals or not report.failed:
             return report
-        from .pack.hear import hear
-        from .pack.model import LARGEST
+        from .report.pack.hear import hear
+        from .report.pack.model import LARGEST
 
         pack = report.pack(LARGEST)
         advice = advise(verdict, known, heard=[hear(proposal, pack) for proposal in proposals])
@@ -199,10 +199,10 @@ class Triage:
             report: With its evidence (``Report.pack``): one that was made here, or is kept in a history.
             proposals: As for ``report``.
         """
-        from .pack.hear import hear
-        from .pack.log import log_of
-        from .pack.model import LARGEST
         from .report.join import with_opinions
+        from .report.pack.hear import hear
+        from .report.pack.log import log_of
+        from .report.pack.model import LARGEST
 
         pack = report.pack(LARGEST)
         session = self.start()

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..classifier.command.shell import FRONT, as_run
-from ..classifier.pack.text import body_of
 from ..classifier.report.model import Report
+from ..classifier.report.pack.text import body_of
 from ..classifier.version import version
 from ..corpus.options import version_key
 from ..corpus.records import replace

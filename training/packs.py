@@ -15,9 +15,9 @@ from pathlib import Path
 from ..classifier.api import shared
 from ..classifier.errors import InputError
 from ..classifier.input.read import LogFile
-from ..classifier.pack.material import Material
-from ..classifier.pack.model import LARGEST, LEAST, Pack
 from ..classifier.report.model import Report
+from ..classifier.report.pack.material import Material
+from ..classifier.report.pack.model import LARGEST, LEAST, Pack
 from .examples.labelled import Case, read_cases
 
 BUDGETS = (2_000, 14_000, 60_000)

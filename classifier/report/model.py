@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
 
-    from ..pack.model import Pack
     from .known_facts import KnownFacts
+    from .pack.model import Pack
 
     Facts: TypeAlias = KnownFacts
 else:
@@ -495,7 +495,7 @@ class Report(Node):
         Raises:
             InputError: The budget is out of bounds.
         """
-        from ..pack.choose import make_pack
+        from .pack.choose import make_pack
 
         return make_pack(self, budget, candidates)
 

@@ -18,10 +18,10 @@ from ...classifier.api import Triage
 from ...classifier.errors import InputError
 from ...classifier.input.read import Block, read_blocks
 from ...classifier.log_source import checked
-from ...classifier.pack.look import Look, look, look_in
-from ...classifier.pack.model import LARGEST
 from ...classifier.question import Question
 from ...classifier.report.model import Report
+from ...classifier.report.pack.look import Look, look, look_in
+from ...classifier.report.pack.model import LARGEST
 from ...classifier.report.shown import shown
 from ..log_file import below, open_regular
 from .interface import CannotError, Progress

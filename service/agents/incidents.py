@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 
-from ...classifier.pack.model import LARGEST
 from ...classifier.report.model import Report
+from ...classifier.report.pack.model import LARGEST
 from ...corpus.records import replace
 from .desk import Lookup
 from .interface import CannotError

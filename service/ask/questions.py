@@ -12,10 +12,10 @@ from typing import Literal, Protocol, get_args
 
 from ...classifier.errors import InputError, TriageError
 from ...classifier.extras import install
-from ...classifier.pack.model import BUDGET, LARGEST
-from ...classifier.pack.request import is_unsure, request_of
 from ...classifier.proposal import Proposal
 from ...classifier.report.model import Report
+from ...classifier.report.pack.model import BUDGET, LARGEST
+from ...classifier.report.pack.request import is_unsure, request_of
 from ...corpus.records import replace
 from ..fingerprint import fingerprint
 

@@ -7,8 +7,8 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ...classifier.pack.model import BUDGET
-from ...classifier.pack.schema import with_pack
+from ...classifier.report.pack.model import BUDGET
+from ...classifier.report.pack.schema import with_pack
 from ...classifier.report.schema import report_of
 from ..wire import Incident, dumps, loads
 from .alert import Alert

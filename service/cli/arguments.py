@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from ...classifier.command import FORMS
-from ...classifier.pack.model import LARGEST, LEAST
 from ...classifier.question import ENGINES
+from ...classifier.report.pack.model import LARGEST, LEAST
 from ..render.interface import names
 from .commands import COMMANDS
 from .parser import Parser

@@ -84,7 +84,7 @@ class Second:
 
 def would_send(results: list[Result], options: Namespace) -> str:
     """Return what would be sent about each answer."""
-    from ...classifier.pack.request import request_of
+    from ...classifier.report.pack.request import request_of
 
     always = "always" in options.ask
     told = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...classifier.errors import InputError
 from ...classifier.input.read import LogFile, join_sources, read_blocks
-from ...classifier.pack.look import look
+from ...classifier.report.pack.look import look
 from ..render.encoding import encodable
 from .messages import EXIT_CLEAN, EXIT_USAGE, complain
 

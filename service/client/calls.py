@@ -7,9 +7,9 @@ from typing import Any, Literal, Protocol
 
 import httpx2 as httpx
 
-from ...classifier.pack.look import Look
-from ...classifier.pack.model import BUDGET, Pack
 from ...classifier.question import Question
+from ...classifier.report.pack.look import Look
+from ...classifier.report.pack.model import BUDGET, Pack
 from ..wire import (
     BatchAnswer,
     Bucket,

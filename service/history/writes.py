@@ -18,8 +18,8 @@ from sqlalchemy import Connection, case, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from ...classifier.masking.mask import mask
-from ...classifier.pack.schema import with_pack
 from ...classifier.report.model import Report
+from ...classifier.report.pack.schema import with_pack
 from ...classifier.report.schema import read
 from ..fingerprint import fingerprint
 from ..wire import Incident, dumps

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from ...classifier.decides import Decides
-from ...classifier.pack.model import BUDGET, LARGEST, LEAST
 from ...classifier.question import Question
+from ...classifier.report.pack.model import BUDGET, LARGEST, LEAST
 from ...classifier.report.shown import shown
 from ..release import Release
 from .work.jobs import Job

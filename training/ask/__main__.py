@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...classifier.api import shared
-from ...classifier.pack.model import BUDGET
-from ...classifier.pack.request import is_unsure, request_of
+from ...classifier.report.pack.model import BUDGET
+from ...classifier.report.pack.request import is_unsure, request_of
 from .logs import Log, logs_of, sample
 
 INDEX = "index.jsonl"

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from ....classifier.pack.look import Look
-from ....classifier.pack.model import LARGEST, LEAST
+from ....classifier.report.pack.look import Look
+from ....classifier.report.pack.model import LARGEST, LEAST
 from ..desk import Desk, Log
 from ..interface import Answer, Arguments, Progress
 

@@ -7,9 +7,9 @@ from typing import Annotated
 from pydantic import Field
 
 from ....classifier.errors import InputError
-from ....classifier.pack.model import BUDGET, LARGEST, LEAST
 from ....classifier.question import Question
 from ....classifier.report.model import Report
+from ....classifier.report.pack.model import BUDGET, LARGEST, LEAST
 from ....classifier.report.schema import json_schema
 from ....corpus.records import replace
 from ...render.interface import Options, Result, render

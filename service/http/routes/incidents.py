@@ -10,9 +10,9 @@ from fastapi import APIRouter, Path, Request, Response, Security
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from ....classifier.errors import InputError
-from ....classifier.pack.look import Look, look_in
-from ....classifier.pack.model import BUDGET, LARGEST, Pack
 from ....classifier.report.model import Node
+from ....classifier.report.pack.look import Look, look_in
+from ....classifier.report.pack.model import BUDGET, LARGEST, Pack
 from ...wire import HandlingState, Incident, IncidentDetails, Incidents, Stats, dumps
 from .. import problems
 from ..auth import Allowed, Caller

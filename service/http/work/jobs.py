@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from ....classifier.api import Triage
 from ....classifier.errors import InputError
 from ....classifier.input.read import Chunks, read_blocks
-from ....classifier.pack.model import BUDGET
 from ....classifier.question import Question
 from ....classifier.report.model import Report
+from ....classifier.report.pack.model import BUDGET
 from ...render.interface import Options, Result, load
 
 if TYPE_CHECKING:

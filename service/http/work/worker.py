@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from ....classifier.api import Triage
 from ....classifier.input.read import Chunks
-from ....classifier.pack.schema import with_pack
 from ....classifier.question import Question
+from ....classifier.report.pack.schema import with_pack
 from .jobs import Answer, Job, Limits, RefusedError, conclude, examine, peek
 from .worker_protocol import ANSWER, BEGIN, DATA, END, FLUSH, PROGRESS, REFUSED, VERDICT, message, read_frame
 

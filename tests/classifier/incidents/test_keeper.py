@@ -11,7 +11,7 @@ from tests.classifier.pack.logs import FAILURE, failing, prefixed
 from vllm_triage.classifier.api import shared, triage
 from vllm_triage.classifier.incidents.keeper import AROUND, EARLIEST, HEAD, LATEST, WHOLE, Keeper, Stretch, sliced
 from vllm_triage.classifier.input.read import Chunks, read_blocks
-from vllm_triage.classifier.pack.material import MOST, SMALL, Material
+from vllm_triage.classifier.report.pack.material import MOST, SMALL, Material
 
 FILLER = "".join(f"INFO 11-02 09:14:01 [a.py:1] request {number} was answered\n" for number in range(20_000)).encode()
 

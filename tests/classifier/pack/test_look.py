@@ -10,7 +10,7 @@ from tests.classifier.masking.planted import A
 from tests.classifier.pack.logs import FAILURE, STACK, failing
 from vllm_triage.classifier.errors import InputError
 from vllm_triage.classifier.input.read import read_blocks
-from vllm_triage.classifier.pack.look import Look, look
+from vllm_triage.classifier.report.pack.look import Look, look
 
 LINES = failing(before=100, after=100, ranks=2)
 

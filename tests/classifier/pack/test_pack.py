@@ -13,8 +13,8 @@ from tests.classifier.pack.logs import FAILURE, STACK, failing, prefixed
 from tests.everyday import examples
 from vllm_triage.classifier.api import triage
 from vllm_triage.classifier.errors import InputError
-from vllm_triage.classifier.pack.model import LARGEST, Pack
 from vllm_triage.classifier.report.model import Report
+from vllm_triage.classifier.report.pack.model import LARGEST, Pack
 from vllm_triage.corpus.records import replace
 
 ENDS = {"LF": "\n", "CRLF": "\r\n"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.pack.request import request_of
 from vllm_triage.classifier.proposal import Proposal
 from vllm_triage.classifier.report.model import Report
+from vllm_triage.classifier.report.pack.request import request_of
 from vllm_triage.service.ask.questions import HOUR, AskError, Questions, is_wanted
 
 UNKNOWN = "(EngineCore pid=7) ERROR 11-21 12:00:01 [core.py:845] acme.CogError: cog {} is gone\n"

@@ -6,7 +6,7 @@ import pytest
 
 from tests.classifier.masking.planted import A
 from tests.classifier.pack.logs import FAILURE, failing
-from vllm_triage.classifier.pack.schema import pack_of
+from vllm_triage.classifier.report.pack.schema import pack_of
 from vllm_triage.service.http.routes.incidents import PROMPT
 
 LOG = "\n".join([*failing(before=200, after=200), f"HF_TOKEN=hf_{A}"]).encode()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...corpus.records import replace
-from ..errors import InputError
+from ....corpus.records import replace
+from ...errors import InputError
 from .about import About, about, fitted, series_of, size_of_all
 from .material import Material
 from .model import BUDGET, LARGEST, LEAST, Gap, Pack, PackLine
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from ..report.model import Report
+    from ..model import Report
 
 WHOLE = 0.88
 """Share of a budget up to which the lines of a log are all taken; what is said above them needs the rest."""

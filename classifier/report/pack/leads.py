@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from ...corpus.records import Mutable, record
+from ....corpus.records import Mutable, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ..incidents.types import Incident
-    from ..lines.types import Evidence, Trace
-    from ..verdict.types import Verdict
+    from ...incidents.types import Incident
+    from ...lines.types import Evidence, Trace
+    from ...verdict.types import Verdict
 
 DECIDING, FIRST_DEATH, EXCEPTION, UNREAD, CHAIN, CONSEQUENCE, OVERCOME = 100, 94, 84, 82, 66, 48, 40
 """What lines are worth by what they are to the answer. The deciding line may be the wrong one: other exceptions come close."""

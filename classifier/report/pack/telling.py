@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..patterns.lazy import LazyPattern
+from ...patterns.lazy import LazyPattern
 
 SIGNS = (
     b"rror", b"ERROR", b"xception", b"Traceback", b"WARN", b"arning", b"FATAL", b"atal", b"ailed", b"AILED", b"illed",

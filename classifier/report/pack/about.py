@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TypeVar
 
-from ...corpus.records import Record, record
-from ..report.model import Fix, Report, Withheld
-from ..report.shown import cut, printable
+from ....corpus.records import Record, record
+from ..model import Fix, Report, Withheld
+from ..shown import cut, printable
 from .model import Candidate, Told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..serving.types import Records, Sample
+    from ...serving.types import Records, Sample
 
 T = TypeVar("T", Candidate, Withheld)
 RELEASE = (

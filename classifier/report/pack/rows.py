@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ...corpus.records import Mutable, record
-from ..incidents.keeper import Stretch
-from ..lines.prefix import split_line
-from ..lines.types import Line
-from ..masking.apart import hide_apart
-from ..masking.mask import mask, mask_lines
-from ..report.shown import printable
+from ....corpus.records import Mutable, record
+from ...incidents.keeper import Stretch
+from ...lines.prefix import split_line
+from ...lines.types import Line
+from ...masking.apart import hide_apart
+from ...masking.mask import mask, mask_lines
+from ..shown import printable
 from .about import one_line
 from .material import Material, key_of, message_of
 from .model import PackLine

@@ -11,21 +11,21 @@ from functools import cache
 
 from ahocorasick_rs import BytesAhoCorasick
 
-from ...corpus.records import Mutable, record
-from ..incidents.keeper import Stretch, sliced
-from ..patterns.lazy import LazyPattern
-from ..situation.situate import situate
+from ....corpus.records import Mutable, record
+from ...incidents.keeper import Stretch, sliced
+from ...patterns.lazy import LazyPattern
+from ...situation.situate import situate
 from .leads import Lead, leads_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ..incidents.session import Session
-    from ..incidents.types import Incident
-    from ..input.numbers import Numbers
-    from ..serving.types import Records
-    from ..verdict.types import Verdict
+    from ...incidents.session import Session
+    from ...incidents.types import Incident
+    from ...input.numbers import Numbers
+    from ...serving.types import Records
+    from ...verdict.types import Verdict
 
 SMALL = 1 << 17
 """Bytes up to which a log is kept as it is."""

@@ -7,8 +7,8 @@ from functools import cache
 from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import JsonSchemaValue
 
-from ..errors import InputError
-from ..report.model import Report
+from ...errors import InputError
+from ..model import Report
 from .model import LARGEST, Pack
 
 

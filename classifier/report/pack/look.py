@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from ...corpus.records import field, record, replace
-from ..errors import InputError
-from ..incidents.keeper import Stretch
-from ..input.numbers import Numbers
-from ..input.read import Block
-from ..report.model import OPTIONAL, Node
+from ....corpus.records import field, record, replace
+from ...errors import InputError
+from ...incidents.keeper import Stretch
+from ...input.numbers import Numbers
+from ...input.read import Block
+from ..model import OPTIONAL, Node
 from .model import BUDGET, LARGEST, LEAST, Pack, PackLine
 from .rows import WIDE, Row, as_line, rows_in
 from .telling import cut_around

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...corpus.records import field, record, replace
-from ..report.model import OPTIONAL, SHARE, Node, Withheld
+from ....corpus.records import field, record, replace
+from ..model import OPTIONAL, SHARE, Node, Withheld
 
 PACK_SCHEMA_VERSION = "1.0"
 """Raised in its second number when fields are added, in its first when one changes or goes."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ...corpus.records import replace
-from ..advice import SILENT
-from ..advice.track_record import JUDGED
-from ..proposal import FIXES
-from ..report.model import Report
+from ....corpus.records import replace
+from ...advice import SILENT
+from ...advice.track_record import JUDGED
+from ...proposal import FIXES
+from ..model import Report
 from .about import About, about, fitted
 from .model import BUDGET, Pack, Told
 from .text import as_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..proposal import Heard, Proposal
+from ...proposal import Heard, Proposal
 from .model import Pack
 
 BESIDE = 3
