@@ -189,7 +189,7 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
     (target / "guards.marshal").write_bytes(marshal.dumps((against, changes)))
     tables = [source / f"{kind}s.toml" for kind in CLUES]
     clues = [row for path in tables if path.exists() for row in read_clues(path)]
-    (target / "clues.marshal").write_bytes(marshal.dumps(clues))  # type: ignore[arg-type] # texts and tuples of them
+    (target / "clues.marshal").write_bytes(marshal.dumps(clues))
     (target / RULES).write_bytes(b"".join(packed))
     (target / "index.marshal").write_bytes(marshal.dumps(dict(index)))
 
