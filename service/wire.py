@@ -338,6 +338,8 @@ class UnnamedGroup(Node):
     covers: int
     """incidents whose line the proposed rule fits"""
     problem: str
+    confirmed: tuple[str, ...] = ()
+    """what a model proposed and a person said to be right: cause and change in a line each, for a fix of the rule"""
 
 
 @record(frozen=True, slots=True, kw_only=True)

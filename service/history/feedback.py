@@ -100,11 +100,12 @@ def export(connection: Connection, after: int, tenant: str | None) -> list[tuple
     ]
 
 
-def row(report: Report, fingerprint: str) -> dict[str, str]:
+def row(report: Report, fingerprint: str) -> dict[str, object]:
     """Return what training needs of a report: the lines that it shows, in the order of the log, masked as they are there.
 
     ``digest`` reads as a piece of log (``Row.text`` of training/examples), ``stage`` is how far the start got, ``group`` keeps
-    occurrences of one failure on one side of a split, ``release`` is the vLLM release.
+    occurrences of one failure on one side of a split, ``release`` is the vLLM release. ``proposals`` is what models proposed that the
+    person saw: what was said holds for that, too.
     """
     lines: dict[int, str] = {}
     # Symptoms are left out: wrappers speak of every failure in the same words.
@@ -116,7 +117,21 @@ def row(report: Report, fingerprint: str) -> dict[str, str]:
         "stage": report.startup.reached,
         "release": str(report.facts.get("vllm_version", "")),
         "group": f"feedback/{fingerprint}",
+        **({"proposals": proposed(report)} if report.proposals else {}),
     }
+
+
+def proposed(report: Report) -> list[dict[str, object]]:
+    """Return what models proposed that stands in a report: who, the cause in their words, the changes."""
+    return [
+        {
+            "source": one.source,
+            "cause": one.cause,
+            "first": one.first,
+            "changes": [fix.change for fix in report.fixes if fix.proposed_by == one.source],
+        }
+        for one in report.proposals
+    ]
 
 
 def _truth(said: Said, bucket: str, cause: str) -> tuple[str, str]:

@@ -27,6 +27,8 @@ class Recorded:
     first_seen: datetime
     last_seen: datetime
     report: Report
+    feedback: str = ""
+    """What was said of its answer last: ``right``, ``wrong``; empty where nothing was."""
 
 
 def recorded(connection: Connection, tenant: str | None, sure: float, *, named: bool, most: int) -> Iterator[Recorded]:
@@ -41,11 +43,15 @@ def recorded(connection: Connection, tenant: str | None, sure: float, *, named: 
     """
     rule = and_(incidents.c.decided_by == "rule", incidents.c.confidence >= sure)
     told = and_(incidents.c.bucket != "unknown", or_(rule, func.coalesce(incidents.c.feedback, "") == "right"))
-    wanted = [incidents.c[name] for name in ("id", "service", "occurrences", "first_seen", "last_seen", "report")]
+    wanted = [
+        incidents.c[name] for name in ("id", "service", "occurrences", "first_seen", "last_seen", "report", "feedback")
+    ]
     query = select(*wanted).where(told if named else not_(told), *of_tenant(tenant))
     query = query.order_by(incidents.c.last_seen.desc(), incidents.c.number.desc()).limit(most)
     for row in connection.execute(query.execution_options(yield_per=STEP)):
-        yield Recorded(row.id, row.service, row.occurrences, row.first_seen, row.last_seen, unpack(row.report))
+        yield Recorded(
+            row.id, row.service, row.occurrences, row.first_seen, row.last_seen, unpack(row.report), row.feedback or ""
+        )
 
 
 def mark(connection: Connection, tenant: str | None) -> str:

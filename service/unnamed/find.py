@@ -16,6 +16,7 @@ from ...training.harvest.unnamed import SURE, Answer, unnamed
 from ..wire import Unnamed, UnnamedGroup, UnnamedLine
 
 if TYPE_CHECKING:
+    from ...classifier.report.model import Report
     from ...corpus.types import Rule
     from ...training.harvest.propose import Proposal
     from ...training.harvest.unnamed import Unnamed as Start
@@ -30,6 +31,8 @@ COMPARED = 1500
 """Shapes that are compared with each other; the memory for it grows with their square."""
 GROUPS = 100
 """Groups that are told."""
+CONFIRMED = 5
+"""Confirmed proposals of a group that are told."""
 LINE = 400
 """Characters of an example."""
 ALIKE = "Only lines that differ in their values are grouped: grouping others needs scikit-learn (the extra 'model')."
@@ -52,16 +55,19 @@ def find(history: History, tenant: str | None = "", rules: Sequence[str] = ()) -
     own = _own_rules(corpus)
     # Of each report some lines are kept, not the report.
     seen: dict[str, Span] = {}
+    confirmed: dict[str, list[str]] = {}
     answers = []
     for one in history.recorded(tenant=tenant, sure=SURE, named=False, most=MOST):
         seen[one.id] = one.first_seen, one.last_seen
         answers.append(_answer(one))
+        if one.feedback == "right" and one.report.proposals:
+            confirmed[one.id] = list(_confirmed(one.report))
     found = [item for item in unnamed(answers) if not _named_since(item.line, own)]
     groups, problem = _grouped(found)
     known = tuple(_lines(history.recorded(tenant=tenant, sure=SURE, named=True, most=NAMED)))
     grouped = {member.log for group in groups for member in group.members}
     return Unnamed(
-        groups=tuple(_told(group, propose(group, groups, corpus, known), seen) for group in groups[:GROUPS]),
+        groups=tuple(_told(group, propose(group, groups, corpus, known), seen, confirmed) for group in groups[:GROUPS]),
         incidents=len(found),
         alone=len(found) - len(grouped),
         made=datetime.now(UTC),
@@ -112,7 +118,17 @@ def _lines(named: Iterable[Recorded]) -> Iterator[str]:
             yield split_line(1, text).text
 
 
-def _told(group: Cluster, proposal: Proposal, seen: Mapping[str, Span]) -> UnnamedGroup:
+def _confirmed(report: Report) -> Iterator[str]:
+    """Yield what models proposed that stands in a report, a line for each fix."""
+    for one in report.proposals:
+        changes = [fix.change for fix in report.fixes if fix.proposed_by == one.source]
+        yield from (f"{one.cause} › {change}" for change in changes)
+
+
+def _told(
+    group: Cluster, proposal: Proposal, seen: Mapping[str, Span], confirmed: Mapping[str, list[str]]
+) -> UnnamedGroup:
+    said = [text for member in group.members for text in confirmed.get(member.log, ())]
     spans = [seen[log] for log in {member.log for member in group.members}]
     return UnnamedGroup(
         id=group.id,
@@ -128,4 +144,5 @@ def _told(group: Cluster, proposal: Proposal, seen: Mapping[str, Span]) -> Unnam
         rule="" if proposal.problem else proposal.text,
         covers=proposal.covers,
         problem=proposal.problem,
+        confirmed=tuple(dict.fromkeys(said))[:CONFIRMED],
     )

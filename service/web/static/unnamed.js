@@ -69,6 +69,8 @@ function row(group) {
     h("p", { class: "facts" }, facts.map((part) => h("span", {}, part)),
       h("span", {}, "first ", time(group.first_seen)), h("span", {}, "last ", time(group.last_seen))),
     others.length ? h("ul", { class: "others", "aria-label": "Other wordings" }, others.map((one) => h("li", {}, example(one, false)))) : null,
+    group.confirmed?.length ? h("div", { class: "confirmed" }, h("p", { class: "hint" }, "A model proposed this and somebody said that it was right. Read it before it becomes a fix of the rule:"),
+      h("ul", {}, group.confirmed.map((text) => h("li", {}, h("code", {}, text))))) : null,
     group.rule ? proposal(group) : h("p", { class: "hint" }, `No rule is proposed: ${group.problem}.`));
 }
 

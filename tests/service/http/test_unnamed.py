@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from typing import Any
 
 import pytest
 
+from tests.service.ask.double import serving
+from tests.service.http.test_opinions import report_with_proposals
 from vllm_triage.service.http.keys import make_key
 
 KEYS = {tenant: make_key(f"key-{tenant or 'none'}", ["triage", "read"], tenant) for tenant in ("a", "b")}
@@ -75,6 +78,30 @@ def test_from_logs_to_a_rule_that_names_them(service, tmp_path):
     (tmp_path / "mine.toml").write_text(rule.text, "utf-8")
     named = service(rules=(str(tmp_path / "mine.toml"),))
     assert f"found_{group['id']}" == named.post("/v1/triage", content=log(words.format("last"), 5)).json()["bucket"]
+
+
+@pytest.mark.slow
+def test_what_a_model_proposed_and_a_person_confirmed_is_offered_with_the_group(service, tmp_path):
+    """For a fix of the rule, to be read first; what nobody confirmed is not."""
+    said = {
+        "cause": "The gangway stays locked: HarborError until the quartermaster comes.", "candidate": "", "lines": [3], "confidence": 0.9,
+        "fixes": [{"title": "Call", "actions": [{"do": "step", "text": "Call the quartermaster"}], "why": "", "predicts": ""}], "missing": "",
+    }  # fmt: skip
+    words = "HarborError: the gangway of the {} vessel stays locked until the quartermaster comes"
+    with serving(said) as double:
+        client = service(database=f"sqlite:///{tmp_path}/h.sqlite", ask=double.url)
+        posted = [
+            client.post("/v1/triage", content=log(words.format(name), number), params={"service": name}).json()
+            for number, name in enumerate(("second", "southern", "other"))
+        ]
+        reports = [report_with_proposals(client, one["incident"]["id"]) for one in posted]
+    assert ["Call the quartermaster"] * 3 == [report["fixes"][0]["change"] for report in reports]
+    client.post("/v1/feedback", json={"incident": posted[0]["incident"]["id"], "verdict": "right"}).raise_for_status()
+
+    [group] = client.get("/v1/unnamed").json()["groups"]
+    assert [f"{said['cause']} › Call the quartermaster"] == group["confirmed"]
+    [row] = map(json.loads, client.get("/v1/feedback/export").text.splitlines())
+    assert [["Call the quartermaster"]] == [one["changes"] for one in row["proposals"]]
 
 
 def test_whoever_may_not_read_is_refused(service, tmp_path):
