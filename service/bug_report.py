@@ -12,7 +12,7 @@ from ..classifier.version import version
 from ..corpus.options import version_key
 from ..corpus.records import replace
 from .render.formats.markdown import fenced, plain
-from .render.words import percent, start_line
+from .render.words import start_line, sure_of
 
 TRACKER = "https://github.com/vllm-project/vllm/issues/new"
 MOST = 60_000
@@ -102,8 +102,9 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _said(report: Report) -> Iterator[str]:
+    sure = sure_of(report)
     yield "<details>\n<summary>What vllm-triage says</summary>\n"
-    yield f"`{report.cause}`, {percent(report.confidence)} sure, decided by {report.decided_by}; vllm-triage {version()}.\n"
+    yield f"`{report.cause}`, {sure and f'{sure} sure, '}decided by {report.decided_by}; vllm-triage {version()}.\n"
     for fix in report.fixes[:3]:
         change = (
             f": `{fix.change}`" if fix.change != fix.title and "`" not in fix.change and "\n" not in fix.change else ""

@@ -21,7 +21,7 @@ from slack_sdk.models.blocks import (
 
 from ...classifier.api import shared
 from ...classifier.report.model import Fix, Report
-from ..render.words import STAGE_NAMES, headline, percent, verdict_mark
+from ..render.words import STAGE_NAMES, headline, percent, sure_of, verdict_mark
 from .interface import Event
 
 RIGHT, WRONG, BUCKET, NO_BUCKET = "triage_right", "triage_wrong", "triage_bucket", "triage_no_bucket"
@@ -132,7 +132,7 @@ def _buttons(incident: str) -> ActionsBlock:
 
 def _about(event: Event) -> str:
     report = event.report
-    parts = [f"`{escape(report.cause)}`", percent(report.confidence)]
+    parts = [f"`{escape(report.cause)}`", *filter(None, [sure_of(report)])]
     if event.service:
         parts.append(f"*{escape(event.service)}*")
     if event.name:

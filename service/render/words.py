@@ -94,8 +94,13 @@ def percent(confidence: float) -> str:
 
 
 def answer_of(report: Report) -> str:
-    """Return the cause and how sure it is; nothing is said of a probability where nothing was decided."""
-    return report.cause if is_foreign(report) else f"{report.cause} {percent(report.confidence)}"
+    """Return the cause and how sure it is."""
+    return f"{report.cause} {sure_of(report)}".rstrip()
+
+
+def sure_of(report: Report) -> str:
+    """Return how sure an answer is; nothing is said of a probability where nothing was decided."""
+    return "" if report.bucket == "unknown" else percent(report.confidence)
 
 
 def is_foreign(report: Report) -> bool:

@@ -13,7 +13,7 @@ from ....classifier.report.pack.model import BUDGET, LARGEST, LEAST
 from ....classifier.report.schema import json_schema
 from ....corpus.records import replace
 from ...render.interface import Options, Result, render
-from ...render.words import percent
+from ...render.words import sure_of
 from ..budget import UNTRUSTED, cut
 from ..desk import Desk, Log
 from ..interface import Answer, Arguments, CannotError, Detail, Progress
@@ -74,11 +74,11 @@ async def call(asked: Asked, desk: Desk, progress: Progress) -> Answer:
 
 def _verdict(report: Report) -> list[str]:
     """Return the verdict in lines; below the sentence what may name models, paths and arguments of the log, each on a line of ours."""
-    command = report.corrected_command
+    command, sure = report.corrected_command, sure_of(report)
     if "\n" in command:
         command = "(left out: a value in it has line breaks)"
     return [
-        f"{report.cause}, {percent(report.confidence)} sure, decided by: {report.decided_by}",
+        f"{report.cause}, {sure and f'{sure} sure, '}decided by: {report.decided_by}",
         UNTRUSTED,
         " ".join(report.title.split()),
         *([f"Start it with: {command}"] if command else []),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ....classifier.report.model import Evidence, Fix
 from ....classifier.report.shown import shown
 from ..interface import Options, Result
-from ..words import headline, is_foreign, left_out, percent, start_line, verdict_mark
+from ..words import headline, left_out, start_line, sure_of, verdict_mark
 
 _TICKS = re.compile("`+")
 _NAME = re.compile(r"@(?=\w)")
@@ -29,8 +29,8 @@ def _one(result: Result, options: Options, named: bool) -> str:
         name = shown(result.name).replace("`", "'")
         parts += [f"File: `{name}`", ""]
     facts = f" · {plain(headline(report.facts))}" if headline(report.facts) else ""
-    sure = "" if is_foreign(report) else f" · {percent(report.confidence)}"
-    parts += [f"`{report.cause}`{sure}{facts}", ""]
+    sure = sure_of(report)
+    parts += [f"`{report.cause}`{sure and f' · {sure}'}{facts}", ""]
     if why := left_out(report):
         parts += [f"**{plain(why)}**", ""]
     if report.summary:

@@ -23,6 +23,9 @@ export function percent(share) {
   return `${hundredths(share)} %`;
 }
 
+/** How sure an answer is; nothing where nothing was decided. */
+export const sureOf = ({ bucket, confidence }) => (bucket === "unknown" ? "" : percent(confidence));
+
 /** How sure an answer is, in words. */
 export function sureness(confidence) {
   if (confidence >= 0.95) return "very sure";

@@ -3,7 +3,7 @@
 import { ROOT, get } from "./api.js";
 import { chart } from "./chart.js";
 import { download, h, put, say, set } from "./dom.js";
-import { ago, moment, number, percent, plural } from "./format.js";
+import { ago, moment, number, plural, sureOf } from "./format.js";
 import { stateOf } from "./handling.js";
 import { problemBox } from "./problem.js";
 import { settle } from "./router.js";
@@ -173,7 +173,7 @@ export function incidentRow(item) {
       h("a", { href, "data-nav": true, "data-item": true }, item.title || item.cause),
       h("p", {}, h("code", {}, item.cause), about.map((part) => h("span", {}, part)))),
     h("span", { class: "times", title: "How often" }, item.occurrences > 1 ? `× ${number(item.occurrences)}` : ""),
-    h("span", { class: "sure" }, percent(item.confidence)),
+    h("span", { class: "sure" }, sureOf(item)),
     h("span", { class: `mark ${item.feedback ?? ""}` }, item.feedback === "right" ? "right" : item.feedback === "wrong" ? "wrong" : ""),
     h("time", { datetime: item.last_seen, title: moment(item.last_seen) }, ago(item.last_seen)));
 }

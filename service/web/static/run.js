@@ -2,7 +2,7 @@
 
 import { IN_TAB, get, sendLog } from "./api.js";
 import { h, say, set } from "./dom.js";
-import { STAGE_NAMES, bytes, number, percent } from "./format.js";
+import { STAGE_NAMES, bytes, number, sureOf } from "./format.js";
 import { remember } from "./incident.js";
 import { LogFile, packing } from "./logfile.js";
 import { problemBox } from "./problem.js";
@@ -39,7 +39,7 @@ export async function triageLog(main, log, params, back) {
     showReport(main, { report, incident: report.incident ?? null, log: file });
     scrollTo(0, 0);
     main.querySelector("h1")?.focus({ preventScroll: true });
-    say(`${report.title}. ${percent(report.confidence)}`);
+    say(`${report.title}. ${sureOf(report)}`);
     if (id && report.asking) opinion(main, id, file);
   } catch (error) {
     if (!seen.element.isConnected) return;
@@ -97,7 +97,7 @@ function progress(log, cancel) {
   };
   const show = (label, report) => {
     set(early, h("p", { class: "hint" }, label), h("p", {}, h("strong", {}, report.title)),
-      h("p", {}, h("code", {}, report.cause), " ", percent(report.confidence)));
+      h("p", {}, h("code", {}, report.cause), " ", sureOf(report)));
     say(`${label}: ${report.title}`);
   };
   return {

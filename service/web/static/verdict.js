@@ -23,7 +23,7 @@ export function verdict(report, kind) {
         h("h1", { tabindex: "-1" }, report.title),
         h("p", { class: "identity" }, bucketButton(report), h("span", {}, DECIDED[report.decided_by] ?? report.decided_by)),
         server.length ? h("p", { class: "server" }, server.map((part) => h("span", {}, part))) : null)),
-    meter(report.confidence),
+    kind === "unknown" ? null : meter(report.confidence),
     h("div", { class: "words" },
       report.summary ? h("p", { class: "summary" }, report.summary) : null,
       (report.story?.told ?? []).map((sentence) => h("p", { class: "story" }, sentence)),

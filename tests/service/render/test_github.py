@@ -32,7 +32,7 @@ def test_an_annotation_stands_at_its_line():
     first, second = commands(failure(), unknown())
 
     assert "title=kv_cache_oom/context_exceeds_cache 97 %25,file=server.log,line=37" == first["where"]
-    assert "title=unknown/unrecognised_failure 50 %25" == second["where"]
+    assert "title=unknown/unrecognised_failure" == second["where"]
     assert "%0A1. Cap the context at what fits: --max-model-len 41936%0A" in first["message"]
 
 
