@@ -23,7 +23,7 @@ KINDS = (IDIOM, "component")
 TEXTS = ("id", "name", "says", "words", "frames", "unless", "do", "title", "then")
 LISTS = ("examples", "levers", "fix")
 _COMMANDS = re.compile(
-    r"[A-Z_]+=\S+ |(?:uv )?(?:pip|python|export|unset|ulimit|apt-get|ls|ss|ip|df|free|getent|quota|dmesg|command|ldconfig|nvcc|nvidia-smi|grep|curl|rm|git|py-spy) "
+    r"[A-Z_]+=\S+ |(?:uv )?(?:pip|python|export|unset|ulimit|apt-get|ls|ss|ip|df|free|getent|quota|dmesg|command|ldconfig|nvcc|nvidia-smi|grep|curl|rm|git|py-spy|mv|docker) "
 )
 _TITLES = (
     ("pip show", "See which version is installed"), ("pip uninstall", "Remove the package"), ("pip", "Install the package anew"),

@@ -31,7 +31,7 @@ FIRST = 0.4
 LATER = 0.65
 """The same for the fixes behind it."""
 MARGIN = 0.1
-"""By how much such a share must be greater where a strong rule decided."""
+"""By how much such a share must be greater than that of the first fix where a rule decided."""
 REFUTED = 0.25
 """Share of fixes that their log refuted, or that did harm, above which one of that kind is not shown."""
 JUDGED = ("a guess: ", "a risk: ")
@@ -57,7 +57,7 @@ def traits_of(fix: Fix, place: int, verdict: Verdict) -> dict[str, float]:
     """
     traits = {f"place_{min(place, 2)}": 1.0}
     if fix.tier == CLUE:  # it does not hang on who decided
-        traits["beside_rule"] = float(verdict.strength in ("certain", "strong"))
+        traits["by_clue_beside_rule"] = float(verdict.decided_by == "rule")
     else:
         traits |= {f"by_{verdict.decided_by}": 1.0, f"way_{verdict.way or 'none'}": 1.0}
     traits |= {f"tag_{tag}": 1.0 for tag in fix.tags}
@@ -77,7 +77,7 @@ def traits_of(fix: Fix, place: int, verdict: Verdict) -> dict[str, float]:
         traits["has_source"] = 1.0
     if verdict.decided_by in ("rule", "model") and fix.tier != CLUE:
         share = min(0.995, max(0.05, verdict.confidence))
-        traits[f"sure_{verdict.decided_by}"] = log(share / (1 - share))
+        traits["sure" if verdict.decided_by == "rule" else "by_model_sure"] = log(share / (1 - share))
     return traits
 
 
@@ -91,17 +91,11 @@ def share_of(what: str, traits: Mapping[str, float]) -> float:
 
 
 def with_clue_ahead(fixes: Sequence[Fix], verdict: Verdict) -> list[Fix]:
-    """Return fixes with that in front which the error's words or place ask for, where such advice is more often right than the first.
-
-    A rule that is certain has read more than they have, and one that is strong mostly.
-    """
-    best = max(
-        (fix for fix in fixes if CLUES.intersection(fix.tags)), key=lambda fix: _as_first(fix, verdict), default=None
-    )
-    if best is None or best is fixes[0] or verdict.strength == "certain":
-        return list(fixes)
-    margin = MARGIN if verdict.strength == "strong" else 0.0
-    if _as_first(best, verdict) <= _as_first(fixes[0], verdict) + margin:
+    """Return fixes with that in front which the error's words or place ask for, where such advice is more often right than the first."""
+    asked = (fix for fix in fixes if CLUES.intersection(fix.tags))
+    best = max(asked, key=lambda fix: _as_first(fix, verdict), default=None)
+    margin = MARGIN if verdict.decided_by == "rule" else 0.0
+    if best is None or _as_first(best, verdict) <= _as_first(fixes[0], verdict) + margin:
         return list(fixes)
     return ranked([best, *(fix for fix in fixes if fix is not best)])
 

@@ -39,7 +39,7 @@ def test_each_row_explains_its_examples(row: dict[str, str], text: str) -> None:
     found = next(iter(clues_of(CLUES, text)))
     assert found.clue.id == row["id"]
     slots = set(re.findall(r"\{(\w+)\}", " ".join((found.clue.says, *(fix.title for fix in found.clue.fixes)))))
-    assert slots <= found.values.keys() | {"where", "why", "graphs"}
+    assert slots <= found.values.keys() | {"where", "why", "graphs", "distribution"}
 
 
 def test_there_are_rows_enough_with_slots_that_can_be_filled() -> None:

@@ -15,13 +15,16 @@ if TYPE_CHECKING:
 
     from ..context import Context
 
+KNOWS = ("certain", "strong")
+"""Strengths of rules that have read more than words and place."""
 _MOST = 3
 """Rows that are asked, and fixes of each."""
 
 
 def propose(context: Context) -> Iterator[Fix]:
     """Yield what the words and the place of the error ask for; tags say how sure that is."""
-    if not context.failed or context.corpus is None:
+    hit = context.hit
+    if not context.failed or context.corpus is None or (hit is not None and hit.rule.id and hit.rule.strength in KNOWS):
         return
     trace = context.trace
     error = f"{trace.kind}: {trace.message}" if trace is not None and trace.kind else context.case.text

@@ -43,9 +43,9 @@ def test_the_option_for_which_alone_an_error_is_raised_is_taken_back(
 
 
 def test_what_the_words_say_whatever_the_program_goes_first() -> None:
-    """With the explanation above the fixes."""
+    """With the explanation as its reason."""
     error = "RuntimeError: mat1 and mat2 shapes cannot be multiplied (512x4096 and 2048x4096)"
     report = triage(STACK.format(path="acme/serve.py", code="return layer(x)", error=error))
     assert report.decided_by != "rule"
     assert report.fixes[0].title.startswith("Compare 4096 and 2048")
-    assert any("exactly 2 times apart" in note for note in report.notes)
+    assert "exactly 2 times apart" in report.fixes[0].why
