@@ -24,7 +24,7 @@ from vllm_triage.classifier.question import Question
 from vllm_triage.classifier.standstill.types import Standstill
 from vllm_triage.service.live.announce import Announcement
 from vllm_triage.service.live.arrivals import Arrival
-from vllm_triage.service.live.watch import Told, Watch
+from vllm_triage.service.live.watch import Watch, WatchListener
 from vllm_triage.training.record.publish import long_times
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -41,7 +41,7 @@ def rows() -> list[dict]:
         return [json.loads(line) for line in file]
 
 
-class Heard(Told):
+class Heard(WatchListener):
     """What a watch told of one log."""
 
     def __init__(self) -> None:

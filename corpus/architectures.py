@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         kinds: list[tuple[int, list[str]]]
         can: list[tuple[int, list[int]]]
 
-    class Told(TypedDict):
+    class Table(TypedDict):
         """The file."""
 
         releases: list[str]
@@ -217,6 +217,6 @@ def _keys() -> list[tuple[int, ...]]:
 
 
 @lru_cache(1)
-def _told() -> Told:
+def _told() -> Table:
     with open(TABLE, encoding="utf-8") as file:
-        return cast("Told", json.load(file))
+        return cast("Table", json.load(file))

@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    class Told(TypedDict):
+    class Table(TypedDict):
         """The file; releases by number, first and last of each run."""
 
         transformers: list[str]
@@ -92,6 +92,6 @@ def _keys() -> list[tuple[int, ...]]:
 
 
 @lru_cache(1)
-def _told() -> Told:
+def _told() -> Table:
     with open(TABLE, encoding="utf-8") as file:
-        return cast("Told", json.load(file))
+        return cast("Table", json.load(file))

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    class Told(TypedDict):
+    class Table(TypedDict):
         """The file."""
 
         releases: list[str]
@@ -59,6 +59,6 @@ def oldest() -> str:
 
 
 @lru_cache(1)
-def _told() -> Told:
+def _told() -> Table:
     with open(TABLE, encoding="utf-8") as file:
-        return cast("Told", json.load(file))
+        return cast("Table", json.load(file))

@@ -13,7 +13,7 @@ from time import time
 from zlib import crc32
 
 from .build import FORMAT, RULES, regex_build
-from .collector import Paused
+from .gc_pause import Paused
 from .packed_rules import PackedRules, Rows
 from .types import Bucket, Cause, Fix, Rule, Traits
 

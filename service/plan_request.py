@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..classifier.sizing.architecture import ConfigError
 from ..classifier.sizing.kv_cache import UnknownDtypeError
 from ..classifier.sizing.planning import make_plan
-from ..classifier.values.worked import parse_bytes
+from ..classifier.values.computed import parse_bytes
 from ..corpus.gpus import UnknownGpuError, find_gpu
 from .plan import plan_data, setup_of
 from .release import Release

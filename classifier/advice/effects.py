@@ -7,7 +7,7 @@ from ...corpus.actions import Install, Serve, UseImage
 from ...corpus.records import replace
 from ..conditions import holds, shows
 from ..fix import Effect, Fix
-from ..values.worked import whole
+from ..values.computed import whole
 from .adapters.memory import after, lacking
 
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...corpus.records import replace
 from ..fix import Fix
-from ..values.worked import release_at_least
+from ..values.computed import release_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from itertools import accumulate
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias, TypedDict
 
-from ...corpus.collector import Paused
+from ...corpus.gc_pause import Paused
 from ...corpus.options import FOLDER
 
 INDEX = os.path.join(FOLDER, "fingerprint.bin")

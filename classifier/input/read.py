@@ -14,8 +14,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 
 from ...corpus.records import Record, field, record, replace
 from ..errors import InputError
+from .damage import looks_damaged
 from .decode import Cleaner
-from .signs import looks_damaged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

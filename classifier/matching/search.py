@@ -13,7 +13,7 @@ from operator import itemgetter
 
 import ahocorasick_rs
 
-from ...corpus.collector import Paused
+from ...corpus.gc_pause import Paused
 from .needles import Needles, needles_of
 
 FEWEST = 64

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..values.worked import release_at_least
+from ..values.computed import release_at_least
 
 FULL, SLIDING, CHUNKED, STATE, NONE = "full", "sliding", "chunked", "state", "none"
 """All tokens, those of a window, those of a chunk, a state of fixed size, or nothing."""

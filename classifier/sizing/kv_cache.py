@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..values.worked import release_at_least
+from ..values.computed import release_at_least
 from .architecture import CHUNKED, FULL, NONE, SLIDING, STATE, Architecture, first_integer
 from .weights import stage_layers
 

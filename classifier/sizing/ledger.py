@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from math import floor
 
 from ...corpus.records import Record, record
+from ..values.computed import number, release_at_least, whole
 from ..values.context import BLOCK, ROUNDING, fit_max_model_len
 from ..values.memory import HIGHEST, default_utilization, fit_gpu_memory_utilization
 from ..values.parallel import raise_tensor_parallel_size
-from ..values.worked import number, release_at_least, whole
 
 SLACK = 0.15
 """GiB by which the entries may exceed the budget: figures are rounded, and come from different ranks."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..values.batch import default_max_num_batched_tokens, default_max_num_seqs
+from ..values.computed import GIB, Computed, gib, number, release_at_least
 from ..values.memory import default_utilization
-from ..values.worked import GIB, Worked, gib, number, release_at_least
 from .architecture import Architecture, first_integer
 from .kv_cache import layout
 from .parameters import number_of_experts
@@ -103,13 +103,13 @@ def _in_flight(batched: int, setup: Setup) -> int:
     return batched if release_at_least(setup.version, 0, 26) is False else batched * (setup.pipeline + 1)
 
 
-def _weights(model: Architecture, setup: Setup, tensor: int) -> Worked:
+def _weights(model: Architecture, setup: Setup, tensor: int) -> Computed:
     if not setup.weights:
         return weights_per_rank(model, tensor, setup.pipeline, setup.quantization)
     ranks = tensor * setup.pipeline
     each = setup.weights // ranks
     text = f"{gib(setup.weights)} as given" + (f" ÷ {ranks} GPUs → {gib(each)}" if ranks > 1 else "")
-    return Worked(f"{each / GIB:.2f}", text, {"bytes": each})
+    return Computed(f"{each / GIB:.2f}", text, {"bytes": each})
 
 
 def allowance(model: Architecture, setup: Setup, tensor: int, batched: int) -> int:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..values.batch import default_max_num_seqs
+from ..values.computed import gib
 from ..values.memory import HIGHEST, default_utilization
 from ..values.parallel import divides, sizes_that_divide
-from ..values.worked import gib
 from .architecture import FULL, NONE, STATE, Architecture, ConfigError
 from .kv_cache import Layout, kv_heads_per_rank, layer_token_bytes
 from .placement import Fit, Setup

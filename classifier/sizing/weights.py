@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..values.worked import GIB, Worked
+from ..values.computed import GIB, Computed
 from .architecture import Architecture, first_integer
 from .parameters import count_parameters, number_of_experts
 
@@ -61,7 +61,7 @@ def _compressed_bits(config: Mapping[str, object]) -> tuple[float, str] | None:
     return None
 
 
-def weights_per_rank(model: Architecture, tensor: int = 1, pipeline: int = 1, quantization: str = "") -> Worked:
+def weights_per_rank(model: Architecture, tensor: int = 1, pipeline: int = 1, quantization: str = "") -> Computed:
     """Return the bytes of weights on the fullest GPU.
 
     Linear layers and embeddings are divided among tensor ranks, norms and routers are copied, key and value projections
@@ -71,7 +71,7 @@ def weights_per_rank(model: Architecture, tensor: int = 1, pipeline: int = 1, qu
     found = count_parameters(model)
     bits = weight_bits(model, quantization)
     if bits is None:
-        return Worked(
+        return Computed(
             "",
             f"the width of {model.quantization.get('quant_method') or quantization} weights is not in the config",
             missing=("weights",),
@@ -90,7 +90,7 @@ def weights_per_rank(model: Architecture, tensor: int = 1, pipeline: int = 1, qu
     text = f"{found.total / 1e9:.3g} billion parameters, {bits[1]}"
     if tensor * pipeline > 1:
         text += f", over {tensor * pipeline} GPUs"
-    return Worked(
+    return Computed(
         f"{size / GIB:.2f}", f"{text} → {size / GIB:.2f} GiB on a GPU", {"parameters": found.total, "bytes": size}
     )
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from ..serving.clock import span
 from ..serving.types import Sample
 from . import limits
+from .activity import Bar
 from .patience import Patience
 from .queue import Queues
-from .signs import Bar
 from .types import ProcessState, Standstill, Verdict
 from .work import Work
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 from ...corpus.stages import STAGE_ORDER
 from . import limits
+from .activity import checkpoint_gib, moved, read
 from .judge import Situation, judge
 from .patience import Patience
-from .signs import checkpoint_gib, moved, read
 from .types import ProcessState, Standstill, Verdict
 from .work import Processes
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .worked import Worked
+    from .computed import Computed
 
 __all__ = ["COMPUTED", "PIECES", "WORKED"]
 
@@ -48,17 +48,17 @@ def _shipped() -> dict[str, tuple[str, bool]]:
         return marked()
 
 
-def _later(module: str, name: str) -> Callable[[Mapping[str, object]], Worked]:
-    def work(facts: Mapping[str, object]) -> Worked:
+def _later(module: str, name: str) -> Callable[[Mapping[str, object]], Computed]:
+    def work(facts: Mapping[str, object]) -> Computed:
         from importlib import import_module
 
-        found: Worked = getattr(import_module(f".{module}", __name__), name)(facts)
+        found: Computed = getattr(import_module(f".{module}", __name__), name)(facts)
         return found
 
     return work
 
 
-def _text(work: Callable[[Mapping[str, object]], Worked]) -> Callable[[Mapping[str, object]], str]:
+def _text(work: Callable[[Mapping[str, object]], Computed]) -> Callable[[Mapping[str, object]], str]:
     return lambda facts: work(facts).value
 
 

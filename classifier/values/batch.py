@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .worked import Worked, needs, number, release_at_least, value, whole
+from .computed import Computed, needs, number, release_at_least, value, whole
 
 _USUAL = 256
 """vLLM's default of max_num_seqs, but on large GPUs."""
@@ -53,29 +53,29 @@ def default_max_num_batched_tokens(facts: Mapping[str, object]) -> int:
 
 
 @value
-def halve_max_num_seqs(facts: Mapping[str, object]) -> Worked:
+def halve_max_num_seqs(facts: Mapping[str, object]) -> Computed:
     """Return half of max_num_seqs (of vLLM's default where the log does not say)."""
     given = whole(facts, "max_num_seqs")
     now = given or default_max_num_seqs(facts)
     said = f"{now}" if given else f"{now} (vLLM's default)"
     if now == 1:
-        return Worked("", "1 is the smallest number", {"max_num_seqs": now})
-    return Worked(str(now // 2), f"half of {said}", {"max_num_seqs": now})
+        return Computed("", "1 is the smallest number", {"max_num_seqs": now})
+    return Computed(str(now // 2), f"half of {said}", {"max_num_seqs": now})
 
 
 @value
-def usual_max_num_seqs(facts: Mapping[str, object]) -> Worked:
+def usual_max_num_seqs(facts: Mapping[str, object]) -> Computed:
     """Return vLLM's default of max_num_seqs, where more sequences may run; by the rows that a warm-up made, where only these are told."""
     now = whole(facts, "max_num_seqs") or whole(facts, "dummy_requests")
     if not now:
-        return Worked("", "the log does not tell how many may run")
+        return Computed("", "the log does not tell how many may run")
     if now <= _USUAL:
-        return Worked("", f"{now} is no more than the default", {"max_num_seqs": now})
-    return Worked(str(_USUAL), f"{now} → {_USUAL}, the default of most GPUs", {"max_num_seqs": now})
+        return Computed("", f"{now} is no more than the default", {"max_num_seqs": now})
+    return Computed(str(_USUAL), f"{now} → {_USUAL}, the default of most GPUs", {"max_num_seqs": now})
 
 
 @value
-def raise_max_num_seqs(facts: Mapping[str, object]) -> Worked:
+def raise_max_num_seqs(facts: Mapping[str, object]) -> Computed:
     """Return twice max_num_seqs, where as many requests run as it allows: below that something else is the limit."""
     running = number(facts, "running")
     if running is None:
@@ -83,13 +83,13 @@ def raise_max_num_seqs(facts: Mapping[str, object]) -> Worked:
     given = whole(facts, "max_num_seqs")
     now = given or default_max_num_seqs(facts)
     if running < _BINDS * now:
-        return Worked("", f"{running:g} run, and {now} might: max_num_seqs is not the limit", {"running": running})
+        return Computed("", f"{running:g} run, and {now} might: max_num_seqs is not the limit", {"running": running})
     said = f"{now}" if given else f"{now} (vLLM's default)"
-    return Worked(str(2 * now), f"twice {said}", {"max_num_seqs": now, "running": running})
+    return Computed(str(2 * now), f"twice {said}", {"max_num_seqs": now, "running": running})
 
 
 @value
-def below_running(facts: Mapping[str, object]) -> Worked:
+def below_running(facts: Mapping[str, object]) -> Computed:
     """Return nine tenths of the requests that run while the KV cache is full: the others wait instead of being computed twice."""
     running, usage = whole(facts, "running"), number(facts, "kv_cache_usage_percent")
     if running is None or usage is None:
@@ -97,29 +97,29 @@ def below_running(facts: Mapping[str, object]) -> Worked:
         return needs(*(name for name, known in absent.items() if not known))
     inputs = {"running": running, "kv_cache_usage_percent": usage}
     if usage < _FULL or running < 2:
-        return Worked("", f"{running} run, and {usage:g} % of the cache are in use: it is not full now", inputs)
+        return Computed("", f"{running} run, and {usage:g} % of the cache are in use: it is not full now", inputs)
     fewer = max(1, running * 9 // 10)
-    return Worked(
+    return Computed(
         str(fewer), f"nine tenths of {running} that run with {usage:g} % of the cache in use → {fewer}", inputs
     )
 
 
 @value
-def more_wait_than_run(facts: Mapping[str, object]) -> Worked:
+def more_wait_than_run(facts: Mapping[str, object]) -> Computed:
     """Return how many times more requests wait than run while the KV cache is full; nothing where they are few, or room is left."""
     waiting, running, usage = (number(facts, name) for name in ("waiting", "running", "kv_cache_usage_percent"))
     if not waiting or not running or usage is None or usage < _FULL or waiting < _QUEUED * running:
-        return Worked("", "few wait, or the cache is not full")
+        return Computed("", "few wait, or the cache is not full")
     inputs = {"waiting": waiting, "running": running, "kv_cache_usage_percent": usage}
-    return Worked(f"{waiting / running:.0f}", f"{waiting:g} wait while {running:g} run", inputs)
+    return Computed(f"{waiting / running:.0f}", f"{waiting:g} wait while {running:g} run", inputs)
 
 
 @value
-def raise_max_num_batched_tokens(facts: Mapping[str, object]) -> Worked:
+def raise_max_num_batched_tokens(facts: Mapping[str, object]) -> Computed:
     """Return more tokens a step, where prompts are what the engine is busy with; below 8192 that is the next step anyway."""
     given = whole(facts, "max_num_batched_tokens")
     if given and given < _PROMPTS:
-        return Worked(str(_PROMPTS), f"now {given}", {"max_num_batched_tokens": given})
+        return Computed(str(_PROMPTS), f"now {given}", {"max_num_batched_tokens": given})
     prompts, answers = number(facts, "prompt_throughput"), number(facts, "generation_throughput")
     version = facts.get("vllm_version") or facts.get("assumed_release")
     unchunked = facts.get("engine") == "V0" or release_at_least(version, 0, 8) is False
@@ -127,17 +127,17 @@ def raise_max_num_batched_tokens(facts: Mapping[str, object]) -> Worked:
         return needs("prompt_throughput", "generation_throughput")
     inputs = {"prompt_throughput": prompts, "generation_throughput": answers}
     if prompts < _BUSY * answers:
-        return Worked("", f"{prompts:g} tokens/s of prompts beside {answers:g} generated: not prompts alone", inputs)
+        return Computed("", f"{prompts:g} tokens/s of prompts beside {answers:g} generated: not prompts alone", inputs)
     now = given or default_max_num_batched_tokens(facts)
     said = f"{now}" if given else f"{now} (vLLM's default)"
     if now > _MANY:
-        return Worked("", f"{said} is much already", inputs)
+        return Computed("", f"{said} is much already", inputs)
     how = f"{prompts:g} tokens/s of prompts beside {answers:g} generated: the engine is busy with prompts; twice {said}"
-    return Worked(str(2 * now), how, inputs)
+    return Computed(str(2 * now), how, inputs)
 
 
 @value
-def fit_max_num_seqs(facts: Mapping[str, object]) -> Worked:
+def fit_max_num_seqs(facts: Mapping[str, object]) -> Computed:
     """Return how many requests of the full context the KV cache holds at a time.
 
     vLLM prints the same as 'Maximum concurrency for … tokens per request'.
@@ -157,12 +157,12 @@ def fit_max_num_seqs(facts: Mapping[str, object]) -> Worked:
             {"kv_cache_tokens": tokens, "max_model_len": length},
         )
     if count < 1:
-        return Worked("", f"{text}: not one request of the full context fits", inputs)
-    return Worked(str(count), f"{text} → {count}", inputs)
+        return Computed("", f"{text}: not one request of the full context fits", inputs)
+    return Computed(str(count), f"{text} → {count}", inputs)
 
 
 @value
-def halve_max_num_batched_tokens(facts: Mapping[str, object]) -> Worked:
+def halve_max_num_batched_tokens(facts: Mapping[str, object]) -> Computed:
     """Return half of max_num_batched_tokens, not below what vLLM accepts.
 
     It must be at least max_num_seqs, and at least max_model_len without chunked prefill (vllm/config/scheduler.py,
@@ -184,5 +184,5 @@ def halve_max_num_batched_tokens(facts: Mapping[str, object]) -> Worked:
     value = max(now // 2, least)
     said = f"{now}" if given else f"{now} (vLLM's default)"
     if value >= now:
-        return Worked("", f"{said} cannot be halved: {why}", inputs)
-    return Worked(str(value), f"half of {said}" + (f", {why}" if value > now // 2 else "") + f" → {value}", inputs)
+        return Computed("", f"{said} cannot be halved: {why}", inputs)
+    return Computed(str(value), f"half of {said}" + (f", {why}" if value > now // 2 else "") + f" → {value}", inputs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .worked import GIB, Worked, needs, number, value, whole
+from .computed import GIB, Computed, needs, number, value, whole
 
 BLOCK = 16
 """Tokens of a KV-cache block: lengths are rounded down to whole blocks."""
@@ -13,7 +13,7 @@ ROUNDING = 0.005
 
 
 @value
-def fit_max_model_len(facts: Mapping[str, object]) -> Worked:
+def fit_max_model_len(facts: Mapping[str, object]) -> Computed:
     """Return the longest context (tokens) that fits: vLLM's own estimate first, else worked out from the KV cache.
 
     vLLM searches the longest length whose blocks fit the available memory (vllm/v1/core/kv_cache_planning.py, before
@@ -22,7 +22,7 @@ def fit_max_model_len(facts: Mapping[str, object]) -> Worked:
     """
     estimate = whole(facts, "max_len_that_fits")
     if estimate:
-        return Worked(str(estimate), f"vLLM's own estimate: {estimate}", {"max_len_that_fits": estimate})
+        return Computed(str(estimate), f"vLLM's own estimate: {estimate}", {"max_len_that_fits": estimate})
     for way in (_by_proportion, _by_tokens):
         # An answer without a value is one, too: it says that all fits, or nothing.
         if (found := way(facts)) is not None:
@@ -31,21 +31,21 @@ def fit_max_model_len(facts: Mapping[str, object]) -> Worked:
 
 
 @value
-def fit_output_tokens(facts: Mapping[str, object]) -> Worked:
+def fit_output_tokens(facts: Mapping[str, object]) -> Computed:
     """Return how many tokens of an answer fit behind a request's prompt: both share max_model_len."""
     length, prompt = whole(facts, "max_model_len"), whole(facts, "prompt_tokens")
     if not length or not prompt:
         return needs(*(name for name, known in (("max_model_len", length), ("prompt_tokens", prompt)) if not known))
     inputs = {"max_model_len": length, "prompt_tokens": prompt}
     if prompt >= length:
-        return Worked("", f"the prompt's {prompt} tokens fill the context of {length}", inputs)
+        return Computed("", f"the prompt's {prompt} tokens fill the context of {length}", inputs)
     if prompt_tokens_at_least(facts):
-        return Worked("", f"vLLM counted the prompt up to {prompt} tokens and no further", inputs)
-    return Worked(str(length - prompt), f"{length} - {prompt} tokens of the prompt → {length - prompt}", inputs)
+        return Computed("", f"vLLM counted the prompt up to {prompt} tokens and no further", inputs)
+    return Computed(str(length - prompt), f"{length} - {prompt} tokens of the prompt → {length - prompt}", inputs)
 
 
 @value
-def prompt_tokens_at_least(facts: Mapping[str, object]) -> Worked:
+def prompt_tokens_at_least(facts: Mapping[str, object]) -> Computed:
     """Return a prompt's tokens where the number in the message is only where vLLM stopped counting; no value elsewhere.
 
     From 0.16 on the tokeniser is stopped one token above what the requested answer leaves of the context
@@ -56,49 +56,49 @@ def prompt_tokens_at_least(facts: Mapping[str, object]) -> Worked:
     if not length or not prompt or not output:
         return needs(*(name for name, value in known.items() if not value))
     if prompt + output != length + 1:
-        return Worked("", f"all {prompt} tokens of the prompt were counted")
+        return Computed("", f"all {prompt} tokens of the prompt were counted")
     inputs = {"max_model_len": length, "prompt_tokens": prompt, "output_tokens": output}
-    return Worked(str(prompt), f"{length} - {output} tokens of the answer + 1", inputs)
+    return Computed(str(prompt), f"{length} - {output} tokens of the answer + 1", inputs)
 
 
 @value
-def prompt_tokens_counted(facts: Mapping[str, object]) -> Worked:
+def prompt_tokens_counted(facts: Mapping[str, object]) -> Computed:
     """Return a prompt's tokens where vLLM counted all of them."""
     prompt = whole(facts, "prompt_tokens")
     if not prompt:
         return needs("prompt_tokens")
     if prompt_tokens_at_least(facts):
-        return Worked("", f"vLLM stopped counting at {prompt}")
-    return Worked(str(prompt), f"all {prompt} were counted", {"prompt_tokens": prompt})
+        return Computed("", f"vLLM stopped counting at {prompt}")
+    return Computed(str(prompt), f"all {prompt} were counted", {"prompt_tokens": prompt})
 
 
 @value
-def output_share_percent(facts: Mapping[str, object]) -> Worked:
+def output_share_percent(facts: Mapping[str, object]) -> Computed:
     """Return how much of the context a request reserves for the answer, in percent."""
     length, output = whole(facts, "max_model_len"), whole(facts, "output_tokens")
     if not length or not output:
         return needs(*(name for name, known in (("max_model_len", length), ("output_tokens", output)) if not known))
-    return Worked(
+    return Computed(
         str(100 * output // length), f"{output} of {length} tokens", {"max_model_len": length, "output_tokens": output}
     )
 
 
-def _by_proportion(facts: Mapping[str, object]) -> Worked | None:
+def _by_proportion(facts: Mapping[str, object]) -> Computed | None:
     wanted = whole(facts, "max_model_len")
     needed, left = number(facts, "kv_cache_needed_gib"), number(facts, "kv_cache_available_gib")
     if not wanted or not needed or left is None or needed <= 0:
         return None
     inputs = {"max_model_len": wanted, "kv_cache_needed_gib": needed, "kv_cache_available_gib": left}
     if left >= needed:
-        return Worked("", f"{needed:g} GiB are needed and {left:g} GiB are there: the full context fits", inputs)
+        return Computed("", f"{needed:g} GiB are needed and {left:g} GiB are there: the full context fits", inputs)
     tokens = int(wanted * max(0.0, left - ROUNDING) / (needed + ROUNDING)) // BLOCK * BLOCK
     text = f"{wanted} tokens × {left:g} GiB left ÷ {needed:g} GiB needed, down to whole blocks of {BLOCK}"
     if tokens < BLOCK:
-        return Worked("", f"{text}: not one block fits", inputs)
-    return Worked(str(tokens), f"{text} → {tokens}", inputs)
+        return Computed("", f"{text}: not one block fits", inputs)
+    return Computed(str(tokens), f"{text} → {tokens}", inputs)
 
 
-def _by_tokens(facts: Mapping[str, object]) -> Worked | None:
+def _by_tokens(facts: Mapping[str, object]) -> Computed | None:
     tokens, inputs = whole(facts, "kv_cache_tokens"), {}
     text = f"the KV cache holds {tokens} tokens"
     if tokens:
@@ -111,11 +111,11 @@ def _by_tokens(facts: Mapping[str, object]) -> Worked | None:
     fits = tokens // BLOCK * BLOCK
     wanted = whole(facts, "max_model_len")
     if wanted and fits >= wanted:
-        return Worked("", f"{text}: the full context of {wanted} fits", inputs | {"max_model_len": wanted})
-    return Worked(str(fits), f"{text} → {fits}", inputs) if fits else Worked("", f"{text}: not one block", inputs)
+        return Computed("", f"{text}: the full context of {wanted} fits", inputs | {"max_model_len": wanted})
+    return Computed(str(fits), f"{text} → {fits}", inputs) if fits else Computed("", f"{text}: not one block", inputs)
 
 
-def _by_bytes(facts: Mapping[str, object]) -> Worked:
+def _by_bytes(facts: Mapping[str, object]) -> Computed:
     left, each = number(facts, "kv_cache_available_gib"), number(facts, "kv_bytes_per_token")
     if left is None or not each or each <= 0:
         absent = {"kv_cache_available_gib": left is not None, "kv_bytes_per_token": bool(each)}
@@ -125,5 +125,5 @@ def _by_bytes(facts: Mapping[str, object]) -> Worked:
     text = f"{left:g} GiB ÷ {each / 1024:g} KiB per token"
     wanted = whole(facts, "max_model_len")
     if wanted and fits >= wanted:
-        return Worked("", f"{text} = {fits} tokens: the full context of {wanted} fits", inputs)
-    return Worked(str(fits), f"{text} → {fits}", inputs) if fits else Worked("", f"{text}: not one block", inputs)
+        return Computed("", f"{text} = {fits} tokens: the full context of {wanted} fits", inputs)
+    return Computed(str(fits), f"{text} → {fits}", inputs) if fits else Computed("", f"{text}: not one block", inputs)

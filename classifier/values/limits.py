@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from math import gcd
 
-from .worked import Worked, needs, release_at_least, value, whole
+from .computed import Computed, needs, release_at_least, value, whole
 
 _ITEM = 64
 """Tokens that whole items have in common at least: where both numbers share less, they are no sums of the same items."""
@@ -15,7 +15,7 @@ _NEAR = 0.1
 
 
 @value
-def counted_apart(facts: Mapping[str, object]) -> Worked:
+def counted_apart(facts: Mapping[str, object]) -> Computed:
     """Return by how many tokens the model's own count and the prompt's differ, where no whole item is missing.
 
     A prompt by hand has one placeholder for an item; thousands of them are what vLLM itself made of it.
@@ -27,12 +27,12 @@ def counted_apart(facts: Mapping[str, object]) -> Worked:
     inputs = {"mm_tokens": made, "placeholders": there}
     apart = abs(made - there)
     if there < 2 * _ITEM or gcd(made, there) >= _ITEM or apart > _NEAR * max(made, there):
-        return Worked("", f"{made} against {there}", inputs)
-    return Worked(str(apart), f"{made} tokens of the model against {there} placeholders", inputs)
+        return Computed("", f"{made} against {there}", inputs)
+    return Computed(str(apart), f"{made} tokens of the model against {there} placeholders", inputs)
 
 
 @value
-def raised_media_limit(facts: Mapping[str, object]) -> Worked:
+def raised_media_limit(facts: Mapping[str, object]) -> Computed:
     """Return --limit-mm-per-prompt as it was given, with more of the kind whose number was given and refused a prompt."""
     kind, limit, arguments = str(facts.get("modality") or ""), whole(facts, "limit"), facts.get("arguments")
     given = arguments.get("limit_mm_per_prompt") if isinstance(arguments, Mapping) else None
@@ -42,10 +42,10 @@ def raised_media_limit(facts: Mapping[str, object]) -> Worked:
         except (ValueError, RecursionError):
             given = None
     if not isinstance(given, Mapping) or not kind or not limit or given.get(kind) != limit:
-        return Worked("", "the limit that refused the prompt was not given by hand")
+        return Computed("", "the limit that refused the prompt was not given by hand")
     more = max(2 * limit, whole(facts, "items") or 0)
     inputs = {"limit": limit, "modality": kind}
-    return Worked(json.dumps({**given, kind: more}), f"{limit} was given for {kind} → {more}", inputs)
+    return Computed(json.dumps({**given, kind: more}), f"{limit} was given for {kind} → {more}", inputs)
 
 
 RANKS = (((0, 11, 1), 1), ((0, 0), 8), ((0, 0), 16), ((0, 0), 32), ((0, 0), 64), ((0, 5, 5), 128), ((0, 5, 5), 256), ((0, 8), 320),
@@ -54,7 +54,7 @@ RANKS = (((0, 11, 1), 1), ((0, 0), 8), ((0, 0), 16), ((0, 0), 32), ((0, 0), 64),
 
 
 @value
-def fit_max_lora_rank(facts: Mapping[str, object]) -> Worked:
+def fit_max_lora_rank(facts: Mapping[str, object]) -> Computed:
     """Return the smallest rank that the release accepts and that has room for the adapter's; none where there is none."""
     rank = whole(facts, "lora_rank")
     if rank is None:
@@ -65,8 +65,8 @@ def fit_max_lora_rank(facts: Mapping[str, object]) -> Worked:
     fitting = next((size for size in accepted if size >= rank), None)
     listed = ", ".join(map(str, accepted))
     if fitting is None:
-        return Worked("", f"rank {rank} is above what vLLM accepts ({listed})", inputs)
-    return Worked(str(fitting), f"of the sizes accepted ({listed}) the first that holds rank {rank}", inputs)
+        return Computed("", f"rank {rank} is above what vLLM accepts ({listed})", inputs)
+    return Computed(str(fitting), f"of the sizes accepted ({listed}) the first that holds rank {rank}", inputs)
 
 
 DEFAULT = 8000
@@ -74,18 +74,18 @@ DEFAULT = 8000
 
 
 @value
-def free_port(facts: Mapping[str, object]) -> Worked:
+def free_port(facts: Mapping[str, object]) -> Computed:
     """Return the port after the one in use."""
     try:
         port = int(str(facts.get("port") or DEFAULT))
     except (TypeError, ValueError, OverflowError):
-        return Worked("", f"{facts.get('port')!r} is no port", missing=("port",))
+        return Computed("", f"{facts.get('port')!r} is no port", missing=("port",))
     other = port + 1 if 0 < port < 65535 else DEFAULT + 1
-    return Worked(str(other), f"the next after {port}", {"port": port})
+    return Computed(str(other), f"the next after {port}", {"port": port})
 
 
 @value
-def graphs(facts: Mapping[str, object]) -> Worked:
+def graphs(facts: Mapping[str, object]) -> Computed:
     """Return what CUDA graphs are called where there is no CUDA; no value on NVIDIA's and AMD's GPUs, and where no platform is told."""
     platform = str(facts.get("platform") or "cuda")
-    return Worked("" if platform in ("cuda", "rocm") else "captured graphs", f"what {platform} calls them")
+    return Computed("" if platform in ("cuda", "rocm") else "captured graphs", f"what {platform} calls them")

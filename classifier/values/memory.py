@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from ..patterns.lazy import LazyPattern
-from .worked import GIB, Worked, needs, number, parse_bytes, release_at_least, value, whole
+from .computed import GIB, Computed, needs, number, parse_bytes, release_at_least, value, whole
 
 MARGIN = 0.02
 """Share of the GPU's memory left free beside what the log shows as free: other programs' use moves."""
@@ -37,7 +37,7 @@ def default_utilization(facts: Mapping[str, object]) -> float:
 
 
 @value
-def fit_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
+def fit_gpu_memory_utilization(facts: Mapping[str, object]) -> Computed:
     """Return the share that fits into the free memory, less ``MARGIN``.
 
     vLLM refuses to start while ``free < ceil(total × gpu_memory_utilization)``
@@ -49,26 +49,26 @@ def fit_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
         return needs(*(name for name, known in absent.items() if not known))
     inputs = {"gpu_memory_free_gib": free, "gpu_memory_total_gib": total}
     if free > total or free < 0:
-        return Worked("", f"free {free:g} GiB of {total:g} GiB cannot be", inputs)
+        return Computed("", f"free {free:g} GiB of {total:g} GiB cannot be", inputs)
     most = math.floor(free / total * 100 + 1e-9) / 100
     share = round(most - MARGIN, 2)
     text = f"free {free:g} GiB of {total:g} GiB, so at most {most:.2f}; minus {MARGIN} margin"
     if share < LOWEST:
-        return Worked("", f"{text} leaves nothing: free the GPU first", inputs)
+        return Computed("", f"{text} leaves nothing: free the GPU first", inputs)
     weights = number(facts, "weights_gib")
     if weights and share * total <= weights:
         inputs["weights_gib"] = weights
-        return Worked(
+        return Computed(
             "",
             f"{text} → {share:.2f}, which is {share * total:.1f} GiB, less than the weights ({weights:g} GiB): "
             "free the GPU first",
             inputs,
         )
-    return Worked(f"{share:.2f}", f"{text} → {share:.2f}", inputs)
+    return Computed(f"{share:.2f}", f"{text} → {share:.2f}", inputs)
 
 
 @value
-def room_beside_gib(facts: Mapping[str, object]) -> Worked:
+def room_beside_gib(facts: Mapping[str, object]) -> Computed:
     """Return the GiB of the GPU that another process leaves: its memory less what the driver says that the other holds."""
     total, other = number(facts, "gpu_memory_total_gib"), parse_bytes(str(facts.get("other_process") or ""))
     if not total or other is None:
@@ -78,12 +78,12 @@ def room_beside_gib(facts: Mapping[str, object]) -> Worked:
     inputs = {"gpu_memory_total_gib": total, "other_process": other / GIB}
     text = f"{total:g} GiB - {other / GIB:.2f} GiB of the other process"
     if left <= 0:
-        return Worked("", f"{text} leave nothing", inputs)
-    return Worked(f"{left:.1f}", f"{text} = {left:.1f} GiB", inputs)
+        return Computed("", f"{text} leave nothing", inputs)
+    return Computed(f"{left:.1f}", f"{text} = {left:.1f} GiB", inputs)
 
 
 @value
-def raise_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
+def raise_gpu_memory_utilization(facts: Mapping[str, object]) -> Computed:
     """Return a higher share: what the missing KV cache needs where the log tells it, else one step.
 
     The KV cache gets ``total × gpu_memory_utilization - weights - activations`` (vllm/v1/worker/gpu_worker.py,
@@ -115,15 +115,15 @@ def raise_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
         enough = target <= ceiling
     share = math.floor(min(ceiling, target) * 100 + 1e-9) / 100
     if share <= now + 0.004:
-        return Worked("", f"{said} is as high as it goes: {why}", inputs)
+        return Computed("", f"{said} is as high as it goes: {why}", inputs)
     if target > ceiling:
         how += f"; {why}"
         how += "" if enough else " (not enough alone)"
-    return Worked(f"{share:.2f}", how if how.endswith(f"{share:.2f}") else f"{how} → {share:.2f}", inputs)
+    return Computed(f"{share:.2f}", how if how.endswith(f"{share:.2f}") else f"{how} → {share:.2f}", inputs)
 
 
 @value
-def lower_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
+def lower_gpu_memory_utilization(facts: Mapping[str, object]) -> Computed:
     """Return a lower share: by what a failed allocation lacked where the log tells it, else by 0.05.
 
     What lies outside the share (CUDA graphs before 0.20, cuBLAS and NCCL buffers, request spikes) is taken from what
@@ -144,12 +144,12 @@ def lower_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
             how = f"{said} - {lacking:.2f} GiB that were lacking ÷ {total:.4g} GiB - {MARGIN} margin"
     share = max(0.1, math.floor((now - down) * 100 + 1e-9) / 100)
     if share >= now:
-        return Worked("", f"{said} is as low as it goes", inputs)
-    return Worked(f"{share:.2f}", f"{how} → {share:.2f}", inputs)
+        return Computed("", f"{said} is as low as it goes", inputs)
+    return Computed(f"{share:.2f}", f"{how} → {share:.2f}", inputs)
 
 
 @value
-def filled_before_profiling(facts: Mapping[str, object]) -> Worked:
+def filled_before_profiling(facts: Mapping[str, object]) -> Computed:
     """Return, in words, that PyTorch holds all that vLLM may take before a step was run; nothing where it holds less.
 
     It goes by ``oom_allocated``, which rules capture where next to nothing but weights is there yet.
@@ -159,24 +159,24 @@ def filled_before_profiling(facts: Mapping[str, object]) -> Worked:
     given = number(facts, "gpu_memory_utilization")
     share = given if given is not None else default_utilization(facts)
     if not held or not total or held + CONTEXT_GIB < share * total:
-        return Worked("", "the log does not show the memory full of weights")
+        return Computed("", "the log does not show the memory full of weights")
     inputs: dict[str, object] = {"oom_allocated": facts["oom_allocated"], "gpu_memory_total_gib": round(total, 2)}
-    return Worked(f"The weights fill {held:.2f} of {total:.2f} GiB, of which vLLM may take {share:g}", "", inputs)
+    return Computed(f"The weights fill {held:.2f} of {total:.2f} GiB, of which vLLM may take {share:g}", "", inputs)
 
 
 @value
-def held_by_others(facts: Mapping[str, object]) -> Worked:
+def held_by_others(facts: Mapping[str, object]) -> Computed:
     """Return how many GiB others hold where less than half of what this server wants is free; nothing where more is."""
     free, total = number(facts, "gpu_memory_free_gib"), number(facts, "gpu_memory_total_gib")
     given = number(facts, "gpu_memory_utilization")
     share = given if given is not None else default_utilization(facts)
     if free is None or not total or free >= share * total / 2:
-        return Worked("", "most of what this server asks for is free")
-    return Worked(f"{total - free:.1f}", "", {"gpu_memory_free_gib": free, "gpu_memory_total_gib": total})
+        return Computed("", "most of what this server asks for is free")
+    return Computed(f"{total - free:.1f}", "", {"gpu_memory_free_gib": free, "gpu_memory_total_gib": total})
 
 
 @value
-def too_much_lacks(facts: Mapping[str, object]) -> Worked:
+def too_much_lacks(facts: Mapping[str, object]) -> Computed:
     """Return the GiB that lack before there is any KV cache, where the log does not tell the GPU and a step may give less."""
     left = number(facts, "kv_cache_available_gib")
     given = number(facts, "gpu_memory_utilization")
@@ -187,12 +187,12 @@ def too_much_lacks(facts: Mapping[str, object]) -> Worked:
         or number(facts, "gpu_memory_total_gib")
         or not USUAL <= now < HIGHEST - STEP
     ):
-        return Worked("", "little is lacking, the GPU's memory is known, or the share has room for more than a step")
-    return Worked(f"{-left:g}", "", {"kv_cache_available_gib": left})
+        return Computed("", "little is lacking, the GPU's memory is known, or the share has room for more than a step")
+    return Computed(f"{-left:g}", "", {"kv_cache_available_gib": left})
 
 
 @value
-def enough_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
+def enough_gpu_memory_utilization(facts: Mapping[str, object]) -> Computed:
     """Return the share with which max_num_seqs requests of the full context fit; less exactly worked out, one step down.
 
     The KV cache takes all that is left of the share, whether or not as many requests may run as would fill it.
@@ -212,7 +212,7 @@ def enough_gpu_memory_utilization(facts: Mapping[str, object]) -> Worked:
     inputs = {"kv_cache_available_gib": cache, "kv_cache_tokens": tokens, "max_num_seqs": seqs, "max_model_len": length}
     about = f"{total:.4g} GiB" if total else f"about {whole_gpu:.0f} GiB"
     how = f"{seqs} requests of {length} tokens need {needed:.1f} of the {cache:g} GiB of KV cache; {now:g} - {cache - needed:.1f} ÷ {about} + {MARGIN} margin"
-    return Worked(f"{share:.2f}", f"{how} → {share:.2f}", inputs)
+    return Computed(f"{share:.2f}", f"{how} → {share:.2f}", inputs)
 
 
 MIB = 1 << 20
@@ -221,25 +221,25 @@ ROUNDING = 0.01
 
 
 @value
-def fit_kv_cache_memory_bytes(facts: Mapping[str, object]) -> Worked:
+def fit_kv_cache_memory_bytes(facts: Mapping[str, object]) -> Computed:
     """Return the bytes that one request of the full context needs, for --kv-cache-memory-bytes, up to whole MiB."""
     needed = _needed(facts)
     if needed is None:
         return needs("kv_cache_needed_gib")
     size = math.ceil((needed + ROUNDING) * GIB / MIB) * MIB
-    return Worked(
+    return Computed(
         str(size), f"{needed:g} GiB needed, {ROUNDING} for rounding → {size} bytes", {"kv_cache_needed_gib": needed}
     )
 
 
 @value
-def fit_cpu_kvcache_space(facts: Mapping[str, object]) -> Worked:
+def fit_cpu_kvcache_space(facts: Mapping[str, object]) -> Computed:
     """Return the same in whole GiB, for VLLM_CPU_KVCACHE_SPACE (vllm/envs.py takes an integer)."""
     needed = _needed(facts)
     if needed is None:
         return needs("kv_cache_needed_gib")
     size = math.ceil(needed + ROUNDING)
-    return Worked(str(size), f"{needed:g} GiB needed, up to whole GiB → {size}", {"kv_cache_needed_gib": needed})
+    return Computed(str(size), f"{needed:g} GiB needed, up to whole GiB → {size}", {"kv_cache_needed_gib": needed})
 
 
 def _needed(facts: Mapping[str, object]) -> float | None:
@@ -256,7 +256,7 @@ _SPARK = (118.0, 123.0)
 
 
 @value
-def unified_memory(facts: Mapping[str, object]) -> Worked:
+def unified_memory(facts: Mapping[str, object]) -> Computed:
     """Return which machine shares its memory between CPU and GPU; no value for any other."""
     name, total = str(facts.get("gpu_name") or ""), number(facts, "gpu_memory_total_gib")
     if not name and total is None:
@@ -264,22 +264,22 @@ def unified_memory(facts: Mapping[str, object]) -> Worked:
     if name:
         shares = bool(_UNIFIED.search(name))
         said = f"{name} {'shares' if shares else 'does not share'} the CPU's memory"
-        return Worked(name if shares else "", said, {"gpu_name": name})
+        return Computed(name if shares else "", said, {"gpu_name": name})
     size = total or 0.0
     inside = _SPARK[0] < size < _SPARK[1]
     machine = f"a machine of {size:.4g} GiB (DGX Spark, Jetson Thor)" if inside else ""
     said = f"{size:g} GiB {'are what such machines report' if inside else 'tell no such machine'}"
-    return Worked(machine, said, {"gpu_memory_total_gib": size})
+    return Computed(machine, said, {"gpu_memory_total_gib": size})
 
 
 @value
-def offloaded_gib(facts: Mapping[str, object]) -> Worked:
+def offloaded_gib(facts: Mapping[str, object]) -> Computed:
     """Return the GiB of host memory that --cpu-offload-gb asks for on all ranks: it is given for each GPU (vllm/config/cache.py)."""
     arguments = facts.get("arguments")
     given = arguments.get("cpu_offload_gb") if isinstance(arguments, Mapping) else None
     each = number({"cpu_offload_gb": facts.get("cpu_offload_gb") if given is None else given}, "cpu_offload_gb")
     if not each or each < 0:
-        return Worked("", "no weights are kept in host memory")
+        return Computed("", "no weights are kept in host memory")
     ranks = (whole(facts, "tensor_parallel_size") or 1) * (whole(facts, "pipeline_parallel_size") or 1)
     inputs = {"cpu_offload_gb": each, "tensor_parallel_size": ranks}
-    return Worked(f"{each * ranks:g}", f"{each:g} GiB × {ranks} GPUs", inputs)
+    return Computed(f"{each * ranks:g}", f"{each:g} GiB × {ranks} GPUs", inputs)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ...corpus import model_types
 from ...corpus.options import version_key
 from ..patterns.lazy import LazyPattern
-from .worked import Worked, piece, value
+from .computed import Computed, piece, value
 
 _REPOSITORY = LazyPattern(r"[\w][\w.\-]{0,95}/[\w][\w.\-]{0,95}")
 _BASE = (
@@ -24,26 +24,26 @@ _PATH = LazyPattern(r"(?:~|\.{1,2})?/[\w./@+\-]{1,300}")
 
 
 @value
-def hub_repository(facts: Mapping[str, object]) -> Worked:
+def hub_repository(facts: Mapping[str, object]) -> Computed:
     """Return the served model where its name is one of a hub's (``ORG/NAME``), else the repository that the error names."""
     return _named(facts, _REPOSITORY, "repository's name")
 
 
 @value
-def model_folder(facts: Mapping[str, object]) -> Worked:
+def model_folder(facts: Mapping[str, object]) -> Computed:
     """Return the served model where it is a folder, else the folder that the error names."""
     return _named(facts, _PATH, "folder")
 
 
 @piece
-def into_model_folder(facts: Mapping[str, object]) -> Worked:
+def into_model_folder(facts: Mapping[str, object]) -> Computed:
     """Return ``--local-dir`` with the model's folder; nothing where the model is served from the hub's cache."""
     folder = model_folder(facts)
-    return Worked(f" --local-dir {folder.value}", "") if folder else folder
+    return Computed(f" --local-dir {folder.value}", "") if folder else folder
 
 
 @value
-def instruct_variant(facts: Mapping[str, object]) -> Worked:
+def instruct_variant(facts: Mapping[str, object]) -> Computed:
     """Return the repository that is trained on chat turns where the served model is a vendor's base model of a known family.
 
     Nothing where adapters are served: they are trained for the base model.
@@ -52,19 +52,19 @@ def instruct_variant(facts: Mapping[str, object]) -> Worked:
     arguments = given if isinstance(given, dict) else {}
     name = str(facts.get("model") or "")
     if arguments.get("enable_lora") or arguments.get("lora_modules"):
-        return Worked("", "adapters are made for the model that is served")
+        return Computed("", "adapters are made for the model that is served")
     for shape, variant in _BASE:
         if found := shape.fullmatch(name):
-            return Worked(found.expand(variant), "")
-    return Worked("", f"{name!r} is not a base model of a known family" if name else "the log names no model")
+            return Computed(found.expand(variant), "")
+    return Computed("", f"{name!r} is not a base model of a known family" if name else "the log names no model")
 
 
-def _named(facts: Mapping[str, object], shape: LazyPattern[str], what: str) -> Worked:
+def _named(facts: Mapping[str, object], shape: LazyPattern[str], what: str) -> Computed:
     names = [str(facts[key]) for key in ("model", "repo") if facts.get(key)]
     if not names:
-        return Worked("", "the log names no model")
+        return Computed("", "the log names no model")
     fitting = next((name for name in names if shape.fullmatch(name)), "")
-    return Worked(fitting, "" if fitting else f"{names[0]!r} is no {what}")
+    return Computed(fitting, "" if fitting else f"{names[0]!r} is no {what}")
 
 
 OWN = {
@@ -99,31 +99,31 @@ _SINCE = {family.lower(): release for release, families in OWN.items() for famil
 
 
 @value
-def remote_processor(facts: Mapping[str, object]) -> Worked:
+def remote_processor(facts: Mapping[str, object]) -> Computed:
     """Return the processor that the error names where its class comes with the model's repository."""
     name = str(facts.get("processor") or "")
     found = _CLASS.fullmatch(name)
     if found is None:
-        return Worked("", "the error names no processor")
+        return Computed("", "the error names no processor")
     family = found["family"].replace("_", "").lower()
     if family in _NOBODYS or any(
         family == known or (len(known) >= _TELLING and family.startswith(known)) for known in _of_transformers()
     ):
-        return Worked("", f"transformers has {name}")
+        return Computed("", f"transformers has {name}")
     since, release = version_key(_since(found["family"])), version_key(str(facts.get("vllm_version") or ""))
     if since is not None and release is not None and release >= since:
-        return Worked("", f"vLLM has {name}")
-    return Worked(name, f"neither transformers nor this vLLM has {name}: it comes with the model's repository")
+        return Computed("", f"vLLM has {name}")
+    return Computed(name, f"neither transformers nor this vLLM has {name}: it comes with the model's repository")
 
 
 @value
-def own_processor_since(facts: Mapping[str, object]) -> Worked:
+def own_processor_since(facts: Mapping[str, object]) -> Computed:
     """Return the first release of vLLM with a class of its own for a processor that comes with the model's repository."""
     if not remote_processor(facts):
-        return Worked("", "the processor does not come with a model's repository")
+        return Computed("", "the processor does not come with a model's repository")
     found = _CLASS.fullmatch(str(facts.get("processor")))
     since = _since(found["family"]) if found is not None else ""
-    return Worked(since, "") if since else Worked("", "no release of vLLM has a class of its own for it")
+    return Computed(since, "") if since else Computed("", "no release of vLLM has a class of its own for it")
 
 
 def _since(family: str) -> str:

@@ -16,7 +16,7 @@ from ...corpus.records import Record, record
 from ..command.known import flag
 from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
-from .worked import Worked, piece, value
+from .computed import Computed, piece, value
 
 _KEY = LazyPattern(r"Give it as the key (\w+) of (--[\w-]+)")
 _PART = LazyPattern(r"Give it as a key of (--[\w-]+)")
@@ -47,29 +47,29 @@ class Refused(Record):
 
 
 @piece
-def meant_options(facts: Mapping[str, object]) -> Worked:
+def meant_options(facts: Mapping[str, object]) -> Computed:
     """Return what to write instead of the options that were refused, with the option that each took the place of."""
     found = [item for item in _refused(facts) if item.fate == "meant"]
     if not found:
         return _nothing(facts)
     text = joined(item.other for item in found)
     instead = " ".join(filter(None, (word for item in found for word in (item.name, item.value))))
-    return Worked(f"{text}   # instead of {_given(found)}", _told(found), {"option": instead})
+    return Computed(f"{text}   # instead of {_given(found)}", _told(found), {"option": instead})
 
 
 @value
-def meant_option(facts: Mapping[str, object]) -> Worked:
+def meant_option(facts: Mapping[str, object]) -> Computed:
     """Return the name of the first option of ``meant_options`` alone."""
     first = next((item for item in _refused(facts) if item.fate == "meant"), None)
-    return Worked(re.split("[ =]", first.other, maxsplit=1)[0], "") if first else _nothing(facts)
+    return Computed(re.split("[ =]", first.other, maxsplit=1)[0], "") if first else _nothing(facts)
 
 
 @piece
-def gone_options(facts: Mapping[str, object]) -> Worked:
+def gone_options(facts: Mapping[str, object]) -> Computed:
     """Return the refused options that no release from this one on has and nothing stands for."""
     found = [item for item in _refused(facts) if item.fate == "gone"]
     text = " ".join(filter(None, (word for item in found for word in (item.name, item.value))))
-    return Worked(_given(found), _told(found), {"option": text}) if found else _nothing(facts)
+    return Computed(_given(found), _told(found), {"option": text}) if found else _nothing(facts)
 
 
 def _given(found: Iterable[Refused]) -> str:
@@ -78,47 +78,47 @@ def _given(found: Iterable[Refused]) -> str:
 
 
 @value
-def later_options(facts: Mapping[str, object]) -> Worked:
+def later_options(facts: Mapping[str, object]) -> Computed:
     """Return the first release that has all of the refused options which came later than the one that refused them."""
     found = [item for item in _refused(facts) if item.fate == "later"]
     if not found:
         return _nothing(facts)
-    return Worked(max((item.other for item in found), key=lambda text: options.version_key(text) or ()), _told(found))
+    return Computed(max((item.other for item in found), key=lambda text: options.version_key(text) or ()), _told(found))
 
 
 @piece
-def early_options(facts: Mapping[str, object]) -> Worked:
+def early_options(facts: Mapping[str, object]) -> Computed:
     """Return the refused options that came later than the release that refused them."""
     found = [item for item in _refused(facts) if item.fate == "later"]
-    return Worked(" ".join(item.name for item in found), _told(found)) if found else _nothing(facts)
+    return Computed(" ".join(item.name for item in found), _told(found)) if found else _nothing(facts)
 
 
 @piece
-def misplaced_options(facts: Mapping[str, object]) -> Worked:
+def misplaced_options(facts: Mapping[str, object]) -> Computed:
     """Return the refused options that the release has: something before them on the command line was read wrongly."""
     found = [item for item in _refused(facts) if item.fate == "there"]
-    return Worked(" ".join(item.name for item in found), _told(found)) if found else _nothing(facts)
+    return Computed(" ".join(item.name for item in found), _told(found)) if found else _nothing(facts)
 
 
 @value
-def stray_words(facts: Mapping[str, object]) -> Worked:
+def stray_words(facts: Mapping[str, object]) -> Computed:
     """Return the refused words that stand in front of all options; ``none`` where there are only options."""
     text = str(facts.get("option") or "")
     if not text:
-        return Worked("", "the log names no option")
+        return Computed("", "the log names no option")
     words = []
     for word in text[:2000].split():
         if _NAME.fullmatch(word.partition("=")[0]):
             break
         words.append(word)
-    return Worked(" ".join(words) or "none", "")
+    return Computed(" ".join(words) or "none", "")
 
 
-def _nothing(facts: Mapping[str, object]) -> Worked:
+def _nothing(facts: Mapping[str, object]) -> Computed:
     return (
-        Worked("", "no option that was refused is of that kind")
+        Computed("", "no option that was refused is of that kind")
         if facts.get("option")
-        else Worked("", "the log names no option")
+        else Computed("", "the log names no option")
     )
 
 
@@ -259,26 +259,26 @@ def joined(parts: Iterable[str]) -> str:
 
 
 @value
-def option_name(facts: Mapping[str, object]) -> Worked:
+def option_name(facts: Mapping[str, object]) -> Computed:
     """Return the option that a message is about as it is written on the command line: ``Load format`` → ``--load-format``."""
     text = str(facts.get("option") or "").strip().partition("/")[0].partition(",")[0]
     if not text:
-        return Worked("", "the log names no option")
+        return Computed("", "the log names no option")
     plain = "--" + re.sub(r"[\s_]+", "-", text.lower())
     name = text if text.startswith("-") else _NAMED.get(text.lower(), plain)
     known = _NAME.fullmatch(name) and options.lifetime(name)
-    return Worked(name, "") if known else Worked("", f"{text!r} names no option")
+    return Computed(name, "") if known else Computed("", f"{text!r} names no option")
 
 
 @value
-def option_kind(facts: Mapping[str, object]) -> Worked:
+def option_kind(facts: Mapping[str, object]) -> Computed:
     """Return what the option takes: ``json``, ``int``, ``switch`` and so on."""
     option = _described(facts)
-    return Worked(option.kind, "") if option else Worked("", "the log names no option")
+    return Computed(option.kind, "") if option else Computed("", "the log names no option")
 
 
 @piece
-def accepted_value(facts: Mapping[str, object]) -> Worked:
+def accepted_value(facts: Mapping[str, object]) -> Computed:
     """Return the option with the accepted value that is most like the one given, else with all that are accepted.
 
     The log's own list comes first, then the release's choices as its sources declare them.
@@ -292,18 +292,18 @@ def accepted_value(facts: Mapping[str, object]) -> Worked:
     ]
     accepted = listed or [str(choice) for choice in (option.choices if option else ())]
     if not name or len(accepted) < 2:
-        return Worked("", "nothing tells what is accepted")
+        return Computed("", "nothing tells what is accepted")
     given = str(facts.get("given") or facts.get("parser") or "").strip("'\"` ")
     like = get_close_matches(given, accepted, n=1, cutoff=0.6)
     numbers = [re.findall(r"\d+", word) for word in (given, *like)]
     if facts.get("parser") and len(numbers) == 2 and all(numbers) and numbers[0] != numbers[1]:
-        return Worked("", f"{like[0]} is another model's: the number differs")
+        return Computed("", f"{like[0]} is another model's: the number differs")
     said = f"accepted: {', '.join(accepted)}"
     family = [word for word in accepted if _stem(word) and _stem(word) in str(facts.get("model") or "").lower()]
     if family and len(accepted) > SHOWN:
         said = f"by its name the model may go with {', '.join(family[:4])}; {said}"
     choice = f"<{'|'.join(accepted)}>" if len(accepted) <= SHOWN else "NAME"
-    return Worked(f"{name} {shlex.quote(like[0]) if like else choice}", said, {"given": given})
+    return Computed(f"{name} {shlex.quote(like[0]) if like else choice}", said, {"given": given})
 
 
 def _stem(word: str) -> str:

@@ -12,7 +12,7 @@ from ...corpus import modules
 from ...corpus.store import HERE
 from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
-from .worked import Worked, value
+from .computed import Computed, value
 
 DISTRIBUTIONS = {
     "PIL": "pillow", "attr": "attrs", "bs4": "beautifulsoup4", "cv2": "opencv-python-headless", "cupy": "cupy-cuda12x",
@@ -40,20 +40,20 @@ _SPECIFIER = LazyPattern(r"(?:(?:[<>=!~]=?|===)[\w.*+!]{1,40},?){1,4}")
 
 
 @value
-def distribution(facts: Mapping[str, object]) -> Worked:
+def distribution(facts: Mapping[str, object]) -> Computed:
     """Return the package to install for the module that is missing; ``none`` where none is known to have it.
 
     Whatever stands under an unknown name on an index would be installed: a module of the user's own is not looked up there.
     """
     module = _module(facts)
     if not module:
-        return Worked("", "the log names no module")
+        return Computed("", "the log names no module")
     top = module.partition(".")[0]
     if top == "vllm" or top in NOT_ON_PYPI:
-        return Worked("none", "")
+        return Computed("none", "")
     name = DISTRIBUTIONS.get(top, top)
     if top not in DISTRIBUTIONS and normal(name) not in packages():
-        return Worked("none", f"no list of packages that vLLM or its neighbours ask for has {name}")
+        return Computed("none", f"no list of packages that vLLM or its neighbours ask for has {name}")
     if top not in DISTRIBUTIONS and name[:1].isupper():
         name = name.lower()
     said = (
@@ -61,89 +61,89 @@ def distribution(facts: Mapping[str, object]) -> Worked:
         if name.lower().replace("-", "_") != module.lower().replace("-", "_")
         else ""
     )
-    return Worked(name, said, {"package": module})
+    return Computed(name, said, {"package": module})
 
 
 @value
-def submodule(facts: Mapping[str, object]) -> Worked:
+def submodule(facts: Mapping[str, object]) -> Computed:
     """Return the missing module where it is a part of a package: that is installed, in a release without it."""
     module = _module(facts)
     top, _, part = module.partition(".")
     if not part or top in _NAMESPACES or distribution(facts).value in ("", "none"):
-        return Worked("", "what is missing is not part of a package")
-    return Worked(module, "", {"package": module})
+        return Computed("", "what is missing is not part of a package")
+    return Computed(module, "", {"package": module})
 
 
 @value
-def asking_package(facts: Mapping[str, object]) -> Worked:
+def asking_package(facts: Mapping[str, object]) -> Computed:
     """Return the package in whose code an import failed, where it is a known neighbour of vLLM and not the one asked."""
     owner = str(facts.get("owner") or "")
     name = DISTRIBUTIONS.get(owner, owner)
     if not owner or owner == _module(facts).partition(".")[0] or owner in ("vllm", "torch", "triton"):
-        return Worked("", "the import stands in vLLM's own code")
+        return Computed("", "the import stands in vLLM's own code")
     if owner not in DISTRIBUTIONS and normal(name) not in packages():
-        return Worked("", f"{owner} is not a package that vLLM or its neighbours ask for")
-    return Worked(name, "", {"owner": owner})
+        return Computed("", f"{owner} is not a package that vLLM or its neighbours ask for")
+    return Computed(name, "", {"owner": owner})
 
 
 @value
-def asking_module(facts: Mapping[str, object]) -> Worked:
+def asking_module(facts: Mapping[str, object]) -> Computed:
     """Return the module of ``asking_package``."""
     found = asking_package(facts)
-    return Worked(str(facts["owner"]), "") if found.value else found
+    return Computed(str(facts["owner"]), "") if found.value else found
 
 
 @value
-def asking_checkout(facts: Mapping[str, object]) -> Worked:
+def asking_checkout(facts: Mapping[str, object]) -> Computed:
     """Return the folder of the checkout in whose code an import failed: one named after the package within it, not vLLM's."""
     found = _CHECKOUT.match(str(facts.get("frame") or ""))
     if found is None or found["module"] == "vllm" or found["module"] == _module(facts).partition(".")[0]:
-        return Worked("", "the import stands in an installed package")
-    return Worked(found["folder"], "", {"frame": facts["frame"]})
+        return Computed("", "the import stands in an installed package")
+    return Computed(found["folder"], "", {"frame": facts["frame"]})
 
 
 @value
-def requirement(facts: Mapping[str, object]) -> Worked:
+def requirement(facts: Mapping[str, object]) -> Computed:
     """Return what to give to pip for the missing module: its package, with the versions that the message asks for.
 
     For an extra of vLLM's that a message names, vLLM with it; ``none`` where no package is known.
     """
     extra = str(facts.get("extra") or "")
     if re.fullmatch(r"\w{1,40}", extra):
-        return Worked(f"vllm[{extra}]", "the message names the extra", {"extra": extra})
+        return Computed(f"vllm[{extra}]", "the message names the extra", {"extra": extra})
     found = distribution(facts)
     versions = str(facts.get("asked_versions") or "").rstrip(",")
     if found.value in ("", "none") or not _SPECIFIER.fullmatch(versions):
         return found
-    return Worked(found.value + versions, found.formula, {**found.inputs, "asked_versions": versions})
+    return Computed(found.value + versions, found.formula, {**found.inputs, "asked_versions": versions})
 
 
 @value
-def part_of_vllm(facts: Mapping[str, object]) -> Worked:
+def part_of_vllm(facts: Mapping[str, object]) -> Computed:
     """Return the missing module where it lies within vLLM: the package is there, and not whole."""
     module = _module(facts)
-    return Worked(module, "") if module.startswith("vllm.") else Worked("", "the module is not one of vLLM's own")
+    return Computed(module, "") if module.startswith("vllm.") else Computed("", "the module is not one of vLLM's own")
 
 
 @value
-def vllm_itself(facts: Mapping[str, object]) -> Worked:
+def vllm_itself(facts: Mapping[str, object]) -> Computed:
     """Return ``vllm`` where that is what is missing."""
-    return Worked("vllm", "") if _module(facts) == "vllm" else Worked("", "something else is missing")
+    return Computed("vllm", "") if _module(facts) == "vllm" else Computed("", "something else is missing")
 
 
 @value
-def sdk_module(facts: Mapping[str, object]) -> Worked:
+def sdk_module(facts: Mapping[str, object]) -> Computed:
     """Return the missing module where it comes with a driver or an SDK, and not from a package index."""
     top = _module(facts).partition(".")[0]
-    return Worked(top, "") if top in NOT_ON_PYPI else Worked("", "the module is not known to come with an SDK")
+    return Computed(top, "") if top in NOT_ON_PYPI else Computed("", "the module is not known to come with an SDK")
 
 
 @value
-def own_module(facts: Mapping[str, object]) -> Worked:
+def own_module(facts: Mapping[str, object]) -> Computed:
     """Return the missing module where no known package has it and it is not vLLM's: it may be the user's own."""
     top = _module(facts).partition(".")[0]
     own = distribution(facts).value == "none" and top != "vllm" and top not in NOT_ON_PYPI and re.fullmatch(r"\w+", top)
-    return Worked(top, "") if own else Worked("", "the module belongs to a known package, or to vLLM")
+    return Computed(top, "") if own else Computed("", "the module belongs to a known package, or to vLLM")
 
 
 def _module(facts: Mapping[str, object]) -> str:
@@ -181,21 +181,21 @@ _CUDA = LazyPattern(
 
 
 @value
-def stray_module(facts: Mapping[str, object]) -> Worked:
+def stray_module(facts: Mapping[str, object]) -> Computed:
     """Return the module whose compiled library does not load, where it is neither vLLM's nor torch's, nor has fixes of its own."""
     path = str(facts.get("library") or facts.get("library2") or "")
     found = _INSTALLED.search(path)
     if found is None or found["module"].startswith(_KNOWN_MODULES):
-        return Worked("", "the library is vLLM's, torch's, or no package's")
-    return Worked(found["module"], "", {"library": path})
+        return Computed("", "the library is vLLM's, torch's, or no package's")
+    return Computed(found["module"], "", {"library": path})
 
 
 @value
-def system_package(facts: Mapping[str, object]) -> Worked:
+def system_package(facts: Mapping[str, object]) -> Computed:
     """Return the distribution's package that has the missing library; nothing where it is not the distribution's."""
     name = _library(facts)
     package = _DEBIAN.get(name, "")
-    return Worked(
+    return Computed(
         package,
         f"{name} comes with {package} on Debian and Ubuntu"
         if package
@@ -204,16 +204,16 @@ def system_package(facts: Mapping[str, object]) -> Worked:
 
 
 @value
-def cuda_library(facts: Mapping[str, object]) -> Worked:
+def cuda_library(facts: Mapping[str, object]) -> Computed:
     """Return the missing library where it is one of CUDA's, with the CUDA release in its name."""
     name = _library(facts)
     found = _CUDA.match(name)
     if found is None:
-        return Worked("", f"{name or 'it'} is none of CUDA's")
+        return Computed("", f"{name or 'it'} is none of CUDA's")
     release = (
         f": a build for CUDA {found['major']} looks for it" if found["major"] and name.startswith("libcudart") else ""
     )
-    return Worked(name, f"{name} belongs to CUDA{release}")
+    return Computed(name, f"{name} belongs to CUDA{release}")
 
 
 def _library(facts: Mapping[str, object]) -> str:
@@ -227,37 +227,37 @@ _BUILT = LazyPattern(
 
 
 @value
-def module_last(facts: Mapping[str, object]) -> Worked:
+def module_last(facts: Mapping[str, object]) -> Computed:
     """Return the last release with the missing module of vLLM, where later ones do without it."""
     return _named(facts, last=True)
 
 
 @value
-def module_first(facts: Mapping[str, object]) -> Worked:
+def module_first(facts: Mapping[str, object]) -> Computed:
     """Return the first release with the missing module of vLLM, where the installed one may be older."""
     return _named(facts, last=False)
 
 
 @value
-def module_unknown(facts: Mapping[str, object]) -> Worked:
+def module_unknown(facts: Mapping[str, object]) -> Computed:
     """Return the missing module where no release has it, and none of vLLM's builds makes it."""
     module = _asked(facts)
     if not module or modules.span(module) is not None:
-        return Worked("", "releases of vLLM have the module, or none is missing")
-    return Worked(module, f"no release of vLLM from {modules.oldest()} on has it")
+        return Computed("", "releases of vLLM have the module, or none is missing")
+    return Computed(module, f"no release of vLLM from {modules.oldest()} on has it")
 
 
-def _named(facts: Mapping[str, object], last: bool) -> Worked:
+def _named(facts: Mapping[str, object], last: bool) -> Computed:
     module = _asked(facts)
     span = modules.span(module) if module and facts.get("owner") != "vllm" else None
     if span is None:
-        return Worked("", "the module is none of vLLM's, or vLLM's own code asks for it")
+        return Computed("", "the module is none of vLLM's, or vLLM's own code asks for it")
     until = span[1] if span[1] != modules.newest() else ""
     if until or last:
-        return Worked(
+        return Computed(
             until if last else "", f"vLLM has {module} up to {until}" if until else "the newest release has it"
         )
-    return Worked(span[0] if span[0] != modules.oldest() else "", f"vLLM has {module} from {span[0]} on")
+    return Computed(span[0] if span[0] != modules.oldest() else "", f"vLLM has {module} from {span[0]} on")
 
 
 def _asked(facts: Mapping[str, object]) -> str:
@@ -266,14 +266,14 @@ def _asked(facts: Mapping[str, object]) -> str:
 
 
 @value
-def hub_client(facts: Mapping[str, object]) -> Worked:
+def hub_client(facts: Mapping[str, object]) -> Computed:
     """Return the hub's command before ``hf``, which came with 0.34 of huggingface_hub: for releases before 0.10."""
     release = str(facts.get("vllm_version") or facts.get("assumed_release") or "")
     old = facts.get("old_hub_client") or in_range(release, "<0.10") is True
-    return Worked("huggingface-cli", "") if old else Worked("", "huggingface_hub has hf from 0.34 on")
+    return Computed("huggingface-cli", "") if old else Computed("", "huggingface_hub has hf from 0.34 on")
 
 
 @value
-def hub_auth(facts: Mapping[str, object]) -> Worked:
+def hub_auth(facts: Mapping[str, object]) -> Computed:
     """Return the same where ``hf`` has a word more: ``hf auth login``."""
     return hub_client(facts)

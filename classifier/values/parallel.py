@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .worked import Worked, needs, value, whole
+from .computed import Computed, needs, value, whole
 
 VOCAB_PADDING = 64
 """vLLM pads the vocabulary to a multiple of this before it is split (layers/vocab_parallel_embedding.py)."""
@@ -42,7 +42,7 @@ def sizes_that_divide(most: int, facts: Mapping[str, object]) -> list[int]:
 
 
 @value
-def fit_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
+def fit_tensor_parallel_size(facts: Mapping[str, object]) -> Computed:
     """Return the size to change to: down where the one asked for cannot work, else the next one up on the GPUs seen."""
     asked, gpus = _asked(facts), _gpus(facts)
     heads = whole(facts, "num_attention_heads", "num_heads")
@@ -54,7 +54,7 @@ def fit_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
 
 
 @value
-def raise_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
+def raise_tensor_parallel_size(facts: Mapping[str, object]) -> Computed:
     """Return the next larger size that divides the model and fits the GPUs seen."""
     asked, gpus = _asked(facts), _gpus(facts)
     if not gpus:
@@ -62,19 +62,19 @@ def raise_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
     inputs = {"gpu_count": gpus, "tensor_parallel_size": asked} | _model(facts)
     larger = [size for size in sizes_that_divide(gpus, facts) if size > asked]
     if not larger:
-        return Worked("", f"no size above {asked} fits {_count(gpus)}{_reason(facts)}", inputs)
-    return Worked(
+        return Computed("", f"no size above {asked} fits {_count(gpus)}{_reason(facts)}", inputs)
+    return Computed(
         str(larger[0]), f"the next size above {asked} on {_count(gpus)}{_reason(facts)} → {larger[0]}", inputs
     )
 
 
 @value
-def lower_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
+def lower_tensor_parallel_size(facts: Mapping[str, object]) -> Computed:
     """Return the largest size that divides the model, is smaller than what was asked for, and fits the GPUs seen."""
     asked, gpus = _asked(facts), _gpus(facts)
     if asked <= 1:
         return (
-            Worked("", "1 is the smallest size", {"tensor_parallel_size": asked})
+            Computed("", "1 is the smallest size", {"tensor_parallel_size": asked})
             if _given(facts)
             else needs("tensor_parallel_size")
         )
@@ -82,34 +82,34 @@ def lower_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
     size = sizes_that_divide(most, facts)[-1]
     inputs = {"tensor_parallel_size": asked} | ({"gpu_count": gpus} if gpus else {}) | _model(facts)
     where = f", at most {_count(gpus)}" if gpus else ""
-    return Worked(str(size), f"the largest size below {asked}{where}{_reason(facts)} → {size}", inputs)
+    return Computed(str(size), f"the largest size below {asked}{where}{_reason(facts)} → {size}", inputs)
 
 
 @value
-def alignment_factor(facts: Mapping[str, object]) -> Worked:
+def alignment_factor(facts: Mapping[str, object]) -> Computed:
     """Return by what to divide the ranks so that a slice of ``size`` becomes a multiple of ``multiple``; 2 where a number is missing.
 
     Nothing where no power of two up to 8 makes it one: fewer ranks do not help then.
     """
     size, multiple = whole(facts, "size"), whole(facts, "multiple")
     if not size or not multiple:
-        return Worked("2", "")
+        return Computed("2", "")
     inputs = {"size": size, "multiple": multiple}
     factor = next((factor for factor in (2, 4, 8) if size * factor % multiple == 0), 0)
     if not factor:
-        return Worked("", f"{size} × 2, 4 and 8 are no multiples of {multiple}", inputs)
-    return Worked(str(factor), f"{size} × {factor} = {size * factor} is a multiple of {multiple}", inputs)
+        return Computed("", f"{size} × 2, 4 and 8 are no multiples of {multiple}", inputs)
+    return Computed(str(factor), f"{size} × {factor} = {size * factor} is a multiple of {multiple}", inputs)
 
 
 @value
-def aligned_tensor_parallel_size(facts: Mapping[str, object]) -> Worked:
+def aligned_tensor_parallel_size(facts: Mapping[str, object]) -> Computed:
     """Return the largest number of ranks whose slices are a multiple of what a quantised format needs; "" where none is."""
     asked, factor = _asked(facts), alignment_factor(facts)
     if not factor or not factor.inputs:
         return lower_tensor_parallel_size(facts) if factor else factor
     if asked % int(factor.value):
-        return Worked("", f"{asked} ranks cannot be made {factor.value} times fewer", factor.inputs)
-    return Worked(str(asked // int(factor.value)), f"{factor.formula}: {asked} ranks / {factor.value}", factor.inputs)
+        return Computed("", f"{asked} ranks cannot be made {factor.value} times fewer", factor.inputs)
+    return Computed(str(asked // int(factor.value)), f"{factor.formula}: {asked} ranks / {factor.value}", factor.inputs)
 
 
 def _given(facts: Mapping[str, object]) -> int | None:

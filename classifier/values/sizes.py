@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from math import sqrt
 
 from ..patterns.lazy import LazyPattern
+from .computed import GIB, Computed, needs, number, short, value, whole
 from .memory import default_utilization
 from .parallel import sizes_that_divide
-from .worked import GIB, Worked, needs, number, short, value, whole
 
 FULLER = 0.95
 """Share of a GPU's memory that may be asked for where the one in force is too small for the weights."""
@@ -100,7 +100,7 @@ def bits_per_weight(facts: Mapping[str, object]) -> tuple[float, str] | None:
 
 
 @value
-def total_weights_gib(facts: Mapping[str, object]) -> Worked:
+def total_weights_gib(facts: Mapping[str, object]) -> Computed:
     """Return the memory that all weights take together: measured by the log, else by the model's name.
 
     The log's figure ('Model loading took … GiB') is one rank's; tensor and pipeline ranks hold about equal shares.
@@ -110,9 +110,9 @@ def total_weights_gib(facts: Mapping[str, object]) -> Worked:
     if measured and measured > 0:
         inputs: dict[str, object] = {"weights_gib": measured}
         if ranks == 1:
-            return Worked(short(measured), f"{short(measured)} GiB were loaded", inputs)
+            return Computed(short(measured), f"{short(measured)} GiB were loaded", inputs)
         inputs["ranks"] = ranks
-        return Worked(
+        return Computed(
             f"{short(measured * ranks)}",
             f"{short(measured)} GiB on each of {ranks} ranks → {short(measured * ranks)} GiB",
             inputs,
@@ -127,7 +127,7 @@ def total_weights_gib(facts: Mapping[str, object]) -> Worked:
     if bits[0] < _FULL:
         how += f", {_left_wide(billions):.1f} of them (embeddings, lm_head) at 2 bytes"
     inputs = {"model": model, "parameters_billions": billions, "bits_per_weight": bits[0]}
-    return Worked(f"{short(size)}", f"{how} → about {short(size)} GiB", inputs)
+    return Computed(f"{short(size)}", f"{how} → about {short(size)} GiB", inputs)
 
 
 def _left_wide(billions: float) -> float:
@@ -142,16 +142,16 @@ def _size(billions: float, bits: float) -> float:
 
 
 @value
-def no_flag_fixes(facts: Mapping[str, object]) -> Worked:
+def no_flag_fixes(facts: Mapping[str, object]) -> Computed:
     """Return the sentence that says that the weights are larger than all GPUs seen; "" where they are not."""
     sizes = _sizes(facts)
-    if isinstance(sizes, Worked):
+    if isinstance(sizes, Computed):
         return sizes
     weights, total, gpus, _, formula, inputs = sizes
     room = gpus * total
     if weights < room:
-        return Worked("", f"{formula}; {_gpus(gpus, total)} hold {short(room)} GiB", inputs)
-    return Worked(
+        return Computed("", f"{formula}; {_gpus(gpus, total)} hold {short(room)} GiB", inputs)
+    return Computed(
         f"No flag fixes this: weights {short(weights)} GiB, {_gpus(gpus, total)}.",
         f"{formula}; {gpus} × {total:g} GiB = {short(room)} GiB",
         inputs,
@@ -159,29 +159,29 @@ def no_flag_fixes(facts: Mapping[str, object]) -> Worked:
 
 
 @value
-def smallest_change_that_fits(facts: Mapping[str, object]) -> Worked:
+def smallest_change_that_fits(facts: Mapping[str, object]) -> Computed:
     """Return the smallest change with which the weights fit: more of the GPUs seen, fewer bits, or more GPUs."""
     sizes = _sizes(facts)
-    if isinstance(sizes, Worked):
+    if isinstance(sizes, Computed):
         return sizes
     weights, total, gpus, share, formula, inputs = sizes
     room = total * share - RESERVE_GIB
     text = f"{formula}; a GPU has {total:g} × {share:g} - {RESERVE_GIB} = {short(room)} GiB for them"
     now = whole(facts, "tensor_parallel_size") or 1
     if room <= 0 or weights / now <= room:
-        return Worked("", f"{text}: {'none' if room <= 0 else 'the weights fit'}", inputs)
+        return Computed("", f"{text}: {'none' if room <= 0 else 'the weights fit'}", inputs)
     seen = sizes_that_divide(gpus, facts)
     for size in seen:
         if size > now and weights / size <= room:
-            return Worked(f"--tensor-parallel-size {size}", f"{text}; ÷ {size} = {short(weights / size)} GiB", inputs)
+            return Computed(f"--tensor-parallel-size {size}", f"{text}; ÷ {size} = {short(weights / size)} GiB", inputs)
     if found := _quantised(facts, weights, (total, share), seen[-1]):
-        return Worked(found[0], f"{text}; {found[1]}", inputs)
+        return Computed(found[0], f"{text}; {found[1]}", inputs)
     for size in sizes_that_divide(_MOST_GPUS, facts) if total >= _ADDED_GIB else ():
         if weights / size <= room:
             change = f"{_gpus(size, total)} and --tensor-parallel-size {size}"
-            return Worked(change, f"{text}; ÷ {size} = {short(weights / size)} GiB", inputs)
+            return Computed(change, f"{text}; ÷ {size} = {short(weights / size)} GiB", inputs)
     change, how = ("", f": not with {_MOST_GPUS} of them either") if total >= _ADDED_GIB else _smaller(room * seen[-1])
-    return Worked(change, f"{text}{how}", inputs)
+    return Computed(change, f"{text}{how}", inputs)
 
 
 def _smaller(room: float) -> tuple[str, str]:
@@ -219,7 +219,7 @@ def _fewer_bits(facts: Mapping[str, object], weights: float, room: float) -> tup
     return 0.0, ""
 
 
-def _sizes(facts: Mapping[str, object]) -> tuple[float, float, int, float, str, dict[str, object]] | Worked:
+def _sizes(facts: Mapping[str, object]) -> tuple[float, float, int, float, str, dict[str, object]] | Computed:
     weights, total = total_weights_gib(facts), number(facts, "gpu_memory_total_gib")
     if not weights or not total or total <= 0:
         return needs(*weights.missing, *(() if total else ("gpu_memory_total_gib",)))

@@ -32,7 +32,7 @@ READY = STAGE_ORDER["api_ready"]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LogLine:
     """A line of the log, masked."""
 
     line: int
@@ -99,9 +99,9 @@ class Row:
     """16 hex digits, the same for the same failure (as in the service's history)"""
     template: str
     """the deciding line without its values"""
-    evidence: tuple[Told, ...]
-    context: tuple[Told, ...]
-    ending: tuple[Told, ...]
+    evidence: tuple[LogLine, ...]
+    context: tuple[LogLine, ...]
+    ending: tuple[LogLine, ...]
     """its last lines, where no rule decided, or a weak one"""
     fixes: tuple[Remedy, ...]
     alternatives: tuple[Nearest, ...]
@@ -115,7 +115,7 @@ class Row:
     """full id of the rule that decided"""
     strength: str
     """of that rule: certain, strong, weak or guess"""
-    unread: tuple[Told, ...]
+    unread: tuple[LogLine, ...]
     """errors besides the deciding line whose words no rule reads"""
 
 
@@ -161,9 +161,9 @@ def row_of(log: Log, start: Start, places: Mapping[str, str]) -> Row:
         title=report.title,
         signature=fingerprint(report),
         template=" ".join([name, *words]).strip(),
-        evidence=tuple(Told(item.line, item.process, item.text, item.count) for item in report.evidence[:LINES]),
+        evidence=tuple(LogLine(item.line, item.process, item.text, item.count) for item in report.evidence[:LINES]),
         context=_around(report),
-        ending=tuple(Told(item.line, item.process, item.text, 1) for item in start.ending)
+        ending=tuple(LogLine(item.line, item.process, item.text, 1) for item in start.ending)
         if report.decided_by != "rule" or report.strength in NETS
         else (),
         fixes=tuple(Remedy(fix.rank, fix.title, fix.change) for fix in report.fixes[:FIXES]),
@@ -174,7 +174,7 @@ def row_of(log: Log, start: Start, places: Mapping[str, str]) -> Row:
         problem="",
         rule=report.rule,
         strength=report.strength,
-        unread=tuple(Told(item.line, item.process, item.text, item.count) for item in report.unread),
+        unread=tuple(LogLine(item.line, item.process, item.text, item.count) for item in report.unread),
     )
 
 
@@ -199,14 +199,14 @@ def places_in(name: str, pattern: re.Pattern[str] | None) -> dict[str, str]:
     return {key: value for key, value in found.groupdict().items() if value} if found else {}
 
 
-def _around(report: Report) -> tuple[Told, ...]:
+def _around(report: Report) -> tuple[LogLine, ...]:
     """Return the lines before and after the deciding one, that one included."""
     if not report.evidence:
         return ()
     at = report.evidence[0].line
     before = [item for item in report.context if item.line <= at][-LINES:]
     after = [item for item in report.context if item.line > at][: LINES // 2]
-    return tuple(Told(item.line, item.process, item.text, 1) for item in (*before, *after))
+    return tuple(LogLine(item.line, item.process, item.text, 1) for item in (*before, *after))
 
 
 def _day(begun: str, ended: str, changed: float) -> str:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from .backoff import backoff
-from .interface import ALERTS, Event, Gathering, Outgoing, RetryError, Told, UndeliverableError
+from .interface import ALERTS, Brief, Event, Gathering, Outgoing, RetryError, UndeliverableError
 from .letters import unpack_event
 from .settings import NotifySettings
 
@@ -121,7 +121,7 @@ class Courier:
         """Deliver letters as one message; return whether the target is there for more."""
         numbers = [letter.number for letter in letters]
         attempts = max(letter.attempts for letter in letters)
-        told: list[Told] = []
+        told: list[Brief] = []
         keys: list[str] = []
         sent: list[Event] = []
         try:
@@ -129,7 +129,7 @@ class Courier:
                 for letter in letters:
                     # One at a time: thousands of reports are tens of megabytes.
                     event = unpack_event(letter.body)
-                    told.append(Told.of(event))
+                    told.append(Brief.of(event))
                     keys.append(event.key)
                 self._target.digest(told)
             else:

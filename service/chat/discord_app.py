@@ -25,7 +25,7 @@ from . import short
 from .bodies import read_body
 from .file_hosts import refuse_elsewhere
 from .http_out import ask, checked, connect, post, target
-from .interface import BusyError, ChatContext, Event, Outgoing, RetryError, Told, UndeliverableError, event_of, selects
+from .interface import Brief, BusyError, ChatContext, Event, Outgoing, RetryError, UndeliverableError, event_of, selects
 from .platforms.discord import DiscordSettings
 from .readers import Limited, Readable, TooLargeError
 
@@ -191,7 +191,7 @@ class DiscordTarget:
         """Post the first message of a window."""
         self._post(embed.message(event))
 
-    def digest(self, incidents: Sequence[Told]) -> None:
+    def digest(self, incidents: Sequence[Brief]) -> None:
         """Post one message about several incidents."""
         self._post(embed.digest(incidents))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import short
-from .interface import Event, Told
+from .interface import Brief, Event
 
 TITLE, DESCRIPTION, NAME, VALUE, FOOTER, TOTAL = 256, 4096, 256, 1024, 2048, 6000
 """Characters of an embed's parts, and of all of them together."""
@@ -47,7 +47,7 @@ def message(event: Event) -> dict[str, Any]:
     return {"embeds": [embed], **QUIET}
 
 
-def digest(incidents: Sequence[Told]) -> dict[str, Any]:
+def digest(incidents: Sequence[Brief]) -> dict[str, Any]:
     """Return one message about several incidents."""
     lines = "\n".join(escape(line, 300) for line in short.several(incidents))
     embed: dict[str, Any] = {"title": f"{len(incidents):,} more incidents", "description": lines[:DESCRIPTION]}

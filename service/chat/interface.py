@@ -56,7 +56,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Brief:
     """What a message about several incidents says of one: little, for there may be thousands."""
 
     cause: str
@@ -65,7 +65,7 @@ class Told:
     link: str
 
     @classmethod
-    def of(cls, event: Event) -> Told:
+    def of(cls, event: Event) -> Brief:
         """Return what is said of an event's incident."""
         return cls(event.report.cause, event.report.title, event.service, event.link)
 
@@ -121,7 +121,7 @@ class Outgoing(Protocol):
 class Gathering(Protocol):
     """A target for people: many messages at one time come as one."""
 
-    def digest(self, incidents: Sequence[Told]) -> None:
+    def digest(self, incidents: Sequence[Brief]) -> None:
         """Deliver one message about several incidents; raises as ``send`` does."""
         ...
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...classifier.errors import InputError
 from ...classifier.masking.mask import mask
 from ..render.words import answer_of, headline, verdict_mark
-from .interface import Event, Told
+from .interface import Brief, Event
 
 if TYPE_CHECKING:
     from .interface import ChatContext
@@ -52,7 +52,7 @@ def counted(event: Event) -> str:
     return f"{event.recurrence:,} × in this window" if event.recurrence > 1 else ""
 
 
-def several(incidents: Sequence[Told]) -> list[str]:
+def several(incidents: Sequence[Brief]) -> list[str]:
     """Return the lines of a message about several incidents: how many of what."""
     causes = Counter(told.cause for told in incidents)
     lines = []

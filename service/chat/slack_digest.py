@@ -8,7 +8,7 @@ from typing import Any
 
 from slack_sdk.models.blocks import ContextBlock, HeaderBlock, MarkdownTextObject, PlainTextObject, SectionBlock
 
-from .interface import Told
+from .interface import Brief
 from .slack_blocks import clip, escape
 
 _KINDS = 10
@@ -16,7 +16,7 @@ _KINDS = 10
 _SERVICES = 3
 
 
-def digest(incidents: Sequence[Told]) -> dict[str, Any]:
+def digest(incidents: Sequence[Brief]) -> dict[str, Any]:
     """Return ``text`` and ``blocks`` of a message about several incidents."""
     head = f"{len(incidents):,} more incidents"
     causes = Counter(told.cause for told in incidents)
@@ -33,7 +33,7 @@ def digest(incidents: Sequence[Told]) -> dict[str, Any]:
     return {"text": head, "blocks": [block.to_dict() for block in blocks]}
 
 
-def _line(cause: str, number: int, incidents: Sequence[Told]) -> str:
+def _line(cause: str, number: int, incidents: Sequence[Brief]) -> str:
     mine = [told for told in incidents if told.cause == cause]
     services = Counter(told.service for told in mine if told.service)
     named = ", ".join(f"*{escape(clip(service, 60))}*" for service, _ in services.most_common(_SERVICES))

@@ -15,7 +15,7 @@ from slack_sdk.web import WebClient
 from slack_sdk.webhook import WebhookClient
 
 from .http_out import retry_after
-from .interface import Event, RetryError, Told, UndeliverableError, selects
+from .interface import Brief, Event, RetryError, UndeliverableError, selects
 from .letters import pack_event, unpack_event
 from .platforms.slack import SlackSettings
 from .slack_blocks import message
@@ -209,7 +209,7 @@ class SlackTarget:
         """Post the first message of a window."""
         self._slack.remember(event.key, self._slack.post(event, self._settings.channel))
 
-    def digest(self, incidents: Sequence[Told]) -> None:
+    def digest(self, incidents: Sequence[Brief]) -> None:
         """Post one message about several incidents."""
         self._slack.call(
             self._slack.client.chat_postMessage,

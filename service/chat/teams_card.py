@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import short
-from .interface import Event, Told
+from .interface import Brief, Event
 
 VERSION = "1.5"
 """Of the card's schema: the newest that Teams shows everywhere."""
@@ -24,7 +24,7 @@ def message(event: Event) -> bytes:
     return _fitting(lambda width: _card(_body(event, width), event.link, _evidence(event, width)))
 
 
-def digest(incidents: Sequence[Told]) -> bytes:
+def digest(incidents: Sequence[Brief]) -> bytes:
     """Return one message about several incidents."""
     link = next((told.link for told in incidents if told.link), "")
 

@@ -48,7 +48,7 @@ from .settings import Settings
 from .state import State
 from .tracing import tracing
 from .turns import Turns
-from .work.dispatcher import Desk
+from .work.dispatcher import Dispatcher
 from .work.jobs import Job, Limits
 from .work.shared_pool import SharedChildren
 from .work.worker_pool import Children
@@ -149,7 +149,9 @@ def _state(settings: Settings) -> State:
         settings=settings,
         keys=settings.keys,
         hosts=frozenset(host.lower() for host in settings.hosts),
-        desk=Desk(engine, limits, large, settings.small, settings.request_seconds, watching=watching, pools=pools),
+        desk=Dispatcher(
+            engine, limits, large, settings.small, settings.request_seconds, watching=watching, pools=pools
+        ),
         pools=pools,
         memory=BodyMemory(settings.body_memory),
         rate=Rate(settings.rate_limit),

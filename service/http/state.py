@@ -15,7 +15,7 @@ from .limits import Pools, Rate
 from .metrics import Metrics
 from .recording import Recording
 from .settings import Settings
-from .work.dispatcher import Desk
+from .work.dispatcher import Dispatcher
 
 if TYPE_CHECKING:
     from ..chat import Chat
@@ -34,7 +34,7 @@ class State:
     keys: tuple[Key, ...]
     hosts: frozenset[str]
     """Names that are answered, in lower case; empty means all."""
-    desk: Desk
+    desk: Dispatcher
     pools: Pools
     memory: BodyMemory
     rate: Rate

@@ -10,7 +10,7 @@ from ...classifier.serving.clock import span
 from ...classifier.serving.marks import UNTOLD
 from ...classifier.standstill.types import LABELS
 from .shape import MEMORY, Ended, Event, Shape
-from .watch import Told
+from .watch import WatchListener
 
 if TYPE_CHECKING:
     from ...classifier.report.model import Report
@@ -24,7 +24,7 @@ QUIET_CAUSES = frozenset({"unknown/nothing_recognised"})
 """Answers that say nothing of a command which ended as it should."""
 
 
-class Teller(Told):
+class Teller(WatchListener):
     """Makes events of what a watch tells.
 
     Args:

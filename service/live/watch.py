@@ -36,7 +36,7 @@ WARM = (
 """Logs that are answered while nothing else is to be done, so that everything for an answer is loaded when it is wanted."""
 
 
-class Told:
+class WatchListener:
     """What a watch tells; each method is called as soon as it is known. Made to be overridden."""
 
     def stage(self, stage: str, now: float, report: Report | None) -> None:
@@ -70,7 +70,7 @@ class Watch:
         self,
         triage: Triage,
         question: Question,
-        told: Told,
+        told: WatchListener,
         patience: Patience | None = None,
         processes: Callable[[], tuple[ProcessState, ...]] | None = None,
     ) -> None:

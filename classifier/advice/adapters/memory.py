@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from ....corpus.actions import SetOption
 from ....corpus.records import replace
 from ...fix import Fix, because
+from ...values.computed import number, whole
 from ...values.context import BLOCK, fit_max_model_len
 from ...values.memory import default_utilization
-from ...values.worked import number, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, SecretStr, field_validator
 
-from ..interface import Event, Outgoing, RetryError, Told, selects
+from ..interface import Brief, Event, Outgoing, RetryError, selects
 from ..settings import PlatformSettings, Selection
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class AppriseTarget:
 
         self._notify(short.title(event), short.text(event))
 
-    def digest(self, incidents: Sequence[Told]) -> None:
+    def digest(self, incidents: Sequence[Brief]) -> None:
         """Send one message about several incidents."""
         from .. import short
 

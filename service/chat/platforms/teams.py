@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field, SecretStr, field_validator
 
 from ..http_out import checked, post
-from ..interface import Event, Outgoing, Told, selects
+from ..interface import Brief, Event, Outgoing, selects
 from ..settings import PlatformSettings, Selection, http_url
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class TeamsTarget:
 
         self._post(message(event))
 
-    def digest(self, incidents: Sequence[Told]) -> None:
+    def digest(self, incidents: Sequence[Brief]) -> None:
         """Post one card about several incidents."""
         from ..teams_card import digest
 

@@ -91,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _size(text: str) -> int:
-    from ....classifier.values.worked import parse_bytes
+    from ....classifier.values.computed import parse_bytes
 
     found = parse_bytes(text)
     if not found:
@@ -121,7 +121,7 @@ def _share(text: str) -> float:
 
 def _as_text(plan: Plan, name: str) -> str:
     from ....classifier.sizing.planning import token_formula
-    from ....classifier.values.worked import gib
+    from ....classifier.values.computed import gib
     from ...plan import start_command, unknown_options
 
     setup, fit, model = plan.setup, plan.fit, plan.model

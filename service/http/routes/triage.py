@@ -13,6 +13,7 @@ from ...wire import BatchAnswer, BatchItem, dumps
 from .. import problems
 from ..auth import Allowed, Caller
 from ..bodies import CLOSE, JSON, MULTIPART, RAW, arriving, media_type, parse, raw, unsupported, whole
+from ..disconnect import cancel_on_disconnect
 from ..keys import Scope
 from ..multipart import Form
 from ..negotiation import choose
@@ -21,7 +22,6 @@ from ..problems import Problem
 from ..request import Asked, Batch, Log, LogFields, Query, fields_of
 from ..respond import finish, forms, note, respond
 from ..state import State, state_of
-from ..there import while_there
 
 POSTING = problems.responses(401, 403, 406, 408, 413, 415, 422, 429, 503)
 MAY_TRIAGE = Allowed(Scope.TRIAGE)
@@ -59,7 +59,9 @@ async def triage(request: Request, query: Asking, caller: May, idempotency_key: 
     state = state_of(request)
     media = choose(request.headers.get("accept"), list(forms()))
     asked = Asked(query, forms()[media], caller.tenant, caller.id, idempotency_key)
-    answer = await while_there(request, state.desk.triage(log_of(request, state, asked), asked.job, asked.caller))
+    answer = await cancel_on_disconnect(
+        request, state.desk.triage(log_of(request, state, asked), asked.job, asked.caller)
+    )
     report = await finish(state, answer.report, asked)
     return respond(request, media, answer.text, report)
 
@@ -122,7 +124,7 @@ async def batch(request: Request, query: Asking, caller: May, idempotency_key: O
         await _drop(request, state)
     answers = _of_json if kind == JSON else _of_form
     asked = Asked(query, tenant=caller.tenant, caller=caller.id, once=idempotency_key)
-    results = await while_there(request, answers(request, state, asked))
+    results = await cancel_on_disconnect(request, answers(request, state, asked))
     return Response(dumps(BatchAnswer(results=tuple(results))), media_type=JSON)
 
 

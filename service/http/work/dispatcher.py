@@ -44,7 +44,7 @@ Pieces = AsyncIterator[bytes]
 Tell = Callable[[str, dict[str, object]], Awaitable[None]]
 
 
-class Desk:
+class Dispatcher:
     """Works out answers.
 
     Args:

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from vllm_triage.classifier.errors import InputError
 from vllm_triage.classifier.input import read
+from vllm_triage.classifier.input.damage import looks_damaged
 from vllm_triage.classifier.input.read import Block, Chunks, LogFile, join_sources, read_blocks
-from vllm_triage.classifier.input.signs import looks_damaged
 
 LOG = b"INFO 11-02 10:00:00 [api_server.py:1] one\nValueError: two\n\nthree"
 

@@ -8,10 +8,10 @@ from tests.classifier.sizing.models import NAMES, config, model
 from vllm_triage.classifier.sizing.architecture import Architecture, ConfigError
 from vllm_triage.classifier.sizing.parameters import count_parameters
 from vllm_triage.classifier.sizing.weights import stage_layers, weight_bits, weights_per_rank
-from vllm_triage.classifier.values.worked import Worked, number
+from vllm_triage.classifier.values.computed import Computed, number
 
 
-def size(worked: Worked) -> float:
+def size(worked: Computed) -> float:
     """Return the bytes that were worked out."""
     return number(worked.inputs, "bytes") or 0
 

@@ -6,10 +6,10 @@ import pytest
 
 from vllm_triage.classifier.values import WORKED
 from vllm_triage.classifier.values.batch import default_max_num_batched_tokens, default_max_num_seqs
+from vllm_triage.classifier.values.computed import Computed, gib, number, parse_bytes, release_at_least, short, whole
 from vllm_triage.classifier.values.memory import default_utilization
 from vllm_triage.classifier.values.parallel import divides, sizes_that_divide
 from vllm_triage.classifier.values.sizes import bits_per_weight, parameters_by_name
-from vllm_triage.classifier.values.worked import Worked, gib, number, parse_bytes, release_at_least, short, whole
 
 GIB = 1 << 30
 
@@ -648,10 +648,10 @@ def test_releases_are_compared_part_by_part() -> None:
 
 def test_a_value_says_what_it_is() -> None:
     """True where there is one; what says nothing is left out of JSON."""
-    value = Worked("3", "1 + 2", {"a": 1}, ("b",))
-    assert repr(value) == "Worked('3', '1 + 2', {'a': 1}, ('b',))"
+    value = Computed("3", "1 + 2", {"a": 1}, ("b",))
+    assert repr(value) == "Computed('3', '1 + 2', {'a': 1}, ('b',))"
     assert value.as_dict() == {"value": "3", "formula": "1 + 2", "inputs": {"a": 1}, "missing": ["b"]}
-    assert (bool(value), bool(Worked("", "x")), Worked("", "").as_dict()) == (True, False, {})
+    assert (bool(value), bool(Computed("", "x")), Computed("", "").as_dict()) == (True, False, {})
 
 
 @pytest.mark.parametrize(

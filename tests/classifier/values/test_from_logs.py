@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from vllm_triage.classifier.values import _REGISTRY as REGISTRY
 from vllm_triage.classifier.values import COMPUTED, PIECES, WORKED
-from vllm_triage.classifier.values.worked import Worked, parse_bytes, short
+from vllm_triage.classifier.values.computed import Computed, parse_bytes, short
 
 
 def worked(function, /, **facts):
@@ -23,7 +23,7 @@ def test_every_value_says_what_it_is_and_answers_without_facts():
         module = import_module(f"vllm_triage.classifier.values.{REGISTRY[name][0]}")
         assert getattr(module, name).__doc__, name
         found = work({})
-        assert isinstance(found, Worked), name
+        assert isinstance(found, Computed), name
         assert COMPUTED[name]({}) == found.value
 
 
@@ -555,7 +555,7 @@ def test_any_facts_give_text(name, data):
         for key in data.draw(st.lists(st.sampled_from(NAMES_OF_FACTS), max_size=10, unique=True))
     }
     found = WORKED[name](facts)
-    assert isinstance(found, Worked)
+    assert isinstance(found, Computed)
     assert COMPUTED[name](facts) == found.value
     assert found.formula or found.value
     assert not (found.value and found.missing)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.service.chat.loopback import Loopback, Reply, wait_until
 from tests.service.samples import failure, unknown
-from vllm_triage.service.chat.interface import Event, Told
+from vllm_triage.service.chat.interface import Brief, Event
 from vllm_triage.service.chat.platforms.apprise import AppriseSettings, AppriseTarget, adapter
 
 pytest.importorskip("apprise")
@@ -39,7 +39,7 @@ def test_an_incident_is_told_once_and_tried_again(serve):
 def test_several_are_told_together():
     with Loopback() as receiver:
         target = AppriseTarget(AppriseSettings(url=receiver.url.replace("http://", "json://")))
-        target.digest([Told.of(Event(failure().report))] * 2 + [Told.of(Event(unknown().report))])
+        target.digest([Brief.of(Event(failure().report))] * 2 + [Brief.of(Event(unknown().report))])
         told = json.loads(receiver.calls[0].body)
 
     assert told["title"] == "3 more incidents"

@@ -11,7 +11,7 @@ import pytest
 from tests.service.samples import failure
 from vllm_triage.service.chat.courier import FLOOD, Courier
 from vllm_triage.service.chat.deduplicate import Once
-from vllm_triage.service.chat.interface import ALERTS, Event, Told
+from vllm_triage.service.chat.interface import ALERTS, Brief, Event
 from vllm_triage.service.chat.letters import pack_event
 from vllm_triage.service.chat.settings import NotifySettings
 from vllm_triage.service.history import History
@@ -39,7 +39,7 @@ class People:
     def again(self, event: Event) -> None:
         raise AssertionError
 
-    def digest(self, incidents: Sequence[Told]) -> None:
+    def digest(self, incidents: Sequence[Brief]) -> None:
         self.together.append([told.service for told in incidents])
 
 

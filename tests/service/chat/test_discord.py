@@ -16,7 +16,7 @@ from tests.service.chat.loopback import Call, Loopback, Reply, wait_until
 from tests.service.samples import failure, found_failure, healthy, unknown
 from vllm_triage.classifier.lines.types import Evidence
 from vllm_triage.service.chat import discord_embed
-from vllm_triage.service.chat.interface import Event, Told
+from vllm_triage.service.chat.interface import Brief, Event
 from vllm_triage.service.chat.platforms.discord import DiscordSettings
 
 keys = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
@@ -231,7 +231,7 @@ def test_no_text_is_too_long_or_markup(sign):
     message = discord_embed.message(event)
 
     within_limits(message)
-    within_limits(discord_embed.digest([Told.of(event)] * 30))
+    within_limits(discord_embed.digest([Brief.of(event)] * 30))
     description = message["embeds"][0]["description"]
     assert description.count("```") == 2
     outside = description.split("```")[0]

@@ -14,7 +14,7 @@ from tests.service.samples import failure, found_failure, healthy, unknown
 from vllm_triage.classifier.api import triage
 from vllm_triage.classifier.lines.types import Evidence
 from vllm_triage.service.chat import teams_card
-from vllm_triage.service.chat.interface import Event, Told
+from vllm_triage.service.chat.interface import Brief, Event
 from vllm_triage.service.chat.platforms.teams import TeamsSettings
 
 LOG = b"INFO: start\nValueError: No available memory for the cache blocks.\n"
@@ -62,13 +62,13 @@ def test_a_message_fits_whatever_is_in_it(sign):
     report = found.report
     event = Event(report, service=sign * 2000, name=sign * 2000, note=sign * 5000)
 
-    for body in (teams_card.message(event), teams_card.digest([Told.of(event)] * 30)):
+    for body in (teams_card.message(event), teams_card.digest([Brief.of(event)] * 30)):
         assert len(body) <= 28 * 1024
         assert texts(body)
 
 
 def test_several_are_told_together():
-    named, other = Told.of(Event(failure().report, service="a")), Told.of(Event(unknown().report))
+    named, other = Brief.of(Event(failure().report, service="a")), Brief.of(Event(unknown().report))
     told = texts(teams_card.digest([named] * 3 + [other]))
 
     assert told[0] == "4 more incidents"

@@ -14,7 +14,7 @@ import pytest
 from starlette.requests import ClientDisconnect, Request
 
 from tests.service.http.conftest import LOG, PATIENCE, eventually, resident
-from vllm_triage.service.http.there import while_there
+from vllm_triage.service.http.disconnect import cancel_on_disconnect
 from vllm_triage.service.reading import BASE, STATE_KEY, BodyError, BodyMemory, Hold, Within, pieces
 
 Connect = Callable[[int, bytes], socket.socket]
@@ -149,7 +149,7 @@ def test_a_client_that_leaves_takes_its_work_along():
                 raise
 
         with pytest.raises(ClientDisconnect):
-            await while_there(request, work())
+            await cancel_on_disconnect(request, work())
         return cancelled.is_set()
 
     assert asyncio.run(run())

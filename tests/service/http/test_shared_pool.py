@@ -14,7 +14,7 @@ from tests.service.http.conftest import LOG, PATIENCE
 from vllm_triage.classifier.api import shared
 from vllm_triage.service.http.problems import Problem
 from vllm_triage.service.http.work import shared_pool
-from vllm_triage.service.http.work.dispatcher import Desk
+from vllm_triage.service.http.work.dispatcher import Dispatcher
 from vllm_triage.service.http.work.jobs import Job, Limits
 from vllm_triage.service.http.work.shared_pool import SharedChildren
 from vllm_triage.service.http.work.worker_pool import PIPE, Children
@@ -22,12 +22,12 @@ from vllm_triage.service.http.work.worker_pool import PIPE, Children
 OTHER = b"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
 
 
-def with_desk(work: Callable[[Desk, SharedChildren], Awaitable[Any]], most: int = 4, **limits: Any) -> Any:
+def with_desk(work: Callable[[Dispatcher, SharedChildren], Awaitable[Any]], most: int = 4, **limits: Any) -> Any:
     """Run something with a desk whose streams share one process."""
 
     async def run() -> Any:
         pool = SharedChildren(most, each=most)
-        desk = Desk(shared(), Limits(**{"decompressed": 1 << 30, "lines": 1 << 30, **limits}), Children(1), 1000, PATIENCE, watching=pool)  # fmt: skip
+        desk = Dispatcher(shared(), Limits(**{"decompressed": 1 << 30, "lines": 1 << 30, **limits}), Children(1), 1000, PATIENCE, watching=pool)  # fmt: skip
         try:
             async with asyncio.timeout(PATIENCE):
                 return await work(desk, pool)
@@ -37,7 +37,7 @@ def with_desk(work: Callable[[Desk, SharedChildren], Awaitable[Any]], most: int 
     return asyncio.run(run())
 
 
-async def follow(desk: Desk, pieces: AsyncIterator[bytes]) -> Any:
+async def follow(desk: Dispatcher, pieces: AsyncIterator[bytes]) -> Any:
     """Return the answer of a stream."""
 
     async def tell(kind: str, value: dict[str, object]) -> None:
@@ -64,7 +64,7 @@ async def slowly(log: bytes, go: asyncio.Event | None = None) -> AsyncIterator[b
 
 
 def test_logs_in_one_process_are_told_apart():
-    async def work(desk: Desk, pool: SharedChildren) -> Any:
+    async def work(desk: Dispatcher, pool: SharedChildren) -> Any:
         found = await asyncio.gather(*(follow(desk, slowly(log)) for log in (LOG, OTHER, LOG, OTHER)))
         return [report.bucket for report in found], len(pool.pids)
 
@@ -74,7 +74,7 @@ def test_logs_in_one_process_are_told_apart():
 
 
 def test_a_process_that_dies_is_told_to_all_and_replaced():
-    async def work(desk: Desk, pool: SharedChildren) -> Any:
+    async def work(desk: Dispatcher, pool: SharedChildren) -> Any:
         go = asyncio.Event()
         following = [asyncio.create_task(follow(desk, slowly(LOG, go))) for _ in range(3)]
         await comes(lambda: bool(pool.pids and pool._processes[0].streams))
@@ -88,7 +88,7 @@ def test_a_process_that_dies_is_told_to_all_and_replaced():
 
 
 def test_a_stream_that_is_given_up_leaves_the_others_alone():
-    async def work(desk: Desk, pool: SharedChildren) -> Any:
+    async def work(desk: Dispatcher, pool: SharedChildren) -> Any:
         go = asyncio.Event()
         left, stays = (asyncio.create_task(follow(desk, slowly(LOG, go))) for _ in range(2))
         await comes(lambda: bool(pool.pids) and len(pool._processes[0].streams) == 2)
@@ -102,7 +102,7 @@ def test_a_stream_that_is_given_up_leaves_the_others_alone():
 
 
 def test_a_log_that_is_refused_is_refused_alone():
-    async def work(desk: Desk, pool: SharedChildren) -> Any:
+    async def work(desk: Dispatcher, pool: SharedChildren) -> Any:
         both: tuple[Any, ...] = await asyncio.gather(
             follow(desk, slowly(LOG * 3)), follow(desk, slowly(OTHER)), return_exceptions=True
         )
@@ -114,7 +114,7 @@ def test_a_log_that_is_refused_is_refused_alone():
 def test_what_is_sent_waits_for_what_is_read():
     """A stream that comes faster than it is read does not fill the memory of the process."""
 
-    async def work(desk: Desk, pool: SharedChildren) -> Any:
+    async def work(desk: Dispatcher, pool: SharedChildren) -> Any:
         most = 0
 
         async def fast() -> AsyncIterator[bytes]:
@@ -135,7 +135,7 @@ def test_a_process_that_is_stuck_gets_no_more(monkeypatch):
     """Where a stream that was given up goes on, the others end and the process goes."""
     monkeypatch.setattr(shared_pool, "STUCK", 0.01)
 
-    async def work(desk: Desk, pool: SharedChildren) -> Any:
+    async def work(desk: Dispatcher, pool: SharedChildren) -> Any:
         leaving = asyncio.create_task(follow(desk, slowly(LOG, asyncio.Event())))
         await comes(lambda: bool(pool.pids and pool._processes[0].streams))
         [process] = pool._processes
@@ -151,7 +151,7 @@ def test_a_process_that_is_stuck_gets_no_more(monkeypatch):
 def test_a_place_is_for_one(monkeypatch):
     """More than may be wait for it."""
 
-    async def work(desk: Desk, pool: SharedChildren) -> Any:
+    async def work(desk: Dispatcher, pool: SharedChildren) -> Any:
         go = asyncio.Event()
         first = asyncio.create_task(follow(desk, slowly(LOG, go)))
         await comes(lambda: bool(pool.pids and pool._processes[0].streams))

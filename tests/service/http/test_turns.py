@@ -12,7 +12,7 @@ from vllm_triage.classifier.api import shared
 from vllm_triage.service.http.problems import Problem
 from vllm_triage.service.http.turns import Turns
 from vllm_triage.service.http.work import dispatcher
-from vllm_triage.service.http.work.dispatcher import Desk
+from vllm_triage.service.http.work.dispatcher import Dispatcher
 from vllm_triage.service.http.work.jobs import Job, Limits
 from vllm_triage.service.http.work.worker_pool import Children
 
@@ -121,7 +121,7 @@ def test_a_small_log_that_takes_long_is_read_elsewhere_with_the_same_answer(monk
     monkeypatch.setattr(dispatcher, "SLOW", -1.0)
 
     async def run() -> tuple[list[object], int, int]:
-        desk = Desk(shared(), Limits(1 << 30, 1 << 30), Children(1), 1 << 20, PATIENCE)
+        desk = Dispatcher(shared(), Limits(1 << 30, 1 << 30), Children(1), 1 << 20, PATIENCE)
         log = LOG * 20
         try:
             answers = [await desk._small_one(log, Job, "a")]

@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
-    Work = TypeVar("Work", bound=Callable[[Mapping[str, object]], "Worked"])
+    Work = TypeVar("Work", bound=Callable[[Mapping[str, object]], "Computed"])
 
 GIB = 1 << 30
 
 
-class Worked:
+class Computed:
     """What a computation gave.
 
     ``value`` is text to paste, "" where there is none; ``formula`` is the arithmetic with the numbers in it, or the
@@ -36,7 +36,7 @@ class Worked:
         return bool(self.value)
 
     def __repr__(self) -> str:
-        return f"Worked({self.value!r}, {self.formula!r}, {self.inputs!r}, {self.missing!r})"
+        return f"Computed({self.value!r}, {self.formula!r}, {self.inputs!r}, {self.missing!r})"
 
     def as_dict(self) -> dict[str, object]:
         """Return the parts that say something, for JSON."""
@@ -59,9 +59,9 @@ def piece(work: Work) -> Work:
     return work
 
 
-def needs(*names: str) -> Worked:
+def needs(*names: str) -> Computed:
     """Return the answer where numbers are missing: their names."""
-    return Worked("", "not known: " + ", ".join(names), missing=names)
+    return Computed("", "not known: " + ", ".join(names), missing=names)
 
 
 def number(facts: Mapping[str, object], *names: str) -> float | None:

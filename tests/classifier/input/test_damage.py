@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.classifier.input.as_read import RECORD, read, texts
+from vllm_triage.classifier.input.damage import looks_damaged
 from vllm_triage.classifier.input.decode import Cleaner
 from vllm_triage.classifier.input.mending.order import newest_first
 from vllm_triage.classifier.input.mending.starts import BEGINS, DETAILS, EXCEPTION
 from vllm_triage.classifier.input.numbers import Mended, Numbers
 from vllm_triage.classifier.input.read import Block, Chunks, join_sources, read_blocks
-from vllm_triage.classifier.input.signs import looks_damaged
 
 PLAIN = f"{RECORD} one\n" * 3
 

@@ -14,7 +14,7 @@ from ..reading import STATE_KEY, Hold
 Done = TypeVar("Done")
 
 
-async def while_there(request: Request, work: Coroutine[Any, Any, Done]) -> Done:
+async def cancel_on_disconnect(request: Request, work: Coroutine[Any, Any, Done]) -> Done:
     """Return what work comes to, for as long as the client waits for it.
 
     While its body comes in, reading that notices a client that leaves; from then on this does.

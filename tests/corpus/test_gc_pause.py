@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from vllm_triage.corpus.collector import Paused
+from vllm_triage.corpus.gc_pause import Paused
 
 
 @pytest.fixture(autouse=True)
