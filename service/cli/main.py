@@ -192,7 +192,8 @@ def _run(files: list[str], options: Namespace) -> int:
 
         _write(would_send(results, options))
     elif options.only_command:
-        return _only_command(second.again(results, question) if second else results, options)
+        # What a script may run is the rules' alone.
+        return _only_command(results, options)
     elif second is not None and options.format == "text":
         # The answer of the rules stands at once.
         _write(render("text", results, shape))

@@ -111,7 +111,8 @@ def is_foreign(report: Report) -> bool:
 def first_change(report: Report) -> str:
     """Return the first fix on one line: what is to be pasted where there is such, else its title."""
     for fix in report.fixes[:1]:
-        return without_comment(fix.change)[0].partition("\n")[0] if fix.pasted else fix.title
+        by = f" (proposed by {fix.proposed_by})" if fix.proposed_by else ""
+        return without_comment(fix.change)[0].partition("\n")[0] + by if fix.pasted else fix.title
     return ""
 
 
