@@ -6,7 +6,7 @@ import os
 from _thread import allocate_lock
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..corpus.records import cast, replace
+from ..corpus.records import replace
 from ..corpus.store import Corpus, load, plugin_folders
 from .advice import advise
 from .errors import InputError
@@ -210,7 +210,8 @@ class Triage:
             session.feed(block)
         incidents = session.finish()
         for incident in incidents:
-            incident.facts.update(cast("Facts", {**report.facts, **incident.facts}))
+            # What a report tells of them is what was read of the log.
+            incident.facts.update({**report.facts, **incident.facts})  # type: ignore[dict-item]
         known = self._known(self.question)
         verdict = decide(incidents, session.tail(), known)
         if not report.failed or not verdict.failed:

@@ -35,7 +35,7 @@ def test_notebooks_and_plain_text_do_too() -> None:
     report = joint()
     assert "proposed by acme/oak-70b" in str(report)
     assert "proposed by acme/oak-70b" in report._repr_html_()
-    assert "proposed by acme/oak-70b" in report.to_row()["fix"]
+    assert "proposed by acme/oak-70b" in str(report.to_row()["fix"])
 
 
 def test_messages_of_chats_do_too() -> None:
