@@ -14,7 +14,7 @@ Side = Literal["server", "client"]
 Tag = Literal[
     "look", "wait", "request", "beside", "root", "search", "blind", "dated", "try", "settled", "environment", "promise", "newer", "nvidia", "amd", "between_gpus", "vllm",
     "remote_code", "privileged", "pickle", "deprecated", "server", "endpoint", "config", "formats", "of_requests", "media", "chat",
-    "container", "fewer_weights", "complete_class", "checkpoint",
+    "container", "fewer_weights", "complete_class", "checkpoint", "fewer_output",
 ]  # fmt: skip
 """What kind of advice a fix is, where that does not follow from its actions: asked for instead of its words (docs/rules.md)."""
 Moves = Literal["", "up", "down"]

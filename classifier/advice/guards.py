@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...corpus.actions import Action, DropOption, Serve, SetOption, SetVariable
+from math import inf
+
+from ...corpus.actions import Action, DropOption, DropVariable, Install, Serve, SetOption, SetVariable
 from ...corpus.guards import Names, flags_of
 from ...corpus.records import replace
 from ...corpus.remedies.find import SOURCE
@@ -30,6 +32,12 @@ _OTHER = LazyPattern(r"Process (?P<pid>\d+) has (?P<held>[\d.]+) GiB")
 _LIST = LazyPattern(r"\bReasons: \{(?P<list>[^{}]{1,2000})\}")
 _BACKEND = LazyPattern(r"\b[A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)?: \[(?P<reasons>[^\[\]]{1,400})\]")
 _SIGN = "Reasons: {"
+_MILLISECONDS = frozenset({"VLLM_RPC_TIMEOUT"})
+"""Variables that hold milliseconds without saying so (vllm/envs.py)."""
+_WAITED = LazyPattern(
+    r"(?i)(?:timed out (?:after|in)|time-?out (?:of|after)|within|after waiting(?: for)?|ran for|waited(?: for)?) (?P<time>\d[\d.]{0,9}) ?(?P<unit>ms|milliseconds?|s|sec(?:ond)?s?|minutes?|min)\b"
+)
+_UNITS = {"ms": 0.001, "mi": 60.0, "s": 1.0, "se": 1.0}
 
 
 def withhold(fix: Fix, context: Context, guards: Guards) -> tuple[Fix | None, str]:
@@ -84,6 +92,10 @@ def _names_of(fix: Fix) -> Iterator[tuple[str, str, Action | None]]:
         elif isinstance(action, SetVariable):
             yield "variable", action.name, action
             yield "value", action.value, action
+        elif isinstance(action, DropVariable):
+            yield "variable", action.name, action
+        elif isinstance(action, Install):
+            yield "installs", action.package, action
         elif isinstance(action, DropOption):
             yield "dropped", action.name, action
     for tag in fix.tags:
@@ -130,9 +142,21 @@ def _holds(guard: Guard, action: Action | None, fix: Fix, told: Told) -> bool:
     if excluded:
         return False
     values = told.with_value(value)
-    if not all(shows(condition.replace("{value}", value or "0"), values) for condition in guard.when):
+    if not all(shows(_asked(condition, value, action), values) for condition in guard.when):
         return False
     return all(_said(guard, name, told) for name in guard.expressions)
+
+
+def _asked(condition: str, value: str, action: Action | None) -> str:
+    """Return a condition with the value that a fix sets; as seconds where it is a time, by the name of what is set."""
+    condition = condition.replace("{value}", value or "0")
+    if "{seconds}" not in condition:
+        return condition
+    seconds = float(value) if value.replace(".", "", 1).isdigit() else inf
+    name = getattr(action, "name", "")
+    return condition.replace(
+        "{seconds}", f"{seconds / 1000 if name in _MILLISECONDS or name.endswith('_MS') else seconds:g}"
+    )
 
 
 def _said(guard: Guard, name: str, told: Told) -> bool:
@@ -189,6 +213,8 @@ class _Facts(dict[str, object]):
         head, _, rest = name.partition(":")
         if rest and head in _ASKED:
             return _ASKED[head](context, rest)
+        if name == "refused_backend":
+            return f"{super().get('value')}: [" in _listed(context)
         return _DERIVED[name](context) if name in _DERIVED else super().get(name, default)
 
 
@@ -202,6 +228,8 @@ _DERIVED: dict[str, Callable[[Context], object]] = {
     "one_gpu": lambda context: context.one_gpu,
     "ranks_in_force": lambda context: context.in_force("--tensor-parallel-size"),
     "longest_prompt": lambda context: longest_prompt(context),  # noqa: PLW0108 - defined below
+    "prompt_beyond": lambda context: _prompt_beyond(context),  # noqa: PLW0108 - the same
+    "waited_s": lambda context: waited(context.text),
     "other_process_gib": lambda context: other_process(context)[1] or None,
     "oom_gpu_gib": lambda context: other_process(context)[2] or None,
     "other_process_share": lambda context: other_process(context)[1] / (other_process(context)[2] or 1),
@@ -232,16 +260,35 @@ def longest_prompt(context: Context) -> float | None:
     return float(length) if isinstance(length, int) else float("inf")
 
 
+def waited(text: str) -> float | None:
+    """Return the seconds that an error says somebody waited, the longest of them; None where it tells none."""
+    times = [
+        float(found["time"].rstrip("."))
+        * (0.001 if found["unit"].startswith("milli") else _UNITS[found["unit"][:2].lower()])
+        for found in _WAITED.finditer(text)
+    ]
+    return max(times, default=None)
+
+
+def _prompt_beyond(context: Context) -> float | None:
+    """Return how many tokens the prompt has beyond the context that the error names; None where it names not both."""
+    prompt, context_length = (str(context.captures.get(name) or "") for name in ("prompt_tokens", "max_model_len"))
+    return int(prompt) - int(context_length) if prompt.isdigit() and context_length.isdigit() else None
+
+
+def _listed(context: Context) -> str:
+    """Return the backends that vLLM refuses with their reasons, as it lists them; "" where it lists none."""
+    found = _LIST.search(context.words) if _SIGN in context.words else None
+    return found["list"] if found is not None else ""
+
+
 def _refused_for(context: Context, asked: str) -> bool | None:
     """Whether the backends with the fewest reasons give one; None where vLLM lists no reasons.
 
     ``Reasons: {FLASH_ATTN: [kv_cache_dtype not supported, block_size not supported], TRITON_ATTN: [block_size not supported]}``: a
     backend whose reasons are all taken away is enough, so that what others refuse besides need not change.
     """
-    if _SIGN not in context.words:
-        return None
-    found = _LIST.search(context.words)
-    lists = [_reasons(each["reasons"]) for each in _BACKEND.finditer(found["list"])] if found else []
+    lists = [_reasons(each["reasons"]) for each in _BACKEND.finditer(_listed(context))]
     fewest = min(map(len, lists), default=0)
     return any(asked in reasons for reasons in lists if len(reasons) == fewest) if fewest else None
 

@@ -58,7 +58,7 @@ def residue_of(case: Case) -> list[Line]:
 def _read(case: Case) -> tuple[dict[int, str], set[str]]:
     """Return the lines that something reads, each with the role of the rule, and the words of those that are no harmless ones."""
     hits = [hit for hit in case.incident.hits if hit.rule.role != "advice" and case.met(hit)]
-    read = {hit.line.number: hit.rule.role for hit in hits if hit.rule.role == "benign"}
+    read: dict[int, str] = {hit.line.number: "benign" for hit in hits if hit.rule.role == "benign"}
     for trace in case.incident.traces:
         role = "benign" if case.harmless(trace) else "exception"
         read |= dict.fromkeys(range(trace.first, max(trace.number, trace.last) + 1), role)
