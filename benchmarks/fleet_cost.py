@@ -57,14 +57,6 @@ def children(pid: int) -> list[int]:
     return [own for child in found for own in (child, *children(child))]
 
 
-def command(pid: int) -> bytes:
-    """Return the command line of a process; empty where it is gone."""
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")
-    except OSError:
-        return b""
-
-
 def _listed(folder: Path) -> list[Path]:
     try:
         return list(folder.iterdir())

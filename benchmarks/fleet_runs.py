@@ -1,4 +1,4 @@
-"""Runs of a fleet's logs by one engine after the other, and a model of what they cost."""
+"""Runs of a fleet's logs by one engine after the other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from typing import Any
 
 from fleet_cost import Watch
 from fleet_logs import Filling, Fleet
-from fleet_nodes import nodes
 from fleet_told import digest, told
 
 from vllm_triage.service.batch import run as batch
@@ -65,31 +64,11 @@ def pairs(options: argparse.Namespace) -> None:
         told(engine="ray2", against="local2", times=[round(own, 2) for own in ratios], median=round(median(ratios), 2))
 
 
-def cost(options: argparse.Namespace) -> None:
-    """Fit processor time to nodes and logs: so much for the cluster, for each node, and for each log."""
-    import numpy as np
-
-    points: list[tuple[int, int, float]] = []
-    for logs in options.logs:
-        for number in options.nodes:
-            figures = measured(f"nodes{number}", Fleet(logs))
-            told(**figures)
-            points.append((number, logs, figures["driver_cpu_s"] + figures["workers_cpu_s"]))
-    terms = np.array([(1, number, logs) for number, logs, _ in points], dtype=float)
-    seconds = np.array([own for _, _, own in points])
-    fitted, *_ = np.linalg.lstsq(terms, seconds, rcond=None)
-    off = (terms @ fitted - seconds) / seconds
-    told(
-        cluster_s=round(fitted[0], 1), node_s=round(fitted[1], 2), log_ms=round(fitted[2] * 1000, 2),
-        off_percent=[round(100 * own, 1) for own in off.tolist()],
-    )  # fmt: skip
-
-
 def measured(name: str, fleet: Fleet, place: str = "", first: int | None = None) -> dict[str, Any]:
     """Have an engine read logs of a fleet; return the figures.
 
     Args:
-        name: ``one``, ``local2``, ``ray2``, or ``nodes2``: a Ray cluster of two nodes with a processor each.
+        name: ``one``, ``local2``, ``ray2``.
         fleet: What is read.
         place: Folder of the rows, which stays, and whose logs are not read again; "" for one that goes.
         first: How many logs are read; None for all.
@@ -133,12 +112,11 @@ def _engine(name: str, stack: ExitStack) -> tuple[Any, int]:
     if name == "one":
         return Here(), 1
     kind, number = name.rstrip("0123456789"), int(name.lstrip("abcdefghijklmnopqrstuvwxyz") or 2)
-    if kind not in ("ray", "nodes"):
+    if kind != "ray":
         return Processes(number), number
     import ray
 
     from vllm_triage.service.batch.engines.on_ray import Ray
 
-    address = stack.enter_context(nodes(number)).address if kind == "nodes" else ""
     stack.callback(ray.shutdown)
-    return Ray(number, address), number
+    return Ray(number, ""), number
