@@ -1,10 +1,9 @@
 """Until when vLLM's releases have a line of code (``vllm/lines.bin``), for the lines that frames of tracebacks show.
 
-Written by ``python -m vllm_triage.training.fingerprint.lines`` from all releases, read when first asked for. The file, all
-numbers little-endian:
+Written by ``python -m vllm_triage.training.fingerprint.lines`` from all releases, read when first asked for. It is in the form of
+``shards.py``:
 
-- ``MAGIC``, the length of the packed head (4 bytes), the head, the files.
-- The head, zlib of JSON: ``releases`` (oldest first), ``files`` (a path → offset and length of its record, from the end of
+- The table: ``releases`` (oldest first), ``files`` (a path → offset and length of its record, from the end of
   the head, by how many lines its keys are reckoned, its number of entries).
 - A file's record, LZMA without a container, in columns of bytes: of each entry the distance of its key from the one before
   (high byte, low byte), the number of the release from which the line is gone (``NEVER``: the newest has it), what is gone,
@@ -14,7 +13,7 @@ A key is a checksum of function and line, ``BITS`` wider than the number of line
 statements one after the other has several entries with one key; of statements that stood there together the last to go counts.
 """
 
-# ruff: noqa: PTH118, PTH123 - pathlib takes longer to import than the index to open
+# ruff: noqa: PTH118 - pathlib takes longer to import than the index to open
 from __future__ import annotations
 
 import os
@@ -23,7 +22,8 @@ import zlib
 from functools import lru_cache
 
 from .options import FOLDER, version_key
-from .records import Record, record
+from .records import Record, cast, record
+from .shards import Packed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 INDEX = os.path.join(FOLDER, "lines.bin")
 MAGIC = b"VTL1"
-FILTERS = [{"id": 0x21, "dict_size": 1 << 20}]
-"""How records are packed: LZMA2 without a container."""
 NEVER = 255
 """In place of a release: the newest still has the line."""
 BITS = 8
@@ -93,14 +91,9 @@ def mask_of(names: Iterable[str]) -> int:
 class Index:
     """Tells until when releases have a line."""
 
-    def __init__(self, data: bytes) -> None:
-        import json
-
-        if data[:4] != MAGIC:
-            raise ValueError("not an index of vLLM's lines of code, or one of another version of vllm-triage")
-        end = 8 + int.from_bytes(data[4:8], "little")
-        self._head: Head = json.loads(zlib.decompress(data[8:end]))
-        self._files = data[end:]
+    def __init__(self, source: str | bytes = INDEX) -> None:
+        self._packed = Packed(source, MAGIC)
+        self._head = cast("Head", self._packed.table)
         self._read: dict[str, dict[int, list[Entry]]] = {}
         self.releases = tuple(self._head["releases"])
 
@@ -142,10 +135,8 @@ class Index:
         """Return the fates of a file's lines by their keys, the earliest first."""
         read = self._read.get(path)
         if read is None:
-            import lzma
-
             start, length, _, count = self._head["files"][path]
-            raw = lzma.decompress(self._files[start : start + length], lzma.FORMAT_RAW, filters=FILTERS)
+            raw = self._packed.lzma_record((start, length))
             high, low, until, gone, otherwise, dropped = (raw[at * count : (at + 1) * count] for at in range(6))
             read, key = {}, 0
             for at in range(count):
@@ -158,5 +149,4 @@ class Index:
 @lru_cache(maxsize=1)
 def index() -> Index:
     """Return the index that comes with the package, read when first asked for."""
-    with open(INDEX, "rb") as file:
-        return Index(file.read())
+    return Index()

@@ -1,10 +1,9 @@
 """In which releases vLLM guards, catches or feeds otherwise what stands word for word (``vllm/slices.bin``).
 
-Written by ``python -m vllm_triage.training.fingerprint.changes`` from all releases, read when first asked for. The file, all
-numbers little-endian:
+Written by ``python -m vllm_triage.training.fingerprint.changes`` from all releases, read when first asked for. It is in the
+form of ``shards.py``:
 
-- ``MAGIC``, the length of the packed head (4 bytes), the head, the records.
-- The head, zlib of JSON: ``releases`` (oldest first), ``files`` (a path → offset and length of its record, from the end of the
+- The table: ``releases`` (oldest first), ``files`` (a path → offset and length of its record, from the end of the
   head, by how many entries its keys are reckoned), ``messages`` (the same for the messages), ``caught`` (classes of exceptions
   that are caught together; the first are none).
 - A file's record, LZMA without a container, in columns of bytes: of each entry the distance of its key from the one before
@@ -15,16 +14,17 @@ numbers little-endian:
   (``NEVER``: in none), how.
 """
 
-# ruff: noqa: PTH118, PTH123 - pathlib takes longer to import than the index to open
+# ruff: noqa: PTH118 - pathlib takes longer to import than the index to open
 from __future__ import annotations
 
 import os
 import zlib
 from functools import lru_cache
 
-from .code_lines import FILTERS, NEVER, plain
+from .code_lines import NEVER, plain
 from .options import FOLDER
-from .records import Record, record
+from .records import Record, cast, record
+from .shards import Packed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,14 +119,9 @@ def places_of(heads: Container[int], text: str) -> list[int]:
 class Index:
     """Tells what releases changed about lines and messages."""
 
-    def __init__(self, data: bytes) -> None:
-        import json
-
-        if data[:4] != MAGIC:
-            raise ValueError("not an index of changes in vLLM's code, or one of another version of vllm-triage")
-        end = 8 + int.from_bytes(data[4:8], "little")
-        self._head: Head = json.loads(zlib.decompress(data[8:end]))
-        self._records = data[end:]
+    def __init__(self, source: str | bytes = INDEX) -> None:
+        self._packed = Packed(source, MAGIC)
+        self._head = cast("Head", self._packed.table)
         self._files: dict[str, dict[int, list[Change]]] = {}
         self._messages: dict[int, list[int]] | None = None
         self._rows: list[bytes] = []
@@ -199,10 +194,7 @@ class Index:
         return length, e << 8 | f, g << 8 | h, *rest
 
     def _columns(self, place: tuple[int, int, int], columns: int) -> list[bytes]:
-        import lzma
-
-        start, length, _ = place
-        raw = lzma.decompress(self._records[start : start + length], lzma.FORMAT_RAW, filters=FILTERS)
+        raw = self._packed.lzma_record(place[:2])
         count = len(raw) // columns
         return [raw[at * count : (at + 1) * count] for at in range(columns)]
 
@@ -210,5 +202,4 @@ class Index:
 @lru_cache(maxsize=1)
 def index() -> Index:
     """Return the index that comes with the package, read when first asked for."""
-    with open(INDEX, "rb") as file:
-        return Index(file.read())
+    return Index()

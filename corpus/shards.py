@@ -1,7 +1,7 @@
 """The packed form of indices: a table of contents, and records that are unpacked when they are asked for.
 
 A file is, all numbers little-endian: four bytes that name what it is, the length of the packed table (4 bytes), the table (zlib of
-JSON), the records, each packed by zlib. The table holds offset and length of records, from its own end.
+JSON), the records, each packed by zlib or LZMA without a container. The table holds offset and length of records, from its own end.
 
 Rows that are found by checksums are lines of text, sorted, in blocks of ``BLOCK`` bytes. A shard has, in columns of bytes, the
 checksums that end alike (each the distance from the one before) and the numbers of their lines.
@@ -17,27 +17,27 @@ from array import array
 from bisect import bisect_left, bisect_right
 from itertools import accumulate
 
+from .records import cast
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import BinaryIO, TypeAlias, TypedDict
 
     Place: TypeAlias = tuple[int, int]
     """Offset and length of a record."""
 
     class Head(TypedDict):
-        """The table of contents: releases, the records of one kind of index or the other, and what finds rows."""
+        """What a table of contents says of rows."""
 
-        releases: list[str]
-        repairs: Place
-        messages: Place
-        heads: Place
         firsts: list[int]
         """The number of the first line of each block."""
         blocks: list[Place]
         shards: list[Place]
 
 
+FILTERS = [{"id": 0x21, "dict_size": 1 << 20}]
+"""LZMA2 without a container."""
 SHARDS = 256
 BLOCK = 1 << 15
 _COLUMNS = 6
@@ -59,7 +59,7 @@ class Packed:
             if file.read(4) != magic:
                 raise ValueError("not an index of this kind, or one of another version of vllm-triage")
             length = int.from_bytes(file.read(4), "little")
-            self.head: Head = json.loads(zlib.decompress(file.read(length)))
+            self.table: Mapping[str, object] = json.loads(zlib.decompress(file.read(length)))
         self._start = 8 + length
 
     def _open(self) -> BinaryIO:
@@ -74,6 +74,12 @@ class Packed:
     def record(self, place: Place) -> bytes:
         """Return a record."""
         return zlib.decompress(self.packed(place))
+
+    def lzma_record(self, place: Place) -> bytes:
+        """Return a record that is packed by LZMA."""
+        import lzma
+
+        return lzma.decompress(self.packed(place), lzma.FORMAT_RAW, filters=FILTERS)
 
     def columns(self, place: Place) -> list[bytes]:
         """Return the columns of a shard."""
@@ -97,6 +103,7 @@ class Rows:
 
     def __init__(self, index: Packed) -> None:
         self._index = index
+        self._head = cast("Head", index.table)
         self._shards: dict[int, tuple[list[int], list[int]]] = {}
         self._blocks: dict[int, list[str]] = {}
 
@@ -104,17 +111,17 @@ class Rows:
         """Return the lines of a checksum, sorted."""
         rest, shard = divmod(key, SHARDS)
         if shard not in self._shards:
-            a, b, c, *number = self._index.columns(self._index.head["shards"][shard])
+            a, b, c, *number = self._index.columns(self._head["shards"][shard])
             self._shards[shard] = [*accumulate(_numbers(a, b, c))], _numbers(*number)
         keys, numbers = self._shards[shard]
         return [self._line(number) for number in numbers[bisect_left(keys, rest) : bisect_right(keys, rest)]]
 
     def _line(self, number: int) -> str:
-        at = bisect_right(self._index.head["firsts"], number) - 1
+        at = bisect_right(self._head["firsts"], number) - 1
         block = self._blocks.get(at)
         if block is None:
-            block = self._blocks[at] = self._index.record(self._index.head["blocks"][at]).decode().split("\n")
-        return block[number - self._index.head["firsts"][at]]
+            block = self._blocks[at] = self._index.record(self._head["blocks"][at]).decode().split("\n")
+        return block[number - self._head["firsts"][at]]
 
 
 class Writer:
@@ -154,9 +161,14 @@ class Writer:
             "shards": [self.add(bytes(row[at] for at in range(_COLUMNS) for row in rows)) for rows in shards],
         }
 
-    def finish(self, magic: bytes, head: dict[str, object]) -> bytes:
+    def finish(self, magic: bytes, table: Mapping[str, object]) -> bytes:
         """Return the file."""
-        import json
+        return file_of(magic, table, self._body)
 
-        packed = zlib.compress(json.dumps(head, separators=(",", ":")).encode(), 9)
-        return b"".join((magic, len(packed).to_bytes(4, "little"), packed, self._body))
+
+def file_of(magic: bytes, table: Mapping[str, object], records: bytes | bytearray) -> bytes:
+    """Return an index in its packed form."""
+    import json
+
+    packed = zlib.compress(json.dumps(table, separators=(",", ":")).encode(), 9)
+    return b"".join((magic, len(packed).to_bytes(4, "little"), packed, records))

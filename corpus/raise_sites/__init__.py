@@ -19,8 +19,21 @@ from functools import lru_cache
 
 from ..code_lines import plain
 from ..code_slices import LONGEST, SHORTEST, checksum, head_of
-from ..records import Record, record
+from ..records import Record, cast, record
 from ..shards import Packed, Rows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from ..shards import Place
+
+    class Head(TypedDict):
+        """The index's table of contents."""
+
+        releases: list[str]
+        heads: Place
+
 
 INDEX = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cards.bin")
 MAGIC = b"VTC2"
@@ -66,8 +79,9 @@ class Index:
     def __init__(self, path: str = INDEX) -> None:
         packed = Packed(path, MAGIC)
         self._rows = Rows(packed)
-        self.releases: tuple[str, ...] = tuple(packed.head["releases"])
-        heads = packed.record(packed.head["heads"])
+        head = cast("Head", packed.table)
+        self.releases = tuple(head["releases"])
+        heads = packed.record(head["heads"])
         self._heads = {int.from_bytes(heads[at : at + 4], "little") for at in range(0, len(heads), 4)}
 
     def by_message(self, message: str) -> list[Card]:

@@ -19,12 +19,22 @@ import zlib
 from functools import lru_cache
 
 from ..code_slices import LONGEST, SHORTEST, checksum, head_of, places_of
-from ..records import Record, record
+from ..records import Record, cast, record
 from ..shards import Packed, Rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from ..shards import Place
+
+    class Head(TypedDict):
+        """The index's table of contents."""
+
+        releases: list[str]
+        repairs: Place
+        messages: Place
+
 
 INDEX = os.path.join(os.path.dirname(os.path.abspath(__file__)), "repairs.bin")
 MAGIC = b"VTR2"
@@ -92,7 +102,8 @@ class Index:
     def __init__(self, path: str = INDEX) -> None:
         self._packed = Packed(path, MAGIC)
         self._rows = Rows(self._packed)
-        self.releases: tuple[str, ...] = tuple(self._packed.head["releases"])
+        self._head = cast("Head", self._packed.table)
+        self.releases = tuple(self._head["releases"])
         self._repairs: list[str] = []
         self._said: dict[int, list[list[str]]] | None = None
 
@@ -109,7 +120,7 @@ class Index:
         """
         if self._said is None:
             self._said = {}
-            for line in self._lines(self._packed.head["messages"]):
+            for line in self._lines(self._head["messages"]):
                 row = line.split("\t")
                 self._said.setdefault(int(row[0], 16), []).append(row[1:])
         return [
@@ -122,7 +133,7 @@ class Index:
     def _found(self, kind: str, row: list[str]) -> Found:
         number, how, lost, gained = row
         if not self._repairs:
-            self._repairs = self._lines(self._packed.head["repairs"])
+            self._repairs = self._lines(self._head["repairs"])
         pull, release, needs = self._repairs[int(number)].split("\t")
         repair = Repair(int(pull), self.releases[int(release)] if int(release) >= 0 else "", tuple(needs.split()))
         return Found(repair, kind, how, frozenset(lost.split()), frozenset(gained.split()))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import lzma
 import re
 import sys
-import zlib
 from collections import defaultdict
 
-from ...corpus.code_lines import FILTERS, NEVER
+from ...corpus.code_lines import NEVER
 from ...corpus.code_slices import (
     FILE_COLUMNS,
     INDEX,
@@ -21,6 +19,7 @@ from ...corpus.code_slices import (
     head_of,
     key_of,
 )
+from ...corpus.shards import FILTERS, file_of
 from .__main__ import FIRST
 from .guards import CATCH, piece_of
 from .lines import BEST
@@ -51,8 +50,7 @@ def pack(slices: Slices) -> bytes:
         files[path] = _put(records, _file(rows, together), len(rows))
     messages = _put(records, _messages(slices, checks), 0)
     listing = {"releases": slices.releases, "files": files, "messages": messages, "caught": together[: NEVER + 1]}
-    head = zlib.compress(json.dumps(listing, separators=(",", ":")).encode(), 9)
-    return b"".join((MAGIC, len(head).to_bytes(4, "little"), head, records))
+    return file_of(MAGIC, listing, records)
 
 
 def _put(records: bytearray, columns: list[list[int]], keys: int) -> tuple[int, int, int]:

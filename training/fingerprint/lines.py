@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import lzma
 import sys
-import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...corpus.code_lines import FILTERS, INDEX, MAGIC, NEVER, key_of
+from ...corpus.code_lines import INDEX, MAGIC, NEVER, key_of
+from ...corpus.shards import FILTERS, file_of
 from .lives import Entry, Lives
 from .rewrite import rewrite
 
@@ -35,8 +34,7 @@ def pack(versions: Sequence[str], files: Iterable[tuple[str, list[Entry]]]) -> b
             packed = lzma.compress(columns, lzma.FORMAT_RAW, filters=[{**FILTERS[0], **BEST}])
             places[path] = (len(records), len(packed), len(entries), count)
             records += packed
-    head = zlib.compress(json.dumps({"releases": list(versions), "files": places}, separators=(",", ":")).encode(), 9)
-    return b"".join((MAGIC, len(head).to_bytes(4, "little"), head, records))
+    return file_of(MAGIC, {"releases": list(versions), "files": places}, records)
 
 
 def _columns(entries: list[Entry]) -> tuple[bytes, int]:

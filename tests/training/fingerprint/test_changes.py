@@ -197,5 +197,5 @@ def test_the_command_says_when_there_is_no_package_index(tmp_path: Path, monkeyp
 
 def test_another_file_is_refused() -> None:
     """By its first bytes."""
-    with pytest.raises(ValueError, match="not an index of changes"):
+    with pytest.raises(ValueError, match="not an index of this kind"):
         Index(b"VTL1" + bytes(8))
