@@ -1,12 +1,11 @@
 """The index of what vLLM's releases log and where their tracebacks stand, as training/fingerprint writes it.
 
-The file (``corpus/vllm/fingerprint.bin``), all numbers little-endian:
+The file (``corpus/vllm/fingerprint.bin``) is in the form of ``corpus/shards.py``, all numbers little-endian. The sites are packed by
+zlib, which unpacks them in 2 ms, each file by LZMA, a tenth smaller:
 
-- ``MAGIC``, the length of the packed head (4 bytes) and of the packed sites (4 bytes), the head, the sites, the files.
-  Head and sites are packed by zlib, which unpacks them in 2 ms; each file by LZMA, a tenth smaller.
-- The head, JSON: ``releases`` (oldest first), ``sites`` (a file's name → first entry and number of entries), ``files``
-  (a path → offset and length of its packed record, from the end of the sites).
-- The sites, in columns: distance of the line from the entry before (2 bytes), ``word_mark`` of the message (1 byte, 0:
+- The table: ``releases`` (oldest first), ``sites`` (a file's name → first entry and number of entries), ``calls`` (the sites'
+  record), ``files`` (a path → its record).
+- The sites' record, in columns: distance of the line from the entry before (2 bytes), ``word_mark`` of the message (1 byte, 0:
   any), first release, number of releases less one. A site that came and went has several entries.
 - A file's record: number of its own releases, of blocks, of spots and of functions (4 bytes each), the numbers of its
   releases, then columns of bytes. Of each block (lines that came and went together, in the order of the file): its
@@ -17,7 +16,7 @@ The file (``corpus/vllm/fingerprint.bin``), all numbers little-endian:
 A set of releases is a number here, with one bit for each release, the oldest lowest.
 """
 
-# ruff: noqa: PTH118, PTH123 - pathlib takes longer to import than the index to open
+# ruff: noqa: PTH118 - pathlib takes longer to import than the index to open
 from __future__ import annotations
 
 import os
@@ -32,13 +31,13 @@ from typing import NamedTuple, TypeAlias, TypedDict
 
 from ...corpus.gc_pause import Paused
 from ...corpus.options import FOLDER
+from ...corpus.records import cast
+from ...corpus.shards import Packed
 
 INDEX = os.path.join(FOLDER, "fingerprint.bin")
-MAGIC = b"VTF1"
+MAGIC = b"VTF2"
 WORDS = 8
 """Letters of a message that tell one logging call from another on the same line of another release."""
-FILTERS = [{"id": 0x21, "dict_size": 1 << 20}]
-"""How records are packed: LZMA2 without a container, which would cost more than a small record."""
 DEFINITIONS = 2
 """Functions that may begin between a function's own first line and a line of it: those defined within it."""
 
@@ -55,6 +54,7 @@ class Head(TypedDict):
 
     releases: list[str]
     sites: dict[str, tuple[int, int]]
+    calls: tuple[int, int]
     files: dict[str, tuple[int, int]]
 
 
@@ -111,16 +111,9 @@ def code_mark(code: str) -> int:
 class Index:
     """Answers which releases a mark of a log fits."""
 
-    def __init__(self, data: bytes) -> None:
-        import json
-
-        if data[:4] != MAGIC:
-            raise ValueError("not an index of vLLM's releases, or one of another version of vllm-triage")
-        head, sites = int.from_bytes(data[4:8], "little"), int.from_bytes(data[8:12], "little")
-        self._head: Head = json.loads(zlib.decompress(data[12 : 12 + head]))
-        self._packed = data[12 + head : 12 + head + sites]
-        self._data = data
-        self._files = 12 + head + sites
+    def __init__(self, source: str | bytes = INDEX) -> None:
+        self._packed = Packed(source, MAGIC)
+        self._head = cast("Head", self._packed.table)
         self._columns: tuple[array[int], bytes, bytes, bytes] | None = None
         self._weaves: dict[str, Weave] = {}
         self._functions: dict[str, Functions] = {}
@@ -167,7 +160,7 @@ class Index:
         if self._columns is None:
             import sys
 
-            raw = zlib.decompress(self._packed)
+            raw = self._packed.record(self._head["calls"])
             count = len(raw) // 5
             lines = array("H", raw[: 2 * count])
             if sys.byteorder == "big":
@@ -181,12 +174,7 @@ class Index:
             place = self._head["files"].get(path)
             if place is None:
                 return None
-            import lzma
-
-            start = self._files + place[0]
-            self._weaves[path] = _columns(
-                lzma.decompress(self._data[start : start + place[1]], lzma.FORMAT_RAW, filters=FILTERS)
-            )
+            self._weaves[path] = _columns(self._packed.lzma_record(place))
         return self._weaves[path]
 
     def _by_code(self, weave: Weave, spots: list[Spot]) -> dict[Spot, int]:
@@ -243,8 +231,8 @@ class Index:
 @lru_cache(maxsize=1)
 def index() -> Index:
     """Return the index that comes with the package, read when first asked for."""
-    with open(INDEX, "rb") as file, Paused():
-        return Index(file.read())
+    with Paused():
+        return Index()
 
 
 def _columns(raw: bytes) -> Weave:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import lzma
 import sys
 import zlib
@@ -10,7 +9,8 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ...classifier.facts.fingerprint_index import FILTERS, MAGIC, Head, code_mark, word_mark
+from ...classifier.facts.fingerprint_index import MAGIC, Head, code_mark, word_mark
+from ...corpus.shards import FILTERS, file_of
 from .sites import Site
 from .spots import Spot, spot_of
 from .weave import FOREVER, Block, Weave
@@ -33,7 +33,7 @@ def pack(releases: Sequence[str], sites: Mapping[str, Iterable[tuple[int, Site]]
     """
     if len(releases) > MOST:
         raise ValueError(f"{len(releases)} releases: the layout holds {MOST}")
-    head: Head = {"releases": list(releases), "sites": {}, "files": {}}
+    head: Head = {"releases": list(releases), "sites": {}, "calls": (0, 0), "files": {}}
     entries: list[Entry] = []
     for name in sorted(sites):
         found = _entries(sites[name])
@@ -44,11 +44,10 @@ def pack(releases: Sequence[str], sites: Mapping[str, Iterable[tuple[int, Site]]
         record = lzma.compress(_record(files[path]), lzma.FORMAT_RAW, filters=[{**FILTERS[0], **_BEST}])
         head["files"][path] = (len(records), len(record))
         records += record
-    packed_head = zlib.compress(json.dumps(head, separators=(",", ":")).encode(), 9)
     starts = {first for first, _ in head["sites"].values()}
     packed_sites = zlib.compress(_columns(entries, starts), 9)
-    sizes = len(packed_head).to_bytes(4, "little") + len(packed_sites).to_bytes(4, "little")
-    return b"".join((MAGIC, sizes, packed_head, packed_sites, records))
+    head["calls"] = (len(records), len(packed_sites))
+    return file_of(MAGIC, head, records + packed_sites)
 
 
 def _entries(calls: Iterable[tuple[int, Site]]) -> list[Entry]:
