@@ -37,9 +37,8 @@ class Row:
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
     """Write rows as JSON lines, compressed where the name ends in ``.xz``."""
-    with lzma.open(path, "wt", encoding="utf-8") if path.suffix == ".xz" else path.open("w", encoding="utf-8") as file:
-        for row in rows:
-            file.write(json.dumps(asdict(row), ensure_ascii=False, sort_keys=True) + "\n")
+    text = "".join(json.dumps(asdict(row), ensure_ascii=False, sort_keys=True) + "\n" for row in rows).encode()
+    path.write_bytes(lzma.compress(text, preset=9 | lzma.PRESET_EXTREME) if path.suffix == ".xz" else text)
 
 
 def read_rows(path: Path) -> list[Row]:
