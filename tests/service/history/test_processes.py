@@ -64,7 +64,9 @@ def test_nothing_acknowledged_is_lost_when_writers_are_killed(history, url):
     acknowledged: list[str] = []
     for number in range(2):
         started = start(url, [f"{number}a", f"{number}b"], 0, 0)
-        time.sleep(0.4)
+        until = time.monotonic() + 60
+        while len(walk(history, limit=500)) < 12 * (number + 1) and time.monotonic() < until:
+            time.sleep(0.02)
         for process in started:
             process.send_signal(signal.SIGKILL)
         acknowledged += finish(started)
