@@ -69,9 +69,9 @@ def read_bucket(path: Path) -> Bucket:
         CorpusError: It breaks the format.
     """
     try:
-        return parse_text(path.read_text(encoding="utf-8"), path.name)
-    except UnicodeDecodeError as error:
-        raise CorpusError(f"{path.name}: {error}") from None
+        return parse_text(path.read_text(encoding="utf-8-sig"), path.name)
+    except UnicodeDecodeError:
+        raise CorpusError(f"{path.name}: it is not in UTF-8: save it so") from None
 
 
 def complete(bucket: Bucket, file: str) -> list[dict[str, list[str]]]:

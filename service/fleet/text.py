@@ -66,9 +66,9 @@ def _print_head(summary: Summary, console: Console) -> None:
     own = summary.all
     days = f", {summary.first} to {summary.last}" if summary.first else ""
     console.print(Text(f"{plural(own.starts, 'start')} in {plural(own.logs, 'log')}{days}", "bold"))
-    console.print(f"{own.failed:,} starts failed, in {own.failed_logs:,} logs: {_interval(own)}")
+    console.print(f"{plural(own.failed, 'start')} failed, in {plural(own.failed_logs, 'log')}: {_interval(own)}")
     if summary.not_read:
-        console.print(f"{summary.not_read:,} log{'s' * (summary.not_read != 1)} could not be read")
+        console.print(f"{plural(summary.not_read, 'log')} could not be read")
 
 
 def _cause(cause: Cause) -> Sequence[str | Text]:
