@@ -123,7 +123,8 @@ def bound_of(
     if found is not None and (near := _near(found, known)):
         left = [release for release in fitting if release in near]
         if not left and found.marks >= ENOUGH:
-            left, marks = [release for release in known if release in near], []
+            # So many places outweigh words: what these left is given up.
+            left, fitting, marks = [release for release in known if release in near], list(known), []
         if left and len(left) < len(fitting):
             fitting = left
             marks.insert(
