@@ -295,6 +295,54 @@ def in_prose(log: str, chance: Random) -> str:
     return _BEFORE[which] + log.rstrip("\n") + "\n" + _AFTER[which]
 
 
+def in_an_error(log: str, _chance: Random) -> str:
+    """Within the message of a gateway's record, as its log shows it."""
+    said = json.dumps({"object": "error", "message": "\n".join(lines_of(log)), "code": 500})
+    return f"2026-03-01 10:00:00 gateway ERROR upstream said: {said}\n"
+
+
+def in_a_record_twice(log: str, _chance: Random) -> str:
+    """A record within a record, both as JSON in one line."""
+    inner = json.dumps({"said": "\n".join(lines_of(log))})
+    return json.dumps({"level": "error", "detail": inner}) + "\n"
+
+
+def as_repr(log: str, _chance: Random) -> str:
+    """As Python prints the list of its lines."""
+    return f"{lines_of(log)!r}\n"
+
+
+def in_a_call(log: str, _chance: Random) -> str:
+    """As the text that another exception was raised with."""
+    return f"raise RuntimeError({json.dumps(chr(10).join(lines_of(log)))})\n"
+
+
+def as_list(log: str, _chance: Random) -> str:
+    """Each line a point of a list."""
+    return "\n".join(f"- {line}" for line in lines_of(log)) + "\n"
+
+
+def as_code(log: str, _chance: Random) -> str:
+    """Each line in inline code."""
+    return "\n".join(f"`{line}`" for line in lines_of(log)) + "\n"
+
+
+def as_added(log: str, _chance: Random) -> str:
+    """As a diff shows a log that was committed."""
+    return "\n".join(f"+{line}" for line in lines_of(log)) + "\n"
+
+
+def in_a_chat(log: str, _chance: Random) -> str:
+    """Line by line, with time and name."""
+    return "\n".join(f"[{at // 60:02d}:{at % 60:02d}] anna: {line}" for at, line in enumerate(lines_of(log))) + "\n"
+
+
+def in_a_table(log: str, _chance: Random) -> str:
+    """A table in Markdown."""
+    rows = "\n".join(f"| {at} | {line} |" for at, line in enumerate(lines_of(log)))
+    return f"| n | line |\n|---|---|\n{rows}\n"
+
+
 FORMS = (
     Form("newlines lost", "joined by blanks", joined_by_blanks),
     Form("newlines lost", "squeezed", squeezed),
@@ -320,6 +368,15 @@ FORMS = (
     Form("indentation", "flush left", flush_left),
     Form("two attempts", "two attempts", second_attempt),
     Form("prose", "prose", in_prose),
+    Form("record", "an error's message", in_an_error),
+    Form("record", "a record within a record", in_a_record_twice),
+    Form("record", "repr", as_repr),
+    Form("record", "a call", in_a_call),
+    Form("marked", "list", as_list),
+    Form("marked", "inline code", as_code),
+    Form("marked", "diff", as_added),
+    Form("marked", "chat", in_a_chat),
+    Form("marked", "table", in_a_table),
     Form("own format", "own format", in_own_format),
 )
-"""The twelve ways in all their forms, and one more: a format of one's own, which loses processes."""
+"""The ways in all their forms; the last is a format of one's own, which loses processes."""

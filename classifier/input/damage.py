@@ -5,6 +5,7 @@ What is told here is looked at closely by ``mending``; a log as a server writes 
 
 from __future__ import annotations
 
+from ..patterns.lazy import LazyPattern
 from .rare_words import RareWords
 
 FLAT_LINE = 200
@@ -24,8 +25,12 @@ _TAGS = (b"<br", b"</pre>", b"</div>", b"</span>", b"</p>", b"</td>", b"</code>"
 _ENTITIES = (b"&quot;", b"&lt;", b"&gt;", b"&#", b"&nbsp;", b"&amp;")
 _TYPESET = (b"\xe2\x80\x9c", b"\xe2\x80\x9d", b"\xe2\x80\x98", b"\xe2\x80\x99", b"\xe2\x80\x93", b"\xe2\x80\x94")
 _ESCAPED = (b"\\nTraceback", b"\\n  File", b"\\nINFO ", b"\\nERROR ", b"\\nWARNING ", b"\\n(", b"\\n', '")
-_SOMEWHERE = (*_TAGS, *_ENTITIES, *_TYPESET, *_ESCAPED, b"]:\n", b'File\n"')
+_SOMEWHERE = (*_TAGS, *_ENTITIES, *_TYPESET, *_ESCAPED, b"]:\n", b'File\n"', b"Error:\n", b"Exception:\n")
 """What may stand anywhere in a text, and stands nowhere in a log as a server writes it."""
+FEW = 20
+"""Lines up to which a text may be one record that somebody copied."""
+_MARK = LazyPattern(rb"[-*+`|]|\[\d{1,2}:\d\d(?::\d\d)?(?: [AP]M)?\] ?<?@?[\w.-]{1,30}>?: ")
+"""How lines of a list, a diff, a table and a chat begin."""
 _CELLS = (b"message", b"msg", b"log", b"line", b"text", b"textpayload", b"body", b"content", b"event", b"_raw", b"raw")
 _SIGNS = RareWords(_SOMEWHERE)
 _FRAME = RareWords((b'File "',))
@@ -46,9 +51,18 @@ def looks_damaged(data: bytes) -> bool:
         or _numbered(data[:4096])
         or _indented(data)
         or _exported(data)
+        or _marked(data)
         or _flat(data)
         or _wrapped(data[:HEAD])
     )
+
+
+def _marked(data: bytes) -> bool:
+    """Tell whether the first lines are of a list, a diff, a chat or a table, or few lines hold a record with lines in it."""
+    if b"\\n" in data and data.count(b"\n", 0, HEAD) <= FEW:
+        return True
+    head = data[:2048].split(b"\n")[:3]
+    return len(head) == 3 and all(_MARK.match(line) for line in head)
 
 
 def _exported(data: bytes) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .starts import ANY, DETAILS, EXCEPTION
+from ...patterns.lazy import LazyPattern
+from .starts import ANY, BEGINS, DETAILS, EXCEPTION, PREFIX
 from .types import Lines
 
 LEAST, LEAST_ALONE = 4, 2
@@ -12,6 +13,8 @@ LEAST, LEAST_ALONE = 4, 2
 SHORTEST = 60
 """A line of fewer characters is taken for one."""
 _POINTS = {"record": 2, "frame": 2, "head": 2, "link": 2, "owner": 1, "rank": 1, "access": 1, "other": 1, "below": 0}
+_BARE = LazyPattern(r"(?:^|[\s\])])[\w.]{0,80}(?:Error|Exception):\s*$")
+"""An exception's name without its message."""
 _BLANKS = " \t\xa0"
 
 
@@ -27,6 +30,24 @@ def unglue(lines: Lines) -> Lines | None:
         parts = [piece for part in drawn for piece in split_glued(part, alone)]
         found += [(number, part) for part in parts] if len(parts) > len(drawn) else [(number, text)]
     return found if len(found) > len(lines) else None
+
+
+def reglue(lines: Lines) -> Lines | None:
+    """Return the lines with each message that stands below its exception's name put behind it; None where none does."""
+    found: Lines = []
+    for number, text in lines:
+        before = found[-1][1] if found else ""
+        body = PREFIX.sub("", text, 1).strip()
+        if (
+            _BARE.search(before)
+            and body
+            and not BEGINS.match(body)
+            and (PREFIX.match(before) is None) == (PREFIX.match(text) is None)
+        ):
+            found[-1] = (found[-1][0], f"{before.rstrip()} {body}")
+        else:
+            found.append((number, text))
+    return found if len(found) < len(lines) else None
 
 
 def split_glued(line: str, alone: bool = False) -> list[str]:

@@ -13,6 +13,11 @@ _QUOTE = LazyPattern(r"(?:[ \t]{0,3}(?:>|&gt;)[ \t]?){1,6}")
 _FIRST = LazyPattern(r"\d{1,6}")
 _SIGNS = (" | ", " \u2502 ", ": ", ":", "| ", "|", "\u2502", ". ", ") ", "\t", " ")
 """What may stand between a number and its line; only where nearly all lines have it."""
+MARKS = (
+    LazyPattern(r"[-*\u2022] (?=.)"), LazyPattern(r"\+(?!\+)"), LazyPattern(r"`(?=[^`]*`\s*$)"),
+    LazyPattern(r"\[\d{1,2}:\d\d(?::\d\d)?(?: [AP]M)?\] ?<?@?[\w.-]{1,30}>?: "),
+)  # fmt: skip
+"""What may stand before each line of a list, a diff, lines in inline code, a chat."""
 LEAST = 4
 """Lines that count up."""
 
@@ -26,6 +31,22 @@ def unquote(lines: Lines) -> Lines | None:
     for number, line in lines:
         mark = _QUOTE.match(line)
         found.append((number, line[mark.end() :] if mark else line))
+    return found
+
+
+def unmark(lines: Lines) -> Lines | None:
+    """Take off what a list, a diff, inline code or a chat puts around each line, where nearly all lines have the same."""
+    full = [line for _, line in lines if line.strip()]
+    if len(full) < LEAST:
+        return None
+    mark = next((each for each in MARKS if sum(each.match(line) is not None for line in full) >= ALL * len(full)), None)
+    if mark is None:
+        return None
+    found = []
+    for number, line in lines:
+        around = mark.match(line)
+        rest = line[around.end() :] if around else line
+        found.append((number, rest.rstrip().removesuffix("`") if around and around.group() == "`" else rest))
     return found
 
 

@@ -7,17 +7,20 @@ from typing import NamedTuple
 from ..decode import Cleaner, drop_prompts
 from ..numbers import Mended
 from .characters import straighten, unescape
-from .glued import unglue
-from .layout import dedent, unnumber, unquote
+from .glued import reglue, unglue
+from .layout import dedent, unmark, unnumber, unquote
+from .nested import uncell, unnest
 from .page import unpage
 from .records import unrecord
 from .table import untable
 from .types import Form, Lines
 from .wrapped import unwrap
 
-OUTER: tuple[Form, ...] = (straighten, unquote, dedent, unpage, untable, unrecord, unescape, unnumber, unwrap)
+OUTER: tuple[Form, ...] = (
+    straighten, unquote, unmark, dedent, unpage, untable, uncell, unrecord, unnest, unescape, unnumber, unwrap,
+)  # fmt: skip
 """What stands around the log, outermost first."""
-INNER: tuple[Form, ...] = (unglue, unwrap)
+INNER: tuple[Form, ...] = (unglue, unwrap, reglue)
 """What can be told only once colours and collectors' records are gone."""
 FLAT = 3
 """Lines up to which a text has lost its newlines, if it is a log: what users wrote is cut off only once it is split."""
