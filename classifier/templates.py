@@ -45,7 +45,14 @@ def lookup(name: str, values: Mapping[str, object]) -> str | None:
     return f"{value:g}" if isinstance(value, float) else mask(str(value))
 
 
-def sentences(template: str, values: Mapping[str, object]) -> str:
-    """Return the sentences of ``template`` whose values are all known."""
-    parts = [fill(sentence, values) for sentence in _SENTENCE.made.split(template.strip())]
+def sentences(template: str, values: Mapping[str, object], told: bool = False) -> str:
+    """Return the sentences of ``template`` whose values are all known.
+
+    Args:
+        template: The text.
+        values: What slots stand for.
+        told: Whether sentences without a value are left out: they hold for any log.
+    """
+    asked = [sentence for sentence in _SENTENCE.made.split(template.strip()) if not told or "{" in sentence]
+    parts = [fill(sentence, values) for sentence in asked]
     return " ".join(text for text, whole in parts if whole)

@@ -55,6 +55,8 @@ def conclude(  # noqa: PLR0913 - the parts of a verdict
     if bucket != "no_failure":
         captures = {**culprit(hit, incident), **refused_allocation(hit), **captures}
     told = {**incident.facts, **captures, **(values or {})}
+    # What holds for every log of the cause is for `explain`; a user's own words are said as they were written.
+    alone = decided_by == "rule" and found.known.corpus.own.isdisjoint((bucket, f"{bucket}/{cause}"))
     return Verdict(
         incident,
         bucket,
@@ -62,7 +64,7 @@ def conclude(  # noqa: PLR0913 - the parts of a verdict
         round(min(0.99, max(0.05, confidence)), 3),
         decided_by,
         sentences(entry.title, told) or about.title,
-        sentences(entry.summary, told) or _first_sentence(about.meaning),
+        sentences(entry.summary, told, alone) or ("" if alone else _first_sentence(about.meaning)),
         way,
         hit,
         captures,

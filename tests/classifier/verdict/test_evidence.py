@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.classifier.verdict.logs import TRIAGE
+from tests.classifier.verdict.logs import DEAD, READY, START, TRIAGE
 
 INNER = "TPU initialization failed: open(/dev/vfio/0): Device or resource busy"
 QUOTED = f"""(EngineCore_DP0 pid=77) ERROR 11-02 10:05:01 [core.py:780]   File "/opt/lib/python3.12/site-packages/jax/_src/xla_bridge.py", line 830, in _init_backend
@@ -86,3 +86,16 @@ openai.APIConnectionError: Connection error.
         "httpx.ConnectError: All connection attempts failed",
         "openai.APIConnectionError: Connection error.",
     } <= set(shown(log))
+
+
+def test_an_answer_explains_in_the_logs_own_values_or_not_at_all() -> None:
+    """What holds for every log of its cause is for ``vllm-triage explain``."""
+    told = TRIAGE.report(
+        START
+        + "ERROR 11-02 10:05:01 [core.py:7] ValueError: To serve at least one request with the models's max seq len (131072), (16.00 GiB KV cache is needed, which is larger than the available KV cache memory (5.12 GiB)). Based on the available memory, the estimated maximum model length is 41936.\n"
+    )
+    plain = TRIAGE.report(START + READY + DEAD)
+
+    assert "16" in told.summary
+    assert "" == plain.summary
+    assert plain.title
