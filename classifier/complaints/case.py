@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...corpus.actions import Action
 from ...corpus.records import Record, record
 
 TYPE_CHECKING = False
@@ -130,3 +131,18 @@ class Complaint(Record):
     def variable(self) -> bool:
         """Whether it is a variable of the environment."""
         return not self.name.startswith("-")
+
+
+@record(frozen=True)
+class Change(Record):
+    """One correction."""
+
+    title: str
+    put: tuple[Action, ...]
+    """What to set; nothing where something is only left out."""
+    dropped: tuple[Action, ...]
+    """What is left out; nothing where nothing is."""
+    why: str
+    option: str
+    value: str = ""
+    env: bool = False

@@ -14,6 +14,6 @@ def propose(context: Context) -> Iterable[Fix]:
     """Return the correction of what the error names; nothing where it does not settle what was meant."""
     if not context.failed or context.hit is None or context.of_request:
         return []
-    from ..corrector import correct
+    from ...complaints import correct
 
     return correct(context.case)

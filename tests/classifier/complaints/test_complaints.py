@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vllm_triage.classifier.advice.corrector import correct
+from vllm_triage.classifier.complaints import correct
 from vllm_triage.classifier.complaints.case import Case, Complaint
 from vllm_triage.classifier.complaints.read import read
 

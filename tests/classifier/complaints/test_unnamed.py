@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vllm_triage.classifier.advice.corrector import correct
+from vllm_triage.classifier.complaints import correct
 from vllm_triage.classifier.complaints.case import Case
 
 SPLIT = "ValueError: not enough values to unpack (expected 2, got 1)"

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from ....corpus import options
-from ....corpus.action_text import read_piece
-from ....corpus.actions import DropOption, DropWords, SetOption
-from ...command.known import flag
-from ...command.quoting import quoted
-from ...complaints.case import Case
-from ...patterns.lazy import LazyPattern
-from ...values.options import refused
-from . import Change
+from ...corpus import options
+from ...corpus.action_text import read_piece
+from ...corpus.actions import DropOption, DropWords, SetOption
+from ..command.known import flag
+from ..command.quoting import quoted
+from ..patterns.lazy import LazyPattern
+from ..values.options import refused
+from .case import Case, Change
 from .values import boolean
 
 _LINE = LazyPattern(r"error: unrecognized arguments: +(?P<option>\S[^\n]*)")

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from vllm_triage.classifier.advice.corrector import values
+from vllm_triage.classifier.complaints import values
 
 DTYPES = ("auto", "bfloat16", "float16", "float32")
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
-from ...patterns.lazy import LazyPattern
+from ..patterns.lazy import LazyPattern
 
 _SHORT = {
     "fp16": "float16", "half": "float16", "bf16": "bfloat16", "fp32": "float32", "f16": "float16", "f32": "float32",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from vllm_triage.classifier.advice.corrector import correct
+from vllm_triage.classifier.complaints import correct
 from vllm_triage.classifier.complaints.case import Case
 
 RELEASE = "0.32.0"
@@ -270,11 +270,11 @@ def test_what_writes_corrections_is_imported_where_one_is_due():
     """And the function stays what it was: a module of its name would take its place."""
     code = (
         "import sys\n"
-        "from vllm_triage.classifier.advice import corrector\n"
+        "from vllm_triage.classifier import complaints as corrector\n"
         "from vllm_triage.classifier.complaints.case import Case\n"
         "case = lambda text: Case(text, {}, '0.10.2')\n"
         "assert corrector.correct(case('RuntimeError: nothing is named')) == []\n"
-        "writer = 'vllm_triage.classifier.advice.corrector.correction'\n"
+        "writer = 'vllm_triage.classifier.complaints.correction'\n"
         "assert writer not in sys.modules\n"
         "for _ in range(2):\n"
         "    assert corrector.correct(case('vllm: error: unrecognized arguments: --max-num-seq 4'))\n"

@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Mapping
 
-from ....corpus import options
-from ....corpus.actions import Action, DropOption, DropVariable, SetOption, SetVariable
-from ...complaints.case import Case, Complaint
-from ...fix import CORRECTION, OF_ERROR, Fix, leave_out, option
-from ...patterns.lazy import LazyPattern
-from . import Change, values
+from ...corpus import options
+from ...corpus.actions import Action, DropOption, DropVariable, SetOption, SetVariable
+from ..fix import CORRECTION, OF_ERROR, Fix, leave_out, option
+from ..patterns.lazy import LazyPattern
+from . import values
+from .case import Case, Change, Complaint
 from .unrecognised import of_unrecognised
 
 _GIB = frozenset(
