@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...corpus.records import Record, record, replace
+from ...corpus.records import Record, record
 from ...corpus.remedies.find import SOURCE
 from ...corpus.types import Bucket, Cause
 from ..command import corrected_command
@@ -25,9 +25,6 @@ SILENT = (
     "No fix is sure enough to be shown; what was left out, and why, stands under withheld. The evidence is the best there is: "
     "--format prompt has it for whoever can conclude from it."
 )
-_FAULTS = "engine_bug"
-_KERNELS = frozenset({"experts", "attention", "all_reduce", "all2all"})
-"""Parts of vLLM of which there are several, to choose from by an option."""
 
 
 @record(slots=True, frozen=True)
@@ -57,8 +54,6 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
     """
     guessed = verdict.failed and verdict.decided_by == "model"
     entry = _cause(verdict, known.bucket(verdict.bucket), guessed)
-    if guessed and verdict.bucket != _FAULTS:
-        entry = _by_the_frame(entry, str(verdict.captures.get("component") or ""), known)
     context = Context.of(verdict, entry, known.corpus)
     fixes, withheld = sift(context, known.corpus.guards())
     led = any(fix.source == SOURCE for fix in fixes)
@@ -78,8 +73,9 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
         from .origins import without
 
         fixes = ranked([*without(site), *fixes])
-    judged = judged and verdict.failed and not _own(verdict, known)
-    fixes = with_clue_ahead(fixes, verdict) if verdict.failed else fixes
+    of_ours = verdict.failed and not _own(verdict, known)
+    judged = judged and of_ours
+    fixes = with_clue_ahead(fixes, verdict) if of_ours else fixes
     fixes, guesses = shown(fixes, verdict) if judged else (fixes, [])
     withheld = [*withheld, *guesses]
     opinions: list[Opinion] = []
@@ -122,15 +118,6 @@ def _cause(verdict: Verdict, bucket: Bucket, guessed: bool) -> Cause:
     from .guess import generic_cause, searchable
 
     return generic_cause(bucket) if entry is None else searchable(entry)
-
-
-def _by_the_frame(entry: Cause, component: str, known: Known) -> Cause:
-    """Return what is advised for a guess with the kernel in front that the innermost frames name: they are surer than words."""
-    if component not in _KERNELS:
-        return entry
-    faults = known.bucket(_FAULTS).cause("runner_fault")
-    fixes = tuple(fix for fix in faults.fixes if f"component == {component}" in fix.when) if faults is not None else ()
-    return replace(entry, fixes=(*fixes, *entry.fixes))
 
 
 def _own_fault(verdict: Verdict) -> bool:

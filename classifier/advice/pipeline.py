@@ -127,7 +127,11 @@ def _for_caller(fixes: list[Fix], context: Context) -> tuple[list[Fix], Withheld
 
 def _with_clue(fix: Fix, same: Fix) -> Fix:
     """Return a fix that the error's words or place ask for as well, where the same does come of them."""
-    return replace(fix, tags=(*fix.tags, *same.tags)) if same.tier == CLUE and fix.tier != CORRECTION else fix
+    return (
+        replace(fix, tags=(*fix.tags, *same.tags), source=fix.source or same.source)
+        if same.tier == CLUE and fix.tier != CORRECTION
+        else fix
+    )
 
 
 def _same(fix: Fix, other: Fix) -> bool:
