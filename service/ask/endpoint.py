@@ -76,6 +76,10 @@ class Endpoint:
                 raise AskError("the endpoint lists no model: name one")
         return self._model
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
     def ask(self, prompt: str) -> Proposal:
         """Return what the model proposes.
 

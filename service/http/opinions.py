@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...classifier.errors import TriageError
 from ...classifier.report.model import Report
 from ..ask.questions import AskError, Later, Mode, Questions, is_wanted
 from ..fingerprint import fingerprint
@@ -111,5 +112,8 @@ def open_opinions(settings: ServiceSettings) -> Opinions | None:
         return None
     if not settings.database_url:
         raise ValueError("ask needs a history: there is no place for what comes after the answer")
-    asked = Later(settings.ask, settings.ask_model, settings.ask_key.get_secret_value())
+    try:
+        asked = Later(settings.ask, settings.ask_model, settings.ask_key.get_secret_value())
+    except TriageError as error:
+        raise ValueError(f"ask: {error}") from None
     return Opinions(Questions(asked, settings.ask_when, settings.ask_per_hour), settings.ask_when)

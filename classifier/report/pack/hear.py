@@ -12,9 +12,12 @@ BESIDE = 3
 QUOTED = 3
 """Words from which on a quotation is held against the log."""
 _QUOTE = re.compile(r"[`\"“](?P<said>[^`\"“”]{12,300})[`\"”]")
-SHARED = 2
-"""Telling words and numbers that a cause has in common with the lines that prove it, at least."""
+SHARED, FEW = 2, 3
+"""Telling words and numbers that a cause has in common with the lines that prove it, at least; of so few words one is enough."""
+STEM = 5
+"""Letters by which words are told apart: fetch, fetched."""
 _WORD = re.compile(r"\b(?:[a-z_][a-z0-9_]{3,}|\d{2,}|\d+\.\d+)\b", re.IGNORECASE)
+_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _COMMAND = re.compile(r"--\w|^\s*(?:vllm|pip|uv|docker|python3?)\s|[{}=<>]")
 """Of what is quoted without being the log's."""
 _DIGITS = re.compile(r"\d+")
@@ -60,7 +63,9 @@ def _problem(proposal: Proposal, lines: tuple[tuple[int, str], ...], texts: dict
             return "it quotes words that the log does not say"
     near = {number + step for number, _ in lines for step in range(-BESIDE, BESIDE + 1)}
     said = _words(" ".join(texts[number] for number in near if number in texts))
-    return "" if len(said & _words(proposal.cause)) >= SHARED else "the lines that it names say nothing of it"
+    words = _words(proposal.cause)
+    enough = SHARED if len(words) > FEW else 1
+    return "" if len(said & words) >= enough else "the lines that it names say nothing of it"
 
 
 def _plain(text: str) -> str:
@@ -68,6 +73,7 @@ def _plain(text: str) -> str:
 
 
 def _words(text: str) -> set[str]:
-    """Return what tells texts apart: words with their parts, and numbers."""
-    words = {word.lower() for found in _WORD.findall(text) for word in (found, *found.split("_"))}
-    return {word for word in words if (len(word) > 3 or word[:1].isdigit()) and not _COMMON.fullmatch(word)}
+    """Return what tells texts apart: the stems of words and of their parts, and numbers."""
+    words = {part for found in _WORD.findall(text) for part in (found, *_PART.findall(found))}
+    telling = (word.lower() for word in words if len(word) > 3 or word[:1].isdigit())
+    return {word if word[:1].isdigit() else word[:STEM] for word in telling if not _COMMON.fullmatch(word)}

