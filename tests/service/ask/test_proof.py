@@ -53,7 +53,7 @@ class Hot(httpx.HTTPTransport):
                 {**json.loads(request.content), "temperature": 1.5, "seed": len(request.content)}
             ).encode()
             headers = {**request.headers, "content-length": str(len(body))}
-            request = httpx.Request("POST", request.url, headers=headers, content=body)
+            request = httpx.Request("POST", request.url, headers=headers, content=body, extensions=request.extensions)
         return super().handle_request(request)
 
 
