@@ -75,7 +75,6 @@ _OPEN = LazyPattern(QUOTE)
 WORD = 400
 """Characters of a word that is looked at more closely."""
 _WORD = LazyPattern(rf"[A-Za-z0-9+/_=~.%-]{{8,{WORD}}}")
-_UUID = LazyPattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _CELL = LazyPattern(r"[ \t]*\|[ \t]*(?P<value>[^\s|<]{4,400})[ \t]*(?:\||$)")
 """A cell of a table with one word in it."""
 _RANDOM = LazyPattern(r"(?<![\w-])(?!_Z)(?=[A-Za-z_-]{0,40}\d)[A-Za-z0-9_-]{24,}")

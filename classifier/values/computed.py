@@ -38,16 +38,6 @@ class Computed:
     def __repr__(self) -> str:
         return f"Computed({self.value!r}, {self.formula!r}, {self.inputs!r}, {self.missing!r})"
 
-    def as_dict(self) -> dict[str, object]:
-        """Return the parts that say something, for JSON."""
-        parts: dict[str, object] = {
-            "value": self.value,
-            "formula": self.formula,
-            "inputs": self.inputs,
-            "missing": list(self.missing),
-        }
-        return {name: part for name, part in parts.items() if part}
-
 
 def value(work: Work) -> Work:
     """Mark a function whose result rule files may name, as one word of a command: ``values`` finds it by this mark."""

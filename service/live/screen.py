@@ -38,11 +38,6 @@ class Screen:
         """Columns; 100 where the terminal does not say."""
         return self._measured().columns or 100
 
-    @property
-    def height_left(self) -> int:
-        """Rows left to programs above the status row."""
-        return self._measured().lines - (1 if self._size.lines else 0)
-
     def pass_on(self, data: bytes) -> None:
         """Write what passes through.
 

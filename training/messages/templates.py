@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 LOG_CALLS = frozenset({"error", "critical", "fatal", "exception", "error_once"})
 SKIPPED = (
@@ -58,19 +57,6 @@ class Template:
     """The message with examples in the place of values."""
     fixed: str
     """Its longest part without values: what identifies it across releases."""
-
-
-def read_release(folder: Path) -> Iterator[Template]:
-    """Yield the templates of the release whose ``vllm`` package lies in ``folder``."""
-    for file in sorted(folder.rglob("*.py")):
-        path = f"vllm/{file.relative_to(folder).as_posix()}"
-        if any(part in path for part in SKIPPED):
-            continue
-        try:
-            tree = ast.parse(file.read_text(encoding="utf-8", errors="replace"))
-        except SyntaxError:
-            continue
-        yield from _walk(tree, path, "<module>")
 
 
 def _walk(node: ast.AST, path: str, function: str) -> Iterator[Template]:

@@ -14,7 +14,6 @@ from .history import Edit
 
 _SCOPE = re.compile(r"(\s*)(?:async\s+)?(def|class)\s+(\w+)")
 _LEVEL = re.compile(r"\s*")
-_TOP = "\0"
 
 
 class Function(NamedTuple):

@@ -562,19 +562,6 @@ def test_any_facts_give_text(name, data):
     assert not any(word in found.value for word in ("nan", "inf", "-1", "e+"))
 
 
-def test_the_parts_that_say_something_become_json():
-    """Empty parts are left out."""
-    assert worked("free_port").as_dict() == {
-        "value": "8001",
-        "formula": "the next after 8000",
-        "inputs": {"port": 8000},
-    }
-    assert worked("fit_max_num_seqs").as_dict() == {
-        "formula": "not known: kv_cache_tokens, max_model_len",
-        "missing": ["kv_cache_tokens", "max_model_len"],
-    }
-
-
 @pytest.mark.parametrize(
     ("facts", "expected"),
     [
