@@ -72,7 +72,7 @@ def print_scores(given: Namespace, logs: Sequence[Log]) -> int:
         try:
             text = path.read_text(encoding="utf-8")
             fenced = _FENCE.match(text)
-            proposal = Proposal.from_json(json.loads(fenced["inner"] if fenced else text), given.model)
+            proposal = Proposal.from_json(json.loads(fenced["inner"] if fenced else text, strict=False), given.model)
         except (ValueError, InputError) as error:
             unread.append(f"{log.name}: {error}")
             continue

@@ -129,6 +129,13 @@ def test_a_fix_of_another_form_loses_its_actions_and_no_other_fix_does(action: o
     assert (SetOption("--max-model-len", ("8192",)),) == proposal.fixes[1].actions
 
 
+def test_control_characters_in_a_text_become_blanks() -> None:
+    """vLLM's grammar lets them stand there."""
+    content = json.dumps(GOOD | {"cause": "It is @ full."}).replace("@", "\x12\n\t")
+    assert "It is full." == " ".join(asked(lambda _: completion(content)).cause.split())
+    assert asked(lambda _: completion(content)).cause.isprintable()
+
+
 def test_numbers_and_json_are_taken_as_the_texts_that_options_have() -> None:
     """Servers without structured outputs answer so."""
     action = {"do": "set_option", "name": "--compilation-config", "values": [{"mode": 0}, 8192]}
