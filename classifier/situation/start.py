@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Protocol
 
     from ..facts.types import Facts
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         last: int
         facts: Facts
         hits: list[Hit]
+        stages: Sequence[object]
         errors: list[Line]
         sites: list[Line]
         traces: list[Trace]

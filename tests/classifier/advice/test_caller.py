@@ -10,6 +10,7 @@ from tests.fixes import made as fix
 from vllm_triage.classifier import triage
 from vllm_triage.classifier.advice.adapters.caller import adapt, as_released, caller_of
 from vllm_triage.classifier.fix import Fix
+from vllm_triage.classifier.situation.programs import SCRIPT
 
 SCRIPTED = """Traceback (most recent call last):
   File "/home/ana/run.py", line 3, in <module>
@@ -25,12 +26,12 @@ ValueError: Total number of attention heads (14) must be divisible by tensor par
 @pytest.mark.parametrize(
     ("words", "who"),
     [
-        ("vllm/entrypoints/llm.py:__init__: x"),
-        ("    llm = LLM(model='acme/tiny')"),
+        ("vllm/entrypoints/llm.py:__init__: x", SCRIPT),
+        ("    llm = LLM(model='acme/tiny')", SCRIPT),
         ("vllm/entrypoints/llm.py:__init__: x\nvllm/entrypoints/openai/api_server.py:main: y", ""),
         ("llm = LLM(model=m)  (APIServer pid=1)", ""),
         ("vllm/v1/engine/core.py:step: x", ""),
-        ("    scores = llm.score(q, docs)\nvllm/entrypoints/pooling/offline.py:score: x"),
+        ("    scores = llm.score(q, docs)\nvllm/entrypoints/pooling/offline.py:score: x", SCRIPT),
         ("File /root/verl/verl/trainer/main_ppo.py\nvllm/entrypoints/llm.py:generate: x", "verl"),
         ("actor_rollout_ref.rollout.n=8 vllm", "verl"),
         ("ray/llm/_internal/serve/server.py:start: x\nvllm/v1/engine/async_llm.py:__init__: y", "Ray Serve"),
@@ -68,7 +69,7 @@ def adapted(change: str, kind: str, who: str, *tags: str) -> tuple[Fix | None, s
 )  # fmt: skip
 def test_options_become_arguments_of_the_engine(change: str, kind: str, script: str, framework: str) -> None:
     """Options that are the server's alone stay; there is nothing else that they could become."""
-    assert adapted(change, kind)[0].change == script  # type: ignore[union-attr]
+    assert adapted(change, kind, SCRIPT)[0].change == script  # type: ignore[union-attr]
     made = adapted(change, kind, "trl")[0]
     assert made is not None
     assert made.change.startswith(framework)
@@ -87,7 +88,7 @@ def test_options_become_arguments_of_the_engine(change: str, kind: str, script: 
 def test_nothing_is_asked_of_a_server_that_is_not_there(change: str) -> None:
     """A reason stands in its place."""
     tags = ("endpoint",) if change.startswith("POST") else () if change.startswith("--") else ("server",)
-    kept, reason = adapted(change, "flag" if change.startswith("--") else "command", *tags)
+    kept, reason = adapted(change, "flag" if change.startswith("--") else "command", SCRIPT, *tags)
     assert kept is None
     assert "script" in reason
 
