@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..classifier.incidents.attempts import changed
 from ..classifier.report.model import Node, Report
 from ..corpus.records import record
 from ..corpus.stages import STAGES
@@ -44,7 +45,7 @@ class Comparison(Node):
     """Two answers side by side."""
 
     told: str
-    """the outcome in a sentence"""
+    """the outcome in a sentence, and what was set otherwise as between two attempts of one log"""
     same_cause: bool
     before: Side
     after: Side
@@ -54,8 +55,9 @@ class Comparison(Node):
 
 def compare(before: Report, after: Report) -> Comparison:
     """Return what is different between two answers, the earlier one first."""
+    difference = changed(before.facts, after.facts)
     return Comparison(
-        told=_outcome(before, after),
+        told=_outcome(before, after) + (f" The second was set otherwise: {difference}." if difference else ""),
         same_cause=before.cause == after.cause,
         before=_side(before),
         after=_side(after),

@@ -50,16 +50,21 @@ def parted(incident: Incident) -> list[Incident]:
     return _cut(incident, sorted(cuts)) if cuts else [incident]
 
 
-def changed(before: Incident, after: Incident) -> str:
-    """Return what was set otherwise in a later start than in an earlier one, in words; "" where nothing tells."""
-    if before.facts is after.facts:
+def changed(before: Mapping[str, object], after: Mapping[str, object]) -> str:
+    """Return what was set otherwise in a later start than in an earlier one, in words; "" where nothing tells.
+
+    Args:
+        before: Facts of the earlier one.
+        after: Those of the later one.
+    """
+    if before is after:
         return ""
     told: list[str] = []
     for name in ("vllm_version", "model"):
-        one, two = before.facts.get(name), after.facts.get(name)
+        one, two = before.get(name), after.get(name)
         if one and two and one != two:
             told.append(f"{name} {one} → {two}")
-    one, two = before.facts.get("arguments"), after.facts.get("arguments")
+    one, two = before.get("arguments"), after.get("arguments")
     if isinstance(one, Mapping) and isinstance(two, Mapping):
         told += [
             _difference(f"--{name.replace('_', '-')}", one.get(name), two.get(name))

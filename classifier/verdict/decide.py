@@ -78,7 +78,7 @@ def _of_server(incidents: list[Incident], tail: list[Line], known: Known) -> Ver
             reached = incident.reached or "launch"
             told = f"A restart follows on line {incident.first}; it had reached '{reached}' when the log ends."
             verdict, about = replace(before, notes=(*before.notes, told)), about - 1
-    if about and (difference := changed(incidents[about - 1], incidents[about])):
+    if about and (difference := changed(incidents[about - 1].facts, incidents[about].facts)):
         verdict = replace(verdict, notes=(*verdict.notes, f"Set otherwise than in the start before: {difference}."))
     starts = tuple(ServerStart(item.first, item.last, item.reached or "launch") for item in incidents)
     return place(verdict, starts, about)

@@ -24,7 +24,16 @@ FAILED, HEALTHY, UNKNOWN = failure().report, healthy().report, unknown().report
     ],
 )  # fmt: skip
 def test_the_outcome_is_told(before, after, told):
-    assert told == compare(before, after).told
+    assert compare(before, after).told.startswith(told)
+
+
+def test_what_was_set_otherwise_is_told_with_the_outcome():
+    """In the words in which two attempts of one log are told apart; nothing where they are alike."""
+    after = replace(HEALTHY, facts={**FAILED.facts, "arguments": {"enforce_eager": True}})
+    before = replace(FAILED, facts={**FAILED.facts, "arguments": {}})
+
+    assert compare(before, after).told.endswith(" The second was set otherwise: with --enforce-eager True.")
+    assert "otherwise" not in compare(FAILED, FAILED).told
 
 
 def test_a_stage_without_name_is_not_compared():
