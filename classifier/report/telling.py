@@ -62,8 +62,8 @@ def _died(story: Story, deciding: int, symptoms: Sequence[int]) -> str:
     after = [line for line in symptoms if line > first.line]
     if not after:
         return ""
-    named = f"line {after[-1]}" if len(after) == 1 else f"{len(after)} more, up to line {after[-1]},"
-    return f"The first error is on line {first.line}{who}; {named} follows from it."
+    named = f"line {after[-1]} follows" if len(after) == 1 else f"{len(after)} more, up to line {after[-1]}, follow"
+    return f"The first error is on line {first.line}{who}; {named} from it."
 
 
 def _capacity(story: Story, facts: Mapping[str, object]) -> str:

@@ -54,7 +54,7 @@ def _compared(options: Namespace) -> int:
             )
         )
         if side.line:
-            print(wrapped(f"          line {side.line}  {side.text[:300]}", width))
+            print(wrapped(f"          line {side.line}  {side.text[:300]}{'…' * (len(side.text) > 300)}", width))
     if found.changes:
         print(f"\n{len(found.changes)} difference{'s' * (len(found.changes) != 1)}")
     column = max((len(change.name) for change in found.changes), default=0)

@@ -89,8 +89,13 @@ def _print_fix(number: int, fix: Fix) -> None:
     _wrap(f"{number}. {title}{versions}", "    ", painter()(title, "bold"))
     if change != fix.title:
         command, comment = without_comment(change)
-        # Not wrapped: it is copied.
-        print("\n".join(f"       {painter()(row, 'green')}" for row in command.split("\n")))
+        # What is copied is not wrapped.
+        rows = (
+            wrapped(f"       {command}", columns())
+            if fix.kind == "step"
+            else f"       {command}".replace("\n", "\n       ")
+        )
+        print("\n".join(painter()(row, "green") for row in rows.split("\n")))
         _wrap(comment, "       ")
     for text in (fix.why, costs, check, fix.source):
         _wrap(_plain(text), "       ")

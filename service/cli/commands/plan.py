@@ -143,7 +143,7 @@ def _as_text(plan: Plan, name: str) -> str:
             f"  per token   {token_formula(model, fit.layout, fit.tensor, setup.kv_dtype)}",
             "",
         ]
-    lines.append(_verdict(plan))
+    lines += _verdict(plan).splitlines()
     if plan.changes:
         lines += ["", "what helps:", *(f"  {change}: {gives}" for change, gives in plan.changes)]
     if made := start_command(plan, name):
