@@ -65,7 +65,6 @@ def test_the_readme_leads_to_every_page():
     assert [page for page in pages if f"({page})" not in listed] == []
 
 
-@pytest.mark.slow
 def test_the_site_builds_without_a_warning(tmp_path):
     """A page that is left out of the menu, a link or an anchor that leads nowhere, stops the build."""
     pytest.importorskip("properdocs")

@@ -32,8 +32,8 @@ def options_table() -> str:
     for action in parser()._actions:
         if action.option_strings and action.help != SUPPRESS:
             choices = f"{{{','.join(action.choices)}}}" if action.choices else ""
-            names = ", ".join(action.option_strings)
-            rows.append(f"| `{f'{names} {action.metavar or choices}'.strip()}` | {action.help} |")
+            names = f"{', '.join(action.option_strings)} {action.metavar or choices}".strip().replace("|", "\\|")
+            rows.append(f"| `{names}` | {action.help} |")
     return "\n".join(["| option | what it does |", "|---|---|", *rows])
 
 
