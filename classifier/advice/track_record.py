@@ -32,7 +32,7 @@ LATER = 0.65
 """The same for the fixes behind it."""
 MARGIN = 0.1
 """By how much such a share must be greater than that of the first fix where a rule decided."""
-REFUTED = 0.18
+REFUTED = 0.2
 """Share of fixes that their log refuted, or that did harm, above which one of that kind is not shown."""
 JUDGED = ("a guess: ", "a risk: ")
 """How the reason begins why a fix is not shown that no fact speaks against."""
