@@ -17,6 +17,8 @@ SHORT = 60
 HANDFUL = 12
 """Lines of a start that somebody chose: their order tells little."""
 _WAIT = LazyPattern(r"(?i)\b(?:waiting (?:for|on)|no available|not ready|still waiting)\b")
+_WAITS, _PROGRESSES = ("waiting ", "no available", "not ready"), ('" 200', "tokens/s", "Running: 0 reqs")
+"""Words of which each match of a wait, in lower case, and of progress holds one."""
 _NUMBER = LazyPattern(r"\d+")
 PROGRESS = LazyPattern(
     r'(?<!\w)"(?!GET )[A-Z]+ [^"]*" 200|generation throughput: (?!0\.0 )\d[\d.]* tokens/s|Running: 0 reqs'
@@ -35,12 +37,16 @@ def residue_of(case: Case) -> list[Line]:
     """
     lines, excerpt = case.kept, not case.came_up and case.incident.last - case.incident.first < SHORT
     read, words = _read(case)
-    waits = Counter(_plain(line) for line in lines if _WAIT.search(line.text[:400]))
-    moved = max((line.number for line in lines if PROGRESS.search(line.text)), default=0)
+    waits = Counter(
+        _plain(line) for line in lines if _holds(line.text[:400].lower(), _WAITS) and _WAIT.search(line.text[:400])
+    )
+    moved = max(
+        (line.number for line in lines if _holds(line.text, _PROGRESSES) and PROGRESS.search(line.text)), default=0
+    )
     last = max((line.number for line in lines if line.number not in read), default=0)
     found: list[Line] = []
     for line in lines:
-        kind, plain, by = kind_of(line), _plain(line), read.get(line.number, "")
+        kind, plain, by = kind_of(line), _plain(line) if words or waits else "", read.get(line.number, "")
         # What is harmless where it is tried again is so where something follows; a native death never is.
         if is_prompt(line.text) or (by != "benign" and (by or plain in words)):
             continue
@@ -53,6 +59,10 @@ def residue_of(case: Case) -> list[Line]:
         if kind or waited or said:
             found.append(line)
     return found[:MOST]
+
+
+def _holds(text: str, words: tuple[str, ...]) -> bool:
+    return any(word in text for word in words)
 
 
 def _read(case: Case) -> tuple[dict[int, str], set[str]]:
