@@ -8,6 +8,10 @@ from __future__ import annotations
 from ...corpus.records import Record, record
 from ..patterns.lazy import LazyPattern
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 ENGINE, FRAMEWORK, SERVER, TEST, SCRIPT, CLIENT, BUILD, MACHINE, VLLM = (
     "engine", "framework", "server", "test", "script", "client", "build", "machine", "vllm",
 )  # fmt: skip
@@ -69,14 +73,15 @@ def programs_in(text: str) -> list[Program]:
     Args:
         text: Lines as they stand in the log, or what is known of one error.
     """
-    found = []
+    return list(_shown_in(text))
+
+
+def _shown_in(text: str) -> Iterator[Program]:
     for kind, name, words, marks in _MARKS:
         if any(word in text for word in words) and (shown := marks.search(text)):
-            named = shown["name"].replace("_", "-") if marks is _NAMED else name
-            found.append(Program(kind, named))
-    return found
+            yield Program(kind, shown["name"].replace("_", "-") if marks is _NAMED else name)
 
 
 def program_of(text: str) -> Program:
     """Return whose program printed a text: of a server's log that quotes another program's words, the server's."""
-    return next(iter(programs_in(text)), UNKNOWN)
+    return next(_shown_in(text), UNKNOWN)

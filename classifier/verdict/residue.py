@@ -46,10 +46,11 @@ def residue_of(case: Case) -> list[Line]:
     last = max((line.number for line in lines if line.number not in read), default=0)
     found: list[Line] = []
     for line in lines:
-        kind, plain, by = kind_of(line), _plain(line) if words or waits else "", read.get(line.number, "")
+        plain, by = _plain(line) if words or waits else "", read.get(line.number, "")
         # What is harmless where it is tried again is so where something follows; a native death never is.
         if is_prompt(line.text) or (by != "benign" and (by or plain in words)):
             continue
+        kind = kind_of(line)
         if by and not (kind in DEADLY or (kind and excerpt and line.level in RAISED and line.number > last)):
             continue
         waited = waits[plain] > 1 and (excerpt or line.level == "WARNING") and line.number > moved
