@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from vllm_triage.training.prove.__main__ import FIRST_LOOKS, ROWS, SEEN
 from vllm_triage.training.prove.faults import load_faults
 from vllm_triage.training.prove.page import PAGE, page
@@ -15,6 +17,7 @@ def rows(path=ROWS):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.slow
 def test_the_page_is_written_from_the_rows():
     """`python -m vllm_triage.training.prove --page` writes it anew."""
     assert PAGE.read_text(encoding="utf-8") == page(rows(), FAULTS, SEEN, rows(FIRST_LOOKS), section(simulated()))

@@ -79,6 +79,7 @@ def test_the_check_is_computed_as_vllm_does(
     assert answer is passes(cause, facts, options)
 
 
+@pytest.mark.slow
 def test_the_page_tells_it_apart_from_proof() -> None:
     """Of the repository's own logs no fix fails again."""
     rows = list(simulated())

@@ -57,6 +57,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "background", lambda: every[::8])
 
 
+@pytest.mark.slow
 def test_from_logs_to_answers(run, few, logs: Path, tmp_path: Path) -> None:
     """Trained on three buckets, one of them the user's own, it names a log that it has not seen."""
     out, new = tmp_path / "model", tmp_path / "new.log"
