@@ -28,7 +28,7 @@ CLUES = frozenset(["idiom", "component"])
 """Tags of what the error's words or place ask for."""
 FIRST = 0.45
 """A first fix is shown from this share of right ones on; below it a guess costs people more than silence (docs/advice.md)."""
-LATER = 0.5
+LATER = 0.65
 """The same for the fixes behind it."""
 MARGIN = 0.1
 """By how much such a share must be greater than that of the first fix where a rule decided."""
