@@ -19,10 +19,13 @@ if TYPE_CHECKING:
         last: int
         facts: Facts
         hits: list[Hit]
-        stages: Sequence[object]
         errors: list[Line]
         sites: list[Line]
         traces: list[Trace]
         engine: str
         ends: tuple[bytes, bytes]
         situation: Situation | None
+
+        @property
+        def stages(self) -> Sequence[object]:
+            """What it came to."""
