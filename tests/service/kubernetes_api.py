@@ -94,7 +94,7 @@ def answer(path: str, pods: list[dict[str, Any]]) -> dict[str, Any] | None:
     """Return the object that stands at a path; None where there is none."""
     named = {f"/api/v1/namespaces/serving/pods/{pod['metadata']['name']}": pod for pod in pods}
     listed = {"kind": "EventList", "apiVersion": "v1", "metadata": {}, "items": [backed_off(pod) for pod in pods]}
-    fixed = {
+    fixed: dict[str, dict[str, Any]] = {
         "/api": {"kind": "APIVersions", "versions": ["v1"]},
         "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": []},
         "/api/v1": {"kind": "APIResourceList", "groupVersion": "v1", "resources": RESOURCES},
