@@ -42,7 +42,12 @@ def lone_wrapper(found: Findings) -> Verdict | None:
         # That nothing says why would be refuted by these; what stands below is its effect.
         bucket, cause = found.known.corpus.concluded_from("death_unread")
         entry = found.known.bucket(bucket).cause(cause)
-        verdict = replace(verdict, title=entry.title, summary=entry.summary) if entry is not None else verdict
+        if entry is not None:
+            # Nobody is sent to collect what the log holds.
+            name = f"{bucket}/{cause}" if verdict.bucket == bucket else verdict.cause
+            verdict = replace(
+                verdict, cause=name, title=entry.title, summary=entry.summary, confirm=entry.confirm, refute=""
+            )
         evidence = (*(trouble_evidence(item, "telling") for item in said[:WRAPPERS]), *evidence)
         why = f"no rule knows what stands beside the wrapper {hit.rule.id}"
     verdict = replace(verdict, evidence=evidence, explanation=(why,))
