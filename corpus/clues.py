@@ -22,20 +22,16 @@ IDIOM = "idiom"
 KINDS = (IDIOM, "component")
 TEXTS = ("id", "name", "says", "words", "frames", "unless", "do", "title", "then")
 LISTS = ("examples", "levers", "fix")
-_COMMANDS = re.compile(
-    r"[A-Z_]+=\S+ |(?:uv )?(?:pip|python|export|unset|ulimit|apt-get|ls|ss|ip|df|free|getent|quota|dmesg|command|ldconfig|nvcc|nvidia-smi|grep|curl|rm|git|py-spy|mv|docker) "
-)
+_COMMANDS = r"[A-Z_]+=\S+ |(?:uv )?(?:pip|python|export|unset|ulimit|apt-get|ls|ss|ip|df|free|getent|quota|dmesg|command|ldconfig|nvcc|nvidia-smi|grep|curl|rm|git|py-spy|mv|docker) "
 _TITLES = (
     ("pip show", "See which version is installed"), ("pip uninstall", "Remove the package"), ("pip", "Install the package anew"),
     ("python -m pip", "Install the package"), ("python", "See which one is loaded"), ("export", "Set the variable"), ("unset", "Unset the variable"),
     ("ulimit", "Raise the limit"), ("apt-get", "Install what is missing"),
 )  # fmt: skip
 """What a command is for, by its beginning; the others look at something."""
-_SETTING = re.compile(
-    r"(?P<out>leave out |unset )?(?:(?P<option>--(?P<no>no-|disable-)?[a-z][\w.-]*)|(?P<variable>[A-Z][A-Z0-9_]+(?==|$)))"
-)
+_SETTING = r"(?P<out>leave out |unset )?(?:(?P<option>--(?P<no>no-|disable-)?[a-z][\w.-]*)|(?P<variable>[A-Z][A-Z0-9_]+(?==|$)))"
 """A lever that stands in the row itself."""
-_OFF = re.compile(r"[= ]0\b")
+_OFF = r"[= ]0\b"
 
 
 @record(frozen=True, slots=True)
@@ -113,7 +109,7 @@ def _short(row: Mapping[str, object]) -> Iterator[dict[str, object]]:
     """Yield the fixes that a row tells in one line each: what to do about an idiom, what exchanges a component or switches it off."""
     do = str(row.get("do", ""))
     if do:
-        command = _COMMANDS.match(do) is not None
+        command = re.match(_COMMANDS, do) is not None
         title = str(row.get("title", "")) or (_title(do, str(row.get("then", ""))) if command else do)
         yield {
             "title": title,
@@ -123,11 +119,11 @@ def _short(row: Mapping[str, object]) -> Iterator[dict[str, object]]:
             "cost": "none",
         }
     for lever in _texts(row, "levers"):
-        found = _SETTING.match(lever)
+        found = re.match(_SETTING, lever)
         if found is None:
             yield {"lever": lever, "why": row["says"]}
             continue
-        off = found["out"] or found["no"] or _OFF.search(lever)
+        off = found["out"] or found["no"] or re.search(_OFF, lever)
         title = f"Do without {row['name']}" if off else f"Choose another in the place of {row['name']}"
         yield {
             "title": title, "kind": "env" if found["variable"] else "flag", "option": found["variable"] or found["option"], "change": lever,
