@@ -68,6 +68,7 @@ class Context:
         captures: What the deciding rule captured, and the place of the error.
         gone: The first release without the words that decided; "" where none is known.
         writer: What somebody wrote around the log.
+        other_engine: Whose log it is, where it is another engine's than vLLM's.
         failed: Whether there is a failure; a healthy server's remarks are not corrected.
     """
 
@@ -92,12 +93,13 @@ class Context:
         gone: str = "",
         failed: bool = False,
         writer: Writer = SILENT,
+        other_engine: str = "",
     ) -> None:
         self.__dict__.update(
             case=case, facts=facts, release=release, told=str(facts.get("vllm_version") or ""), hit=hit, reached=reached, sites=sites,
             platform=str(facts.get("platform") or "").lower(), text=text or case.text, ranks=ranks, words=words, trace=trace,
             stranger=stranger, asked=asked, bound=bound or ReleaseBound("", (release,), (), True),
-            cause=cause, corpus=corpus, captures=captures or {}, gone=gone, failed=failed, writer=writer,
+            cause=cause, corpus=corpus, captures=captures or {}, gone=gone, failed=failed, writer=writer, other_engine=other_engine,
         )  # fmt: skip
 
     case: Case
@@ -120,6 +122,7 @@ class Context:
     captures: Mapping[str, object]
     gone: str
     writer: Writer
+    other_engine: str
     failed: bool
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -158,7 +161,7 @@ class Context:
             case, facts, release, f"{case.text}\n{signs.said}", signs.ranks, signs.words, trace, hit=hit, reached=incident.reached, bound=bound,
             stranger=hit is not None and hit.rule.source != "vllm" and signs.strange(trace),
             asked=hit is not None and (hit.rule.scope == "request" or hit.rule.bucket == _OF_CLIENTS),
-            sites=tuple(incident.sites), cause=cause, corpus=corpus, captures=captures, gone=gone, failed=True, writer=situation.writer,
+            sites=tuple(incident.sites), cause=cause, corpus=corpus, captures=captures, gone=gone, failed=True, writer=situation.writer, other_engine=incident.engine,
         )  # fmt: skip
 
     def say(self, pattern: str) -> bool:

@@ -48,6 +48,8 @@ def withhold(fix: Fix, context: Context, guards: Guards) -> tuple[Fix | None, st
         context: Of the failed start.
         guards: The rows.
     """
+    if context.other_engine and (fix.kind == "flag" or any(isinstance(each, Serve) for each in fix.actions)):
+        return None, f"this is a log of {context.other_engine}, not of vLLM"
     told = Told(context)
     part_of: list[Action] = []
     why = ""
