@@ -40,6 +40,10 @@ class Change(Node):
     after: str = ""
 
 
+OTHERWISE = " The second was set otherwise: "
+"""What stands in an outcome before values of the logs."""
+
+
 @record(frozen=True, slots=True, kw_only=True)
 class Comparison(Node):
     """Two answers side by side."""
@@ -57,7 +61,7 @@ def compare(before: Report, after: Report) -> Comparison:
     """Return what is different between two answers, the earlier one first."""
     difference = changed(before.facts, after.facts)
     return Comparison(
-        told=_outcome(before, after) + (f" The second was set otherwise: {difference}." if difference else ""),
+        told=_outcome(before, after) + (f"{OTHERWISE}{difference}." if difference else ""),
         same_cause=before.cause == after.cause,
         before=_side(before),
         after=_side(after),

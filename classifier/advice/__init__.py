@@ -52,6 +52,8 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
         judged: Whether fixes of a kind that was seldom right are left out (``track_record``). Fixes of users' own models and rules never are.
         heard: What others propose, a language model above all.
     """
+    if verdict.cause == "/".join(known.corpus.concluded_from("below_threshold")):
+        return Advice()
     guessed = verdict.failed and verdict.decided_by == "model"
     entry = _cause(verdict, known.bucket(verdict.bucket), guessed)
     context = Context.of(verdict, entry, known.corpus)

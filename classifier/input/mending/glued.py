@@ -35,19 +35,30 @@ def unglue(lines: Lines) -> Lines | None:
 def reglue(lines: Lines) -> Lines | None:
     """Return the lines with each message that stands below its exception's name put behind it; None where none does."""
     found: Lines = []
-    for number, text in lines:
+    for place, (number, text) in enumerate(lines):
         before = found[-1][1] if found else ""
         body = PREFIX.sub("", text, 1).strip()
         if (
             _BARE.search(before)
             and body
             and not BEGINS.match(body)
+            and not _goes_on(text, lines[place + 1][1] if place + 1 < len(lines) else "")
             and (PREFIX.match(before) is None) == (PREFIX.match(text) is None)
         ):
             found[-1] = (found[-1][0], f"{before.rstrip()} {body}")
         else:
             found.append((number, text))
     return found if len(found) < len(lines) else None
+
+
+def _goes_on(text: str, after: str) -> bool:
+    """Return whether a line has more of its text below it: a message of several lines is read as it was written."""
+    same = len(after) - len(after.lstrip()) == len(text) - len(text.lstrip())
+    return (
+        bool(same and after.strip())
+        and not any(PREFIX.match(line) for line in (text, after))
+        and not BEGINS.match(after)
+    )
 
 
 def split_glued(line: str, alone: bool = False) -> list[str]:

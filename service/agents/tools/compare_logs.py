@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from ....classifier.question import Question
-from ...comparison import Comparison, compare
+from ...comparison import OTHERWISE, Comparison, compare
 from ..budget import SHORT, UNTRUSTED, compact, cut, tokens
 from ..desk import Desk, Log
 from ..interface import Answer, Arguments, Progress
@@ -58,7 +58,10 @@ async def call(asked: Asked, desk: Desk, progress: Progress) -> Answer:
 
 
 def _text(found: Comparison, shown: int) -> str:
-    lines = [found.told, UNTRUSTED]
+    outcome, otherwise, values = found.told.partition(OTHERWISE)
+    lines = [outcome, UNTRUSTED]
+    if otherwise:
+        lines.append(" ".join(f"{otherwise}{values}".split()))
     for label, side in (("before", found.before), ("after", found.after)):
         line = f" | line {side.line}: {cut(side.text, 200)}" if side.text else ""
         lines.append(

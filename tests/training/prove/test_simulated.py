@@ -50,7 +50,9 @@ def test_no_fix_asks_for_more_than_is_free(free: float, total: float) -> None:
     )
     rows = list(of_report("x", shared().report(text)))
     assert {BUDGET} == {row.cause for row in rows}
-    assert next(row.passes for row in rows if not row.change.startswith("nvidia-smi"))
+    asked = [row for row in rows if not row.change.startswith("nvidia-smi")]
+    assert asked or free < total / 4
+    assert all(row.passes for row in asked[:1])
     assert all(row.passes is not False for row in rows)
 
 
