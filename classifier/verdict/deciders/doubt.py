@@ -12,6 +12,9 @@ from ..evidence import line_evidence
 from ..findings import Findings
 from ..types import Verdict
 
+CONDITIONS = ("If ", "When ", "Whenever ", "In case ", "Should ")
+"""How a sentence begins of what may happen: it says nothing of what did."""
+
 
 def broken_off(found: Findings) -> Verdict | None:
     """A compressed log that could not be read to its end shows no health, and no silence either."""
@@ -23,7 +26,7 @@ def broken_off(found: Findings) -> Verdict | None:
 
 def unaccounted(found: Findings) -> Verdict | None:
     """Abnormal lines that nothing accounts for: they are the evidence, whatever they mean."""
-    told = [line for line in found.residue if kind_of(line) != REFUSED]
+    told = [line for line in found.residue if kind_of(line) != REFUSED and not line.text.startswith(CONDITIONS)]
     if not told:
         return None
     guess = found.sure_guess(policy.GUESS)
