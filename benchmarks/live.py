@@ -19,6 +19,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import serving_log
+
 from vllm_triage.classifier.api import Triage
 from vllm_triage.classifier.question import Question
 from vllm_triage.classifier.standstill.types import Standstill
@@ -167,30 +169,9 @@ while sent < size:
 """
 
 
-def serving_log(path: Path) -> None:
-    """Write some 30 MB of a server at work: its start, then requests and statistics."""
-    start = (RECORDED / "0.32.0" / "healthy-load.log").read_text().splitlines(keepends=True)
-    up = next(index for index, line in enumerate(start) if "Application startup complete" in line) + 1
-    with path.open("w") as file:
-        file.writelines(start[:up])
-        for second in range(40_000):
-            stamp = f"11-21 {10 + second // 3600 % 12:02}:{second // 60 % 60:02}:{second % 60:02}"
-            if second % 10 == 0:
-                file.write(
-                    f"(APIServer pid=9) INFO {stamp} [loggers.py:127] Engine 000: Avg prompt throughput: {second % 97}.0 "
-                    f"tokens/s, Avg generation throughput: {400 + second % 89}.0 tokens/s, Running: {3 + second % 5} reqs, "
-                    f"Waiting: 0 reqs, GPU KV cache usage: {second % 60}.0%, Prefix cache hit rate: 0.0%\n"
-                )
-            for request in range(10):
-                file.write(
-                    f'(APIServer pid=9) INFO:     10.0.0.{request}:{40000 + second % 999} - "POST /v1/chat/completions HTTP/1.1" 200 OK\n'
-                )
-
-
 def speed(free: bool) -> None:
     """Compare wall times of cat and of vllm-triage run, for SIZE bytes."""
-    log = Path("/tmp/live-serving.log")
-    serving_log(log)
+    log = serving_log.write(Path("/tmp/live-serving.log"), "0.32.0", 30)
     writer = [sys.executable, "-c", WRITER, str(log), "0" if free else str(RATE), str(SIZE)]
     for _ in range(TRIALS):
         walls = []
@@ -211,8 +192,7 @@ def speed(free: bool) -> None:
 
 def memory(size: float) -> None:
     """Stream SIZE GB as fast as they are read, and look at the reading process all the while."""
-    log = Path("/tmp/live-serving.log")
-    serving_log(log)
+    log = serving_log.write(Path("/tmp/live-serving.log"), "0.32.0", 30)
     writer = subprocess.Popen([sys.executable, "-c", WRITER, str(log), "0", str(size * 1e9)], stdout=subprocess.PIPE)
     process = subprocess.Popen([*COMMAND, "-", "--follow"], stdin=writer.stdout, stdout=subprocess.PIPE, cwd=ROOT)
     writer.stdout.close()

@@ -12,14 +12,9 @@ import json
 import os
 import random
 import statistics
-import subprocess
-import sys
 import tempfile
-import threading
 import time
-from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -28,15 +23,7 @@ from serving import Connection, Server, bare, closed_loop, counted, large, machi
 
 from vllm_triage.classifier import triage
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from tests.service.http.fuzzing import Case, cases, send  # noqa: E402
-from tests.service.http.writers import Writers, lost  # noqa: E402
-
 Figures = dict[str, Any]
-HANG = 90.0
-"""Seconds without an answer that are called a hang."""
 
 
 def main() -> None:
@@ -44,13 +31,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="+", choices=BENCHMARKS)
     parser.add_argument("--seconds", type=float, default=10, help="of each measurement")
-    parser.add_argument("--rounds", type=int, default=5, help="turns, of which the median counts; kills")
+    parser.add_argument("--rounds", type=int, default=5, help="turns, of which the median counts")
     parser.add_argument("--requests", type=int, default=100_000, help="of the soak")
-    parser.add_argument("--bodies", type=int, default=10_000, help="of the fuzzing")
     parser.add_argument("--size", type=int, default=1 << 30, help="bytes of the upload")
-    parser.add_argument("--examples", type=int, default=300, help="of schemathesis, for each operation and phase")
-    parser.add_argument("--workers", type=int, default=1, help="of the service that is killed")
-    parser.add_argument("--seed", type=int, default=7)
     parser.add_argument(
         "--database", default="file", help="none: stateless; file: SQLite, as is the default; or a URL of SQLAlchemy's"
     )
@@ -288,72 +271,6 @@ async def _peak_of(served: Server, work: Any) -> float:
     return peak
 
 
-def fuzz(options: Any, database: str) -> Figures:
-    """Ten thousand requests that nobody would send: none ends with a 5xx, none hangs."""
-    one = cases(options.seed, samples(1, 24_000))
-    found: Counter[str] = Counter()
-    bad: list[str] = []
-    slowest = 0.0
-    lock = threading.Lock()
-    limits = {"idle_seconds": 2, "stream_seconds": 5, "max_decompressed": 32 << 20, "log_level": "error"}
-    with server(database, **limits) as served:
-        shown = iter(progress(range(options.bodies), options.bodies, "fuzz"))
-
-        def take() -> Case | None:
-            with lock:
-                return None if next(shown, None) is None else one()
-
-        def client() -> None:
-            nonlocal slowest
-            while (case := take()) is not None:
-                began = time.perf_counter()
-                try:
-                    statuses = send(served.port, case, HANG)
-                except TimeoutError:
-                    bad.append(f"hang: {case.kind}")
-                    continue
-                slowest = max(slowest, time.perf_counter() - began)
-                with lock:
-                    found[" ".join(map(str, statuses)) or "closed"] += 1
-                bad.extend(f"{status}: {case.kind}" for status in statuses if status >= 500)
-
-        threads = [threading.Thread(target=client) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        # It is as before.
-        asyncio.run(counted(served.port, samples(), 10))
-        memory = served.memory()
-    return {
-        "bodies": options.bodies, "statuses": dict(sorted(found.items())), "server_errors_and_hangs": len(bad),
-        "which": bad[:10], "slowest_seconds": round(slowest, 1), "resident_after": round(memory),
-    }  # fmt: skip
-
-
-def schema(options: Any, database: str) -> Figures:
-    """Schemathesis over the whole OpenAPI document, all phases: no 5xx, no status or form that is not in it."""
-    checks = (
-        "not_a_server_error", "status_code_conformance", "content_type_conformance", "response_headers_conformance",
-        "response_schema_conformance", "unsupported_method", "missing_required_header", "use_after_free",
-    )  # fmt: skip
-    with server(database, log_level="error", web="false") as served:
-        asyncio.run(counted(served.port, samples(), 20))
-        command = [
-            sys.executable, "-m", "schemathesis.cli", "run", f"{served.url}/openapi.json", "--checks", ",".join(checks),
-            "--max-examples", str(options.examples), "--seed", str(options.seed), "--continue-on-failure",
-            "--request-timeout", str(HANG), "--no-color",
-        ]  # fmt: skip
-        ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tempfile.gettempdir())
-    told = {
-        line.strip() for line in ran.stdout.splitlines() if line.strip().startswith(("❌ ST", "Tested:", "Selected:"))
-    }
-    counts = [line.strip() for line in ran.stdout.splitlines() if " generated, " in line]
-    if ran.returncode:
-        sys.stderr.write(ran.stdout[-6000:] + ran.stderr[-2000:])
-    return {"exit_code": ran.returncode, "cases": counts, "told": sorted(told), "examples": options.examples}
-
-
 def soak(options: Any, database: str) -> Figures:
     """Memory over very many requests: logs of all kinds, short ones, so that it ends on the same day."""
     logs = samples(200, 4_000)
@@ -374,29 +291,7 @@ def soak(options: Any, database: str) -> Figures:
     }  # fmt: skip
 
 
-def kill(options: Any, database: str) -> Figures:
-    """Kill -9 of all processes while clients post: what was acknowledged is there afterwards."""
-    source, log = random.Random(options.seed), samples()[0]
-    acknowledged, gone = 0, 0
-    words = ("--workers", str(options.workers)) if options.workers > 1 else ()
-    for turn in progress(range(options.rounds), options.rounds, "kill"):
-        with server(database, *words) as served:
-            writers = Writers(served.url, log, f"kill-{turn}")
-            writers.start()
-            writers.answered.wait(60)
-            time.sleep(source.uniform(0, 1))
-            served.kill()
-            writers.join()
-        with server(database) as served:
-            gone += len(lost(served.url, writers.acknowledged))
-        acknowledged += sum(writers.acknowledged.values())
-    return {"kills": options.rounds, "workers": options.workers, "acknowledged": acknowledged, "incidents_lost": gone}
-
-
-BENCHMARKS = {
-    "throughput": throughput, "overhead": overhead, "beside": beside, "upload": upload, "schema": schema, "fuzz": fuzz, "soak": soak,
-    "kill": kill,
-}  # fmt: skip
+BENCHMARKS = {"throughput": throughput, "overhead": overhead, "beside": beside, "upload": upload, "soak": soak}
 
 if __name__ == "__main__":
     main()

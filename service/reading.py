@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message
 
 BASE = 48 << 10
-"""Bytes that a request takes besides its body while that is read: buffers, tasks, the head (measured: 37 to 54 KB, benchmarks/storm.py)."""
+"""Bytes that a request takes besides its body while that is read: buffers, tasks, the head (measured: 37 to 54 KB)."""
 SILENT = 1.0
 """Seconds without a byte after which a body may be given up for another, where memory is short."""
 STATE_KEY = "body"

@@ -50,8 +50,7 @@ from .tracing import tracing
 from .turns import Turns
 from .work.dispatcher import Dispatcher
 from .work.jobs import Job, Limits
-from .work.shared_pool import SharedChildren
-from .work.worker_pool import Children
+from .work.worker_pool import SHARED, Workers
 
 if TYPE_CHECKING:
     from ..history import History
@@ -142,8 +141,8 @@ def _state(settings: Settings) -> State:
         watchers=Places(settings.watchers),
         history=Places(HISTORY_CALLS),
     )
-    large = Children(settings.concurrency, settings.rules, settings.model)
-    watching = SharedChildren(settings.watchers, settings.rules, settings.model)
+    large = Workers(settings.concurrency, settings.rules, settings.model)
+    watching = Workers(settings.watchers, settings.rules, settings.model, each=SHARED)
     limits = Limits(settings.max_decompressed, settings.max_lines)
     return State(
         settings=settings,

@@ -4,8 +4,7 @@ One command, ``python -m vllm_triage.training.fingerprint``, reads every release
 ``corpus/vllm/fingerprint.bin``: which releases log from which line of which file, and at which lines of which functions
 a traceback can stand. Sources are parsed, never imported or run. In the order in which a release goes through them:
 ``sites`` (its logging calls), ``spots`` (its files that tracebacks go through, and the lines that they can name),
-``weave`` (all releases of one file in one), ``pack`` (the file that the classifier reads). ``evaluate`` measures the
-index on logs whose release is known; ``fixed`` compares sources to find the first release without a fault.
+``weave`` (all releases of one file in one), ``pack`` (the file that the classifier reads).
 
 A second command, ``python -m vllm_triage.training.fingerprint.lines``, writes ``corpus/vllm/lines.bin``: until when releases have
 each line that a traceback can show. ``statements`` reads a file's functions, ``lives`` follows their statements over the

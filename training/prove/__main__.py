@@ -20,8 +20,7 @@ from ..record.faults import Catalogue, CatalogueError, Model, Weights, version_k
 from ..record.models import make_model, make_models
 from ..record.process import free_port
 from .faults import Proof, load_faults
-from .page import PAGE, page
-from .simulated import section, simulated
+from .page import PAGE, written
 from .starts import Starter
 from .verdicts import Judge, to_row
 
@@ -44,8 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         recorder = Catalogue()
         faults = load_faults(recorder)
         if options.page:
-            text = page(_rows(options.rows), faults, SEEN, _rows(FIRST_LOOKS), section(simulated()))
-            PAGE.write_text(text, encoding="utf-8")
+            PAGE.write_text(written(_rows(options.rows), faults, SEEN, _rows(FIRST_LOOKS)), encoding="utf-8")
             return 0
         chosen = _chosen(recorder, faults, options)
         if options.list:
@@ -80,7 +78,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--fault", nargs="+", default=[], metavar="ID", help="only these")
     parser.add_argument("--group", nargs="+", default=[], metavar="NAME", help="only the faults of these files")
     parser.add_argument("--list", action="store_true", help="list the faults of --release and exit")
-    parser.add_argument("--plain", action="store_true", help="start each server by itself, not by a fork (slower)")
     parser.add_argument("--page", action="store_true", help="only write docs/lab/proof.md from the rows that are there")
     parser.add_argument("--rows", type=Path, default=ROWS, help="where the rows are kept (default: %(default)s)")
     default = Path(tempfile.gettempdir()) / "vllm-triage-recording"
@@ -107,19 +104,18 @@ def _prove(recorder: Catalogue, faults: list[Proof], options: argparse.Namespace
     rows = {(row["fault"], row["release"]): row for row in _rows(options.rows)}
     os.nice(5)
     judged = 0
-    with Starter(work, environment, options.plain) as starter:
-        judge = Judge(starter, Triage(), work, fill, options.release)
-        for number, fault in enumerate(faults, 1):
-            began = time.monotonic()
-            verdict = judge.judge(fault)
-            seconds = f"{time.monotonic() - began:.0f} s"
-            said = "does no harm here" if verdict is None else _in_words(verdict.cured_by, verdict.cause, verdict.right)
-            print(f"[{number}/{len(faults)}] {options.release} {fault.id}: {said} ({seconds})", flush=True)
-            rows.pop((fault.id, options.release), None)
-            if verdict is not None:
-                judged += 1
-                rows[fault.id, options.release] = json.loads(to_row(verdict))
-            _keep(options.rows, list(rows.values()))
+    judge = Judge(Starter(work, environment), Triage(), work, fill, options.release)
+    for number, fault in enumerate(faults, 1):
+        began = time.monotonic()
+        verdict = judge.judge(fault)
+        seconds = f"{time.monotonic() - began:.0f} s"
+        said = "does no harm here" if verdict is None else _in_words(verdict.cured_by, verdict.cause, verdict.right)
+        print(f"[{number}/{len(faults)}] {options.release} {fault.id}: {said} ({seconds})", flush=True)
+        rows.pop((fault.id, options.release), None)
+        if verdict is not None:
+            judged += 1
+            rows[fault.id, options.release] = json.loads(to_row(verdict))
+        _keep(options.rows, list(rows.values()))
     print(f"{judged} of {len(faults)} faults do harm in {options.release} and were judged")
     return 0
 

@@ -6,28 +6,20 @@ import http.client
 import json
 import os
 import re
-import shlex
 import shutil
 import ssl
-import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
-from ..record.environment import Environment, RecordError
+from ..record.environment import Environment
 from ..record.faults import READY
-from ..record.process import Member, Server, members_of
+from ..record.process import Server
 
 _ADDRESS = re.compile(
     rb"Starting vLLM (?:API )?server(?: \d+)? on (?P<scheme>https?)://(?P<host>[^\s:]+):(?P<port>\d+)"
 )
 _USAGE = re.compile(rb"^vllm[ \w]*: error: |^\w+\.py: error: |^error: ", re.MULTILINE)
-_WHEN_IMPORTED = re.compile(
-    r"\b(?:VLLM_CONFIGURE_LOGGING|VLLM_LOGGING_\w+|VLLM_USE_MODELSCOPE|VLLM_PLUGINS|VLLM_TARGET_DEVICE|LD_\w+|PYTHON\w*|OMP_\w+)="
-)
-"""Variables that are read when vLLM is imported: a start with one of them is a plain one."""
 LIMIT = 150
 """Seconds that a start may take."""
 PATIENCE = 60
@@ -52,50 +44,20 @@ class Started:
         return self.ready and self.answer.startswith("200 ")
 
 
-class _Forked(Server):
-    """A server whose processes are in the session of a fork of the preloaded process."""
-
-    def __init__(self, command: list[str], environment: dict[str, str], folder: Path, told: Path) -> None:
-        self._told = told
-        super().__init__(command, environment, folder)
-
-    def members(self) -> list[Member]:
-        try:
-            session = int(self._told.read_text())
-        except (OSError, ValueError):
-            return super().members()
-        return sorted([*super().members(), *members_of(session, self._shared)], key=lambda member: member.pid)
-
-
 class Starter:
     """Starts servers of one release, one at a time.
 
     Args:
         work: Folder with the release's environment and the models.
         environment: Of the release.
-        plain: Start each by itself, not by a fork of a process that has vLLM imported.
     """
 
-    def __init__(self, work: Path, environment: Environment, plain: bool = False) -> None:
+    def __init__(self, work: Path, environment: Environment) -> None:
         self._work = work / "prove"
         self._home = work / "home"
         self._environment = environment
-        self._plain = plain
-        self._preloaded: subprocess.Popen[bytes] | None = None
-        self._socket = self._work / f"{environment.release.version}.sock"
-        self._bin = self._work / "bin"
-
-    def __enter__(self) -> Self:
-        for folder in (self._work / "run", self._bin, self._home):
+        for folder in (self._work, self._home):
             folder.mkdir(parents=True, exist_ok=True)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._preloaded is not None:
-            self._preloaded.kill()
-            self._preloaded.wait()
-            if self._preloaded.stdout is not None:
-                self._preloaded.stdout.close()
 
     def start(self, command: str, request: str, files: dict[str, str] | None = None, ask: bool = True) -> Started:
         """Run a command line in a shell until the server is up or has failed.
@@ -126,7 +88,7 @@ class Starter:
 
     def _server(self, command: str, folder: Path) -> Server:
         variables = {
-            "PATH": os.environ.get("PATH", ""),
+            "PATH": f"{self._environment.venv / 'bin'}:{os.environ.get('PATH', '')}",
             "LANG": "C.UTF-8",
             "HOME": str(self._home),
             "TMPDIR": str(self._work),
@@ -136,39 +98,7 @@ class Starter:
         }
         if "VLLM_CPU_KVCACHE_SPACE" not in command:
             variables["VLLM_CPU_KVCACHE_SPACE"] = "1"
-        shell = ["bash", "-c", command]
-        if self._plain or _WHEN_IMPORTED.search(command):
-            variables["PATH"] = f"{self._environment.venv / 'bin'}:{variables['PATH']}"
-            return Server(shell, variables, folder)
-        self._preload(variables)
-        told = self._work / "session"
-        told.unlink(missing_ok=True)
-        variables |= {"PATH": f"{self._bin}:{variables['PATH']}", "PROVE_SESSION": str(told)}
-        return _Forked(shell, variables, folder, told)
-
-    def _preload(self, variables: dict[str, str]) -> None:
-        if self._preloaded is not None and self._preloaded.poll() is None:
-            return
-        here = Path(__file__).parent
-        self._socket.unlink(missing_ok=True)
-        stub = self._bin / "vllm"
-        client = [sys.executable, str(here / "preloaded_client.py"), str(self._socket)]
-        stub.write_text(f'#!/bin/sh\nexec {shlex.join(client)} "$@"\n')
-        stub.chmod(0o755)
-        python = str(self._environment.venv / "bin/python")
-        self._preloaded = subprocess.Popen(  # noqa: S603 - the release's own Python
-            [python, str(here / "preloaded.py"), str(self._socket)],
-            env=variables,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        said = self._preloaded.stdout
-        while said is not None and (line := said.readline()):
-            if line == b"ready\n":
-                return
-        raise RecordError(f"{python} could not import vLLM; is the environment whole?")
+        return Server(["bash", "-c", command], variables, folder)
 
 
 def _asked(log: bytes, path: str) -> str:

@@ -16,8 +16,7 @@ from ...classifier.api import Triage
 from ...classifier.text_model.ask import FOLDER
 from ..examples.row import digest_of, later, read_rows, through, write_rows
 from ..progress import steps
-from .fit.choose_settings import EARLIER
-from .fit.train import LATER
+from .fit.train import EARLIER, LATER
 
 
 def main() -> int:
@@ -38,7 +37,6 @@ def main() -> int:
     step.add_argument(
         "--folds", type=Path, metavar="FOLDER", help="keep the models of the folds here (evaluate --folds)"
     )
-    step.add_argument("--joblib", type=Path, metavar="FILE", help="keep scikit-learn's model here, too")
     step.set_defaults(run=_train)
     step = names.add_parser("evaluate", help="score a model on labelled logs, beside other ways; write the card")
     step.add_argument("cases", nargs="+", type=Path, metavar="CASES", help="as vllm-triage evaluate takes them")
@@ -70,7 +68,7 @@ def _build(options: argparse.Namespace) -> None:
 
 
 def _train(options: argparse.Namespace) -> None:
-    from .fit.export import export, keep
+    from .fit.export import export
     from .fit.fitted import Settings
     from .fit.train import train
 
@@ -83,8 +81,6 @@ def _train(options: argparse.Namespace) -> None:
         for name, figures in about["held_out"].items():
             say(f"{name}: {figures}")
         say(f"{len(model.keys)} terms, {len(model.buckets)} buckets, threshold {model.threshold}, SHA-256 {digest}")
-        if options.joblib:
-            say(f"joblib: SHA-256 {keep(model, options.joblib)}")
 
 
 def _evaluate(options: argparse.Namespace) -> None:

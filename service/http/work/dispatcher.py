@@ -23,8 +23,7 @@ from ..limits import Places, Pools
 from ..problems import Problem
 from ..turns import Turns
 from .jobs import Answer, Job, Limits, RefusedError, SlowError, answer
-from .shared_pool import SharedChildren, Stream
-from .worker_pool import Child, Children, Event, LostError
+from .worker_pool import Event, LostError, Stream, Workers
 from .worker_protocol import ANSWER, PROGRESS, REFUSED, VERDICT
 
 FLUSH = 0.5
@@ -58,8 +57,8 @@ class Dispatcher:
     """
 
     def __init__(  # noqa: PLR0913 - the three kinds of work have three places to go
-        self, engine: Triage, limits: Limits, children: Children, small: int, seconds: float,
-        *, watching: SharedChildren | None = None, pools: Pools | None = None,
+        self, engine: Triage, limits: Limits, children: Workers, small: int, seconds: float,
+        *, watching: Workers | None = None, pools: Pools | None = None,
     ) -> None:  # fmt: skip
         self.engine = engine
         self.children = children
@@ -187,7 +186,7 @@ class Dispatcher:
             return _answer(child, *await feed.event())
 
     @contextlib.asynccontextmanager
-    async def _worker(self, children: Children | SharedChildren, job: Job, live: bool) -> AsyncIterator[Child | Stream]:
+    async def _worker(self, children: Workers, job: Job, live: bool) -> AsyncIterator[Stream]:
         async with children.worker() as child:
             try:
                 await child.begin(job, self._limits, live)
@@ -208,7 +207,7 @@ class Dispatcher:
 class _Feed:
     """Sends a log to a worker while its events are read. What goes wrong with the log is raised by ``event``."""
 
-    def __init__(self, child: Child | Stream, pieces: Pieces, asked: Callable[[], Job], live: bool) -> None:
+    def __init__(self, child: Stream, pieces: Pieces, asked: Callable[[], Job], live: bool) -> None:
         self._child = child
         self._pieces = pieces
         self._asked = asked
@@ -249,7 +248,7 @@ class _Feed:
             await self._child.flush()
 
 
-def _answer(child: Child | Stream, kind: bytes, value: dict[str, Any]) -> Answer:
+def _answer(child: Stream, kind: bytes, value: dict[str, Any]) -> Answer:
     child.done()
     if kind == REFUSED:
         raise Problem(str(value["name"]), str(value["detail"]))

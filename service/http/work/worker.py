@@ -1,4 +1,4 @@
-"""A worker process: reads one log after the other from standard input, as frames, and answers on standard output.
+"""A worker process: reads logs from standard input, as frames, and answers on standard output; each log in a thread of its own.
 
 It holds nothing but the engine, so that it is small, and can be killed at any time.
 """
@@ -9,17 +9,35 @@ import gc
 import json
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ....classifier.api import Triage
 from ....classifier.input.read import Chunks
 from ....classifier.question import Question
 from ....classifier.report.pack.schema import with_pack
 from .jobs import Answer, Job, Limits, RefusedError, conclude, examine, peek
-from .worker_protocol import ANSWER, BEGIN, DATA, END, FLUSH, PROGRESS, REFUSED, VERDICT, message, read_frame
+from .worker_protocol import (
+    ANSWER,
+    BEGIN,
+    DATA,
+    DROP,
+    END,
+    ENDED,
+    FLUSH,
+    NUMBER,
+    PROGRESS,
+    REFUSED,
+    TAKEN,
+    VERDICT,
+    message,
+    read_frame,
+)
 
 if TYPE_CHECKING:
     from ....classifier.incidents.session import Session
@@ -30,6 +48,8 @@ PAUSE = 0.25
 """Seconds between two events of progress, and two looks at the answer so far."""
 SHARE = 10
 """A look at the answer so far takes at most one part in so many of the time."""
+Frame = tuple[bytes, bytes]
+OVER: Frame = (b"", b"")
 
 
 def main() -> None:
@@ -41,19 +61,55 @@ def main() -> None:
     # Nothing else may write between the frames.
     sys.stdout = sys.stderr
     model, *rules = sys.argv[1:]
-    triage = Triage(rules, model=model)
+    Logs(Triage(rules, model=model), incoming, outgoing).run()
+    # Threads that are in the middle of a log are not waited for.
+    os._exit(0)
 
-    def send(kind: bytes, value: Any) -> None:
-        outgoing.write(message(kind, value))
-        outgoing.flush()
 
-    while True:
-        kind, data = read_frame(incoming)
-        if kind == BEGIN:
-            Task(triage, json.loads(data), lambda: read_frame(incoming), send).run()
-        elif kind == b"":
-            return
-        # What is left of a log that was refused early is passed over.
+class Logs:
+    """The logs of one process."""
+
+    def __init__(self, triage: Triage, incoming: BinaryIO, outgoing: BinaryIO) -> None:
+        self._triage = triage
+        self._incoming, self._outgoing = incoming, outgoing
+        self._writing = threading.Lock()
+        self._waiting: dict[int, SimpleQueue[Frame]] = {}
+
+    def run(self) -> None:
+        """Hand frames on to their threads until there are no more."""
+        while len(head := self._incoming.read(NUMBER.size)) == NUMBER.size:
+            (number,) = NUMBER.unpack(head)
+            kind, data = read_frame(self._incoming)
+            if kind == BEGIN:
+                queue = self._waiting[number] = SimpleQueue()
+                begin = json.loads(data)
+                threading.Thread(target=self._follow, args=(number, begin, queue), daemon=True).start()
+            elif kind == DROP:
+                if (dropped := self._waiting.get(number)) is not None:
+                    dropped.put(OVER)
+            elif (queue_of := self._waiting.get(number)) is not None:
+                queue_of.put((kind, data))
+
+    def _follow(self, number: int, begin: dict[str, Any], queue: SimpleQueue[Frame]) -> None:
+        def receive() -> Frame:
+            kind, data = queue.get()
+            if kind == DATA:
+                # So that the service sends no faster than this is read.
+                self._send(number, TAKEN, len(data))
+            return kind, data
+
+        try:
+            Task(self._triage, begin, receive, lambda kind, value: self._send(number, kind, value)).run()
+        finally:
+            self._waiting.pop(number, None)
+            self._send(number, ENDED, None)
+
+    def _send(self, number: int, kind: bytes, value: Any) -> None:
+        data = NUMBER.pack(number) + message(kind, value)
+        # The service is gone, and so will this process be.
+        with self._writing, suppress(BrokenPipeError):
+            self._outgoing.write(data)
+            self._outgoing.flush()
 
 
 class Task:
@@ -70,7 +126,7 @@ class Task:
         self,
         triage: Triage,
         begin: dict[str, Any],
-        receive: Callable[[], tuple[bytes, bytes]],
+        receive: Callable[[], Frame],
         send: Callable[[bytes, Any], None],
     ) -> None:
         self._triage = triage

@@ -12,9 +12,9 @@ HEAD = struct.Struct(">cI")
 BEGIN, DATA, FLUSH, END = b"B", b"D", b"F", b"E"
 """To a worker: a log begins; bytes of it; no more may come for a while; it is complete (with what was asked)."""
 NUMBER = struct.Struct(">I")
-"""Which log a frame is of, before each frame of a process that follows several."""
+"""Which log a frame is of; stands before each frame."""
 DROP, TAKEN, ENDED = b"X", b"T", b"N"
-"""Of such processes. To one: a log is given up; from one: so many bytes were read, nothing more comes of this log."""
+"""To a worker: a log is given up; from one: so many bytes of it were read; nothing more comes of it."""
 PROGRESS, VERDICT, ANSWER, REFUSED = b"P", b"V", b"A", b"R"
 """From a worker: how far it got; the answer so far; the answer; why there is none."""
 

@@ -17,7 +17,7 @@ from vllm_triage.service.http.limits import Places, Rate
 from vllm_triage.service.http.problems import Problem
 from vllm_triage.service.http.work.dispatcher import Dispatcher
 from vllm_triage.service.http.work.jobs import Job, Limits
-from vllm_triage.service.http.work.worker_pool import Children
+from vllm_triage.service.http.work.worker_pool import Workers
 
 MIB = 1 << 20
 
@@ -90,7 +90,7 @@ def test_a_log_that_takes_too_long_ends_with_its_process():
     """The worker is killed, and the next log gets another."""
 
     async def run() -> tuple[str, list[int], str]:
-        desk = Dispatcher(shared(), Limits(1 << 30, 1 << 30), Children(1), 1000, 1.5)
+        desk = Dispatcher(shared(), Limits(1 << 30, 1 << 30), Workers(1), 1000, 1.5)
 
         async def endless():
             while True:
@@ -118,7 +118,7 @@ def test_a_worker_that_dies_is_a_problem_and_not_the_end():
         import os
         import signal
 
-        desk = Dispatcher(shared(), Limits(1 << 30, 1 << 30), Children(1), 1000, PATIENCE)
+        desk = Dispatcher(shared(), Limits(1 << 30, 1 << 30), Workers(1), 1000, PATIENCE)
 
         async def with_murder():
             yield LOG * 10
@@ -143,7 +143,7 @@ def test_workers_are_used_again_and_at_most_so_many():
     """Four logs at once through two processes; both are there for the next ones."""
 
     async def run() -> tuple[int, set[str]]:
-        desk = Dispatcher(shared(), Limits(1 << 30, 1 << 30), Children(2), 1000, PATIENCE)
+        desk = Dispatcher(shared(), Limits(1 << 30, 1 << 30), Workers(2), 1000, PATIENCE)
         try:
             answers = await asyncio.gather(*(desk.quick(LOG * 10, Job()) for _ in range(4)))
             return len(desk.children.pids), {answer.report.bucket for answer in answers}
@@ -157,7 +157,7 @@ def test_a_caller_that_gives_up_takes_its_process_along():
     """What nobody waits for is not worked out."""
 
     async def run() -> list[int]:
-        desk = Dispatcher(shared(), Limits(1 << 30, 1 << 30), Children(1), 1000, PATIENCE)
+        desk = Dispatcher(shared(), Limits(1 << 30, 1 << 30), Workers(1), 1000, PATIENCE)
         started = asyncio.Event()
 
         async def endless():

@@ -1,4 +1,4 @@
-"""What nobody should do to a service: requests that are broken, and kill -9. (benchmarks/service.py does more of both.)"""
+"""What nobody should do to a service: requests that are broken, and kill -9."""
 
 from __future__ import annotations
 

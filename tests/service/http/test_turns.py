@@ -14,7 +14,7 @@ from vllm_triage.service.http.turns import Turns
 from vllm_triage.service.http.work import dispatcher
 from vllm_triage.service.http.work.dispatcher import Dispatcher
 from vllm_triage.service.http.work.jobs import Job, Limits
-from vllm_triage.service.http.work.worker_pool import Children
+from vllm_triage.service.http.work.worker_pool import Workers
 
 
 def test_a_caller_that_asks_much_waits_behind_one_that_asks_little():
@@ -121,7 +121,7 @@ def test_a_small_log_that_takes_long_is_read_elsewhere_with_the_same_answer(monk
     monkeypatch.setattr(dispatcher, "SLOW", -1.0)
 
     async def run() -> tuple[list[object], int, int]:
-        desk = Dispatcher(shared(), Limits(1 << 30, 1 << 30), Children(1), 1 << 20, PATIENCE)
+        desk = Dispatcher(shared(), Limits(1 << 30, 1 << 30), Workers(1), 1 << 20, PATIENCE)
         log = LOG * 20
         try:
             answers = [await desk._small_one(log, Job, "a")]

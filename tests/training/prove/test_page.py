@@ -2,12 +2,9 @@
 
 import json
 
-import pytest
-
 from vllm_triage.training.prove.__main__ import FIRST_LOOKS, ROWS, SEEN
 from vllm_triage.training.prove.faults import load_faults
-from vllm_triage.training.prove.page import PAGE, page
-from vllm_triage.training.prove.simulated import section, simulated
+from vllm_triage.training.prove.page import PAGE, page, written
 from vllm_triage.training.record.faults import Catalogue
 
 FAULTS = load_faults(Catalogue())
@@ -17,10 +14,9 @@ def rows(path=ROWS):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.slow
 def test_the_page_is_written_from_the_rows():
     """`python -m vllm_triage.training.prove --page` writes it anew."""
-    assert PAGE.read_text(encoding="utf-8") == page(rows(), FAULTS, SEEN, rows(FIRST_LOOKS), section(simulated()))
+    assert PAGE.read_text(encoding="utf-8") == written(rows(), FAULTS, SEEN, rows(FIRST_LOOKS))
 
 
 def test_rows_are_of_faults_that_the_catalogue_has_and_hold_nothing_of_this_machine():

@@ -1,4 +1,4 @@
-"""Starts of servers, on a stand-in for vLLM: plain ones and forks of a process that has it imported."""
+"""Starts of servers, on a stand-in for vLLM."""
 
 import sys
 import textwrap
@@ -44,8 +44,8 @@ if __name__ == "__main__":
 """
 
 
-@pytest.fixture(params=[True, False], ids=["plain", "forked"])
-def starter(request, tmp_path):
+@pytest.fixture
+def starter(tmp_path):
     package = tmp_path / "site/vllm/entrypoints/cli"
     package.mkdir(parents=True)
     for folder in (package, package.parent, package.parent.parent):
@@ -58,8 +58,7 @@ def starter(request, tmp_path):
         (home / name).write_text(text)
         (home / name).chmod(0o755)
     environment: Any = SimpleNamespace(venv=home.parent, variables=dict, release=SimpleNamespace(version="1.0"))
-    with Starter(tmp_path, environment, plain=request.param) as made:
-        yield made
+    return Starter(tmp_path, environment)
 
 
 def test_a_server_that_answers_works_and_is_ended(starter):

@@ -77,8 +77,6 @@ def card(told: Card) -> str:
     """Return the card's text."""
     about, every = told.about, told.every
     parts = [_HEAD.rstrip(), _facts(about), "## Not trained on", _HELD, _held_out(about["held_out"])]
-    if chosen := about.get("chosen_by"):
-        parts += ["## What chose the settings", _chosen(chosen)]
     parts += ["## Labelled logs", _TERMS]
     for item in _with_all(told.sets):
         parts += [f"### {item.name}", beside(item.scores), _versus(item)]
@@ -152,23 +150,6 @@ def _held_out(held: Mapping[str, Mapping[str, float]]) -> str:
     for name, item in held.items():
         shown = " | ".join(f"{item[key]:.3f}" if key in item else "–" for key in _COLUMNS)
         lines.append(f"| {name} | {item['rows']} | {shown} |")
-    return "\n".join(lines)
-
-
-def _chosen(chosen: Mapping[str, Any]) -> str:
-    outer = ", ".join(f"{value:.3f}" for value in chosen["outer"])
-    names = [name for name in chosen["candidates"][0] if name not in ("new_faults", "later_releases", "won")]
-    changing = [name for name in names if len({str(item[name]) for item in chosen["candidates"]}) > 1]
-    lines = [
-        "Nested validation: settings are compared on faults and on releases held out of the inner parts; the best is tested on",
-        f"an outer part that it never saw: {outer}.",
-        "",
-        f"| {' | '.join(changing)} | faults left out | later releases | won |",
-        "|" + "---|" * (len(changing) + 3),
-    ]
-    for item in chosen["candidates"]:
-        told = " | ".join(str(item[name]) for name in changing)
-        lines.append(f"| {told} | {item['new_faults']:.3f} | {item['later_releases']:.3f} | {item['won']} |")
     return "\n".join(lines)
 
 

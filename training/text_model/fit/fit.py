@@ -8,7 +8,7 @@ from typing import Any
 
 from ..features.profiles import profiles_of
 from ..features.vocabulary import learn
-from ..rows.dataset import SEED, Grown
+from ..rows.dataset import Grown
 from .confidence import Confidence
 from .fitted import Fitted, Settings
 
@@ -20,6 +20,7 @@ def fit_grown(grown: Grown, settings: Settings) -> Fitted:
         ValueError: They are all of one bucket.
     """
     import numpy as np
+    from sklearn.linear_model import LogisticRegression
 
     vocabulary = learn(grown, settings.least_groups, settings.most_terms, settings.most_grams, settings.gram)
     labels = np.array([row.bucket for row, _ in grown])
@@ -27,7 +28,7 @@ def fit_grown(grown: Grown, settings: Settings) -> Fitted:
     # A rare bucket counts for more, a frequent one for less, by the root of its frequency.
     weights = np.array([row.weight / math.sqrt(many[row.bucket]) for row, _ in grown])
     weights *= len(weights) / weights.sum()
-    estimator = _learner(settings)
+    estimator = LogisticRegression(C=settings.strength, max_iter=120, tol=2e-3)
     matrix, _ = vocabulary.matrix([found for _, found in grown])
     estimator.fit(matrix.astype(np.float32), labels, sample_weight=weights.astype(np.float32))
     if len(estimator.classes_) == 2:
@@ -39,17 +40,6 @@ def fit_grown(grown: Grown, settings: Settings) -> Fitted:
     estimator.intercept_ = estimator.intercept_.astype(np.float32).astype(np.float64)
     buckets = [str(name) for name in estimator.classes_]
     return Fitted(estimator, buckets, vocabulary, quantised, scales, profiles_of(grown, matrix, buckets), Confidence())
-
-
-def _learner(settings: Settings) -> Any:
-    """Return an estimator of scikit-learn's that is linear."""
-    if settings.kind == "svm":
-        from sklearn.svm import LinearSVC
-
-        return LinearSVC(C=settings.strength, max_iter=300, random_state=SEED)
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(C=settings.strength, max_iter=120, tol=2e-3)
 
 
 def _rounded(weights: Any) -> tuple[Any, Any]:

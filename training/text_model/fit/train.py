@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +16,6 @@ from ..rows.dataset import CORPUS, SEED, Grown, with_terms
 from ..rows.other_software import other_logs
 from ..rows.recorded import LabelledLog, recorded_logs
 from . import confidence
-from .choose_settings import CHOICE, EARLIER
 from .composed_logs import around, compose, of_logs, verdicts
 from .confidence import ABSTAINS, Verdict
 from .export import export
@@ -34,6 +32,8 @@ KNOWN_WEIGHT, RECORDED_WEIGHT = 2.0, 3.0
 """Most failures of life are known ones in other words; recorded logs are whole. Chosen on logs that calibrate nothing."""
 LATER = "0.23.0"
 """Recorded logs of this release and later ones test what was known at 0.19."""
+EARLIER = "0.19.99"
+"""Releases up to this one are trained on where later ones are the test."""
 OTHERS = 4
 """Whole logs of each program that vLLM is not."""
 Progress = Callable[[str], None]
@@ -81,7 +81,7 @@ def train(
         folds: Folder to export the models of the folds into, which have not seen half of the messages and rules.
 
     Returns:
-        The model, and its description: training set, versions, figures on what was held out, what chose the settings.
+        The model, and its description: training set, versions, figures on what was held out, the settings.
     """
     progress("reading terms")
     grown = with_terms(rows)
@@ -103,8 +103,6 @@ def train(
     model = fit_grown(grown, settings)
     model.confidence = learnt
     about = {"training": describe(rows), "versions": versions(), "held_out": held_out, "settings": asdict(settings)}
-    if CHOICE.exists():
-        about["chosen_by"] = json.loads(CHOICE.read_text(encoding="utf-8"))
     return model, about
 
 

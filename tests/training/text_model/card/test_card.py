@@ -16,10 +16,6 @@ ABOUT = {
     "versions": {"scikit-learn": "1.7", "numpy": "2.2"},
     "terms": 99, "buckets": ["lora", "no_gpu"], "sha256": "cd34", "threshold": 0.6,
     "held_out": {"faults left out": {"rows": 5, "accuracy": 0.8, "coverage": 0.5, "precision": 0.9, "silent": 0.4}},
-    "chosen_by": {"outer": [0.7, 0.71], "candidates": [
-        {"strength": 3.0, "steps": 120, "new_faults": 0.5, "later_releases": 0.6, "won": 2},
-        {"strength": 9.0, "steps": 120, "new_faults": 0.4, "later_releases": 0.7, "won": 0},
-    ]},
 }  # fmt: skip
 
 
@@ -54,7 +50,6 @@ def test_a_card_has_figures_intervals_and_pictures(tmp_path: Path) -> None:
     assert "| text model | 0.500 (2/4) | 0.15–0.85 | 1 | 1 |" in text
     assert "rules, then model has 1 fewer misses" in text
     assert "| faults left out | 5 | 0.800 | 0.500 | 0.900 | 0.400 | – | – |" in text
-    assert "| 3.0 | 0.500 | 0.600 | 2 |" in text
     assert "| lora | 4 | 1.00 | 0.34–1.00 | 0.50 | 0.15–0.85 | 0.67 |" in text
     for image in ("model-confusion.png", "model-reliability.png"):
         assert f"(images/{image})" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,7 +11,6 @@ import pytest
 
 from vllm_triage.classifier.text_model import ask as text_model
 from vllm_triage.training.examples.row import Row, digest_of
-from vllm_triage.training.text_model.fit.choose_settings import CANDIDATES, CHOICE
 from vllm_triage.training.text_model.fit.confidence import Verdict
 from vllm_triage.training.text_model.fit.fitted import Settings
 from vllm_triage.training.text_model.fit.train import Book, describe, earlier, later_logs
@@ -57,22 +57,14 @@ def test_a_folds_figures_are_those_of_a_confidence_that_it_did_not_teach() -> No
 
 
 def test_the_shipped_model_tells_what_made_it() -> None:
-    """Training set, versions, thresholds, figures, and the comparison that chose its settings."""
+    """Training set, versions, thresholds, figures, and the settings."""
     about = json.loads((Path(text_model.FOLDER) / "text.json").read_text(encoding="utf-8"))
     assert len(about["training"]["sha256"]) == 64
     assert len(about["training"]["releases"]) > 40
     assert set(about["versions"]) == {"scikit-learn", "numpy", "scipy"}
     assert 0.4 <= about["threshold"] < 1
     assert all(figures["rows"] > 0 for figures in about["held_out"].values())
-    assert about["chosen_by"] == json.loads(CHOICE.read_text(encoding="utf-8"))
-    assert about["chosen_by"]["settings"] == about["settings"]
-    assert about["settings"]["strength"] == Settings().strength
-
-
-def test_the_settings_are_among_those_compared() -> None:
-    """Each candidate is another one."""
-    assert Settings() in CANDIDATES
-    assert len(set(CANDIDATES)) == len(CANDIDATES)
+    assert about["settings"] == asdict(Settings())
 
 
 def test_a_training_set_is_described_by_its_releases_and_digest() -> None:

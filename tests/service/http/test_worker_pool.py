@@ -13,21 +13,20 @@ import pytest
 from tests.service.http.conftest import LOG, PATIENCE
 from vllm_triage.classifier.api import shared
 from vllm_triage.service.http.problems import Problem
-from vllm_triage.service.http.work import shared_pool
+from vllm_triage.service.http.work import worker_pool
 from vllm_triage.service.http.work.dispatcher import Dispatcher
 from vllm_triage.service.http.work.jobs import Job, Limits
-from vllm_triage.service.http.work.shared_pool import SharedChildren
-from vllm_triage.service.http.work.worker_pool import PIPE, Children
+from vllm_triage.service.http.work.worker_pool import PIPE, SHARED, Workers
 
 OTHER = b"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
 
 
-def with_desk(work: Callable[[Dispatcher, SharedChildren], Awaitable[Any]], most: int = 4, **limits: Any) -> Any:
+def with_desk(work: Callable[[Dispatcher, Workers], Awaitable[Any]], most: int = 4, **limits: Any) -> Any:
     """Run something with a desk whose streams share one process."""
 
     async def run() -> Any:
-        pool = SharedChildren(most, each=most)
-        desk = Dispatcher(shared(), Limits(**{"decompressed": 1 << 30, "lines": 1 << 30, **limits}), Children(1), 1000, PATIENCE, watching=pool)  # fmt: skip
+        pool = Workers(most, each=most)
+        desk = Dispatcher(shared(), Limits(**{"decompressed": 1 << 30, "lines": 1 << 30, **limits}), Workers(1), 1000, PATIENCE, watching=pool)  # fmt: skip
         try:
             async with asyncio.timeout(PATIENCE):
                 return await work(desk, pool)
@@ -64,7 +63,7 @@ async def slowly(log: bytes, go: asyncio.Event | None = None) -> AsyncIterator[b
 
 
 def test_logs_in_one_process_are_told_apart():
-    async def work(desk: Dispatcher, pool: SharedChildren) -> Any:
+    async def work(desk: Dispatcher, pool: Workers) -> Any:
         found = await asyncio.gather(*(follow(desk, slowly(log)) for log in (LOG, OTHER, LOG, OTHER)))
         return [report.bucket for report in found], len(pool.pids)
 
@@ -74,7 +73,7 @@ def test_logs_in_one_process_are_told_apart():
 
 
 def test_a_process_that_dies_is_told_to_all_and_replaced():
-    async def work(desk: Dispatcher, pool: SharedChildren) -> Any:
+    async def work(desk: Dispatcher, pool: Workers) -> Any:
         go = asyncio.Event()
         following = [asyncio.create_task(follow(desk, slowly(LOG, go))) for _ in range(3)]
         await comes(lambda: bool(pool.pids and pool._processes[0].streams))
@@ -88,7 +87,7 @@ def test_a_process_that_dies_is_told_to_all_and_replaced():
 
 
 def test_a_stream_that_is_given_up_leaves_the_others_alone():
-    async def work(desk: Dispatcher, pool: SharedChildren) -> Any:
+    async def work(desk: Dispatcher, pool: Workers) -> Any:
         go = asyncio.Event()
         left, stays = (asyncio.create_task(follow(desk, slowly(LOG, go))) for _ in range(2))
         await comes(lambda: bool(pool.pids) and len(pool._processes[0].streams) == 2)
@@ -102,7 +101,7 @@ def test_a_stream_that_is_given_up_leaves_the_others_alone():
 
 
 def test_a_log_that_is_refused_is_refused_alone():
-    async def work(desk: Dispatcher, pool: SharedChildren) -> Any:
+    async def work(desk: Dispatcher, pool: Workers) -> Any:
         both: tuple[Any, ...] = await asyncio.gather(
             follow(desk, slowly(LOG * 3)), follow(desk, slowly(OTHER)), return_exceptions=True
         )
@@ -114,7 +113,7 @@ def test_a_log_that_is_refused_is_refused_alone():
 def test_what_is_sent_waits_for_what_is_read():
     """A stream that comes faster than it is read does not fill the memory of the process."""
 
-    async def work(desk: Dispatcher, pool: SharedChildren) -> Any:
+    async def work(desk: Dispatcher, pool: Workers) -> Any:
         most = 0
 
         async def fast() -> AsyncIterator[bytes]:
@@ -133,9 +132,9 @@ def test_what_is_sent_waits_for_what_is_read():
 
 def test_a_process_that_is_stuck_gets_no_more(monkeypatch):
     """Where a stream that was given up goes on, the others end and the process goes."""
-    monkeypatch.setattr(shared_pool, "STUCK", 0.01)
+    monkeypatch.setattr(worker_pool, "STUCK", 0.01)
 
-    async def work(desk: Dispatcher, pool: SharedChildren) -> Any:
+    async def work(desk: Dispatcher, pool: Workers) -> Any:
         leaving = asyncio.create_task(follow(desk, slowly(LOG, asyncio.Event())))
         await comes(lambda: bool(pool.pids and pool._processes[0].streams))
         [process] = pool._processes
@@ -151,7 +150,7 @@ def test_a_process_that_is_stuck_gets_no_more(monkeypatch):
 def test_a_place_is_for_one(monkeypatch):
     """More than may be wait for it."""
 
-    async def work(desk: Dispatcher, pool: SharedChildren) -> Any:
+    async def work(desk: Dispatcher, pool: Workers) -> Any:
         go = asyncio.Event()
         first = asyncio.create_task(follow(desk, slowly(LOG, go)))
         await comes(lambda: bool(pool.pids and pool._processes[0].streams))
@@ -167,4 +166,4 @@ def test_a_place_is_for_one(monkeypatch):
 @pytest.mark.parametrize(("watchers", "processes"), [(0, 1), (1, 1), (16, 1), (17, 2), (40, 3)])
 def test_how_many_processes_there_may_be(watchers, processes):
     """The usual number of watchers shares one."""
-    assert processes == SharedChildren(watchers)._most
+    assert processes == Workers(watchers, each=SHARED)._most
