@@ -25,9 +25,10 @@ from . import short
 from .bodies import read_body
 from .file_hosts import refuse_elsewhere
 from .http_out import ask, checked, connect, post, target
-from .interface import Brief, BusyError, ChatContext, Event, Outgoing, RetryError, UndeliverableError, event_of, selects
+from .interface import Brief, BusyError, ChatContext, Event, Outgoing, RetryError, UndeliverableError, event_of
 from .platforms.discord import DiscordSettings
 from .readers import Limited, Readable, TooLargeError
+from .targets import Target
 
 log = logging.getLogger("vllm_triage.chat")
 
@@ -175,17 +176,12 @@ class DiscordEndpoint:
         return run
 
 
-class DiscordTarget:
+class DiscordTarget(Target):
     """The channel that incidents are told in."""
 
-    name = "discord"
-
     def __init__(self, settings: DiscordSettings) -> None:
+        super().__init__("discord", settings.select)
         self._settings = settings
-
-    def wants(self, event: Event) -> bool:
-        """Return whether the filter lets the event through."""
-        return selects(self._settings.select, event)
 
     def send(self, event: Event) -> None:
         """Post the first message of a window."""
@@ -194,9 +190,6 @@ class DiscordTarget:
     def digest(self, incidents: Sequence[Brief]) -> None:
         """Post one message about several incidents."""
         self._post(embed.digest(incidents))
-
-    def again(self, event: Event) -> None:
-        """Do nothing: the next message of the incident tells how often it came."""
 
     def _post(self, message: Mapping[str, Any]) -> None:
         body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, SecretStr, field_validator
 
-from ..interface import Brief, Event, Outgoing, RetryError, selects
+from ..interface import Brief, Event, RetryError
 from ..settings import PlatformSettings, Selection
+from ..targets import Target, Targets
 
 if TYPE_CHECKING:
     import apprise
-
-    from ..interface import ChatContext
 
 
 class AppriseSettings(PlatformSettings):
@@ -44,30 +43,16 @@ def preview(event: Event) -> str:
     return f"{short.title(event)}\n\n{short.text(event)}"
 
 
-def adapter(settings: tuple[AppriseSettings, ...]) -> AppriseAdapter:
+def adapter(settings: tuple[AppriseSettings, ...]) -> Targets:
     """Return the adapter for all places.
 
     Raises:
         ValueError: Apprise cannot read a URL; which one is told by its name.
     """
-    return AppriseAdapter(settings)
+    return Targets(map(AppriseTarget, settings))
 
 
-class AppriseAdapter:
-    """Targets only."""
-
-    def __init__(self, settings: tuple[AppriseSettings, ...]) -> None:
-        self._targets = [AppriseTarget(one) for one in settings]
-
-    def routes(self, context: ChatContext) -> None:
-        """Return None."""
-
-    def outgoing(self, context: ChatContext) -> list[Outgoing]:  # noqa: ARG002
-        """Return one target for each place."""
-        return list(self._targets)
-
-
-class AppriseTarget:
+class AppriseTarget(Target):
     """One place."""
 
     def __init__(self, settings: AppriseSettings) -> None:
@@ -76,15 +61,11 @@ class AppriseTarget:
         silent.setLevel(logging.CRITICAL + 1)
         import apprise
 
-        self.name = settings.name
+        super().__init__(settings.name, settings.select)
         self._settings = settings
         self._apprise: apprise.Apprise = apprise.Apprise()
         if not self._apprise.add(settings.url.get_secret_value()):
             raise ValueError(f"apprise {settings.name}: Apprise cannot read its url")
-
-    def wants(self, event: Event) -> bool:
-        """Return whether the filter lets the event through."""
-        return selects(self._settings.select, event)
 
     def send(self, event: Event) -> None:
         """Send the message of an incident."""
@@ -97,9 +78,6 @@ class AppriseTarget:
         from .. import short
 
         self._notify(f"{len(incidents):,} more incidents", "\n".join(short.several(incidents)))
-
-    def again(self, event: Event) -> None:
-        """Do nothing: what was sent cannot be changed."""
 
     def _notify(self, title: str, body: str) -> None:
         from apprise import NotifyFormat, NotifyType

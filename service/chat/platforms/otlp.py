@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import Field, SecretStr, field_validator
 
 from ..http_out import checked, post
-from ..interface import Event, Outgoing, selects
+from ..interface import Event
 from ..settings import PlatformSettings, Selection, http_url
-
-if TYPE_CHECKING:
-    from ..interface import ChatContext
+from ..targets import Target, Targets
 
 
 class OtlpSettings(PlatformSettings):
@@ -35,40 +33,21 @@ SEVERAL = False
 EXTRA = "collect"
 
 
-def adapter(settings: OtlpSettings) -> OtlpAdapter:
+def adapter(settings: OtlpSettings) -> Targets:
     """Return the adapter."""
     # What a record is made with is an extra.
     from ..otlp_record import export
 
     del export
-    return OtlpAdapter(settings)
+    return Targets([OtlpTarget(settings)])
 
 
-class OtlpAdapter:
-    """A target only; logs come in by the collectors' endpoints."""
-
-    def __init__(self, settings: OtlpSettings) -> None:
-        self._settings = settings
-
-    def routes(self, context: ChatContext) -> None:
-        """Return None."""
-
-    def outgoing(self, context: ChatContext) -> list[Outgoing]:  # noqa: ARG002
-        """Return the endpoint."""
-        return [OtlpTarget(self._settings)]
-
-
-class OtlpTarget:
+class OtlpTarget(Target):
     """One endpoint."""
 
-    name = "otlp"
-
     def __init__(self, settings: OtlpSettings) -> None:
+        super().__init__("otlp", settings.select)
         self._settings = settings
-
-    def wants(self, event: Event) -> bool:
-        """Return whether the filter lets the event through."""
-        return selects(self._settings.select, event)
 
     def send(self, event: Event) -> None:
         """Export one record; its id is the same for every try."""
@@ -77,6 +56,3 @@ class OtlpTarget:
         headers = {name: value.get_secret_value() for name, value in self._settings.headers.items()}
         headers |= {"Content-Type": "application/x-protobuf", "User-Agent": "vllm-triage"}
         checked(post(self._settings.url, export(event), headers, timeout=self._settings.timeout_seconds))
-
-    def again(self, event: Event) -> None:
-        """Do nothing: one record per incident and window."""

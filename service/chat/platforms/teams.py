@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import Field, SecretStr, field_validator
 
 from ..http_out import checked, post
-from ..interface import Brief, Event, Outgoing, selects
+from ..interface import Brief, Event
 from ..settings import PlatformSettings, Selection, http_url
-
-if TYPE_CHECKING:
-    from ..interface import ChatContext
+from ..targets import Target, Targets
 
 
 class TeamsSettings(PlatformSettings):
@@ -43,35 +41,17 @@ def preview(event: Event) -> str:
     return json.dumps(json.loads(message(event)), ensure_ascii=False, indent=2)
 
 
-def adapter(settings: tuple[TeamsSettings, ...]) -> TeamsAdapter:
+def adapter(settings: tuple[TeamsSettings, ...]) -> Targets:
     """Return the adapter for all channels."""
-    return TeamsAdapter(settings)
+    return Targets(map(TeamsTarget, settings))
 
 
-class TeamsAdapter:
-    """Targets only; there is nothing that calls in."""
-
-    def __init__(self, settings: tuple[TeamsSettings, ...]) -> None:
-        self._settings = settings
-
-    def routes(self, context: ChatContext) -> None:
-        """Return None."""
-
-    def outgoing(self, context: ChatContext) -> list[Outgoing]:  # noqa: ARG002
-        """Return one target for each channel."""
-        return [TeamsTarget(settings) for settings in self._settings]
-
-
-class TeamsTarget:
+class TeamsTarget(Target):
     """One channel."""
 
     def __init__(self, settings: TeamsSettings) -> None:
-        self.name = settings.name
+        super().__init__(settings.name, settings.select)
         self._settings = settings
-
-    def wants(self, event: Event) -> bool:
-        """Return whether the filter lets the event through."""
-        return selects(self._settings.select, event)
 
     def send(self, event: Event) -> None:
         """Post the card of an incident."""
@@ -84,9 +64,6 @@ class TeamsTarget:
         from ..teams_card import digest
 
         self._post(digest(incidents))
-
-    def again(self, event: Event) -> None:
-        """Do nothing: a card that a workflow posted cannot be changed."""
 
     def _post(self, body: bytes) -> None:
         url, headers = self._settings.url.get_secret_value(), {"Content-Type": "application/json"}

@@ -8,18 +8,16 @@ import hashlib
 import hmac
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
 from ...wire import dumps
 from ..http_out import checked, post
-from ..interface import Event, Outgoing, selects
+from ..interface import Event
 from ..settings import PlatformSettings, Selection, http_url
-
-if TYPE_CHECKING:
-    from ..interface import ChatContext
+from ..targets import Target, Targets
 
 VERSION = "1"
 
@@ -64,36 +62,18 @@ def preview(event: Event) -> str:
     return dumps(payload(event)).decode()
 
 
-def adapter(settings: tuple[WebhookSettings, ...]) -> WebhookAdapter:
+def adapter(settings: tuple[WebhookSettings, ...]) -> Targets:
     """Return the adapter for all targets."""
-    return WebhookAdapter(settings)
+    return Targets(map(WebhookTarget, settings))
 
 
-class WebhookAdapter:
-    """Targets only; there is nothing that calls in."""
-
-    def __init__(self, settings: tuple[WebhookSettings, ...]) -> None:
-        self._settings = settings
-
-    def routes(self, context: ChatContext) -> None:
-        """Return None."""
-
-    def outgoing(self, context: ChatContext) -> list[Outgoing]:  # noqa: ARG002
-        """Return one target for each URL."""
-        return [WebhookTarget(settings) for settings in self._settings]
-
-
-class WebhookTarget:
+class WebhookTarget(Target):
     """One URL."""
 
     def __init__(self, settings: WebhookSettings) -> None:
-        self.name = settings.label
+        super().__init__(settings.label, settings.select)
         self._settings = settings
         self._keys = [webhook_key(secret) for secret in settings.secrets]
-
-    def wants(self, event: Event) -> bool:
-        """Return whether the filter of this target lets the event through."""
-        return selects(self._settings.select, event)
 
     def send(self, event: Event) -> None:
         """Post the event; the id is the same for every try."""
@@ -111,9 +91,6 @@ class WebhookTarget:
         checked(
             post(settings.url, body, headers, timeout=settings.timeout_seconds, public_only=settings.forbid_private)
         )
-
-    def again(self, event: Event) -> None:
-        """Do nothing: one request per incident and window."""
 
 
 def payload(event: Event) -> dict[str, object]:
