@@ -21,6 +21,10 @@ class Bounds:
     """Options and variables that open the server, hand out secrets or lower security."""
     code: re.Pattern[str]
     """Those that load code."""
+    own: re.Pattern[str]
+    """Secrets of the server's owner, which a cure may ask for."""
+    families: re.Pattern[str]
+    """Variables that vLLM's neighbours read."""
     keys: re.Pattern[str]
     """Keys within JSON that do."""
     names: re.Pattern[str]
@@ -42,7 +46,7 @@ def bounds() -> Bounds:
     rows: dict[str, list[str]] = tomllib.loads((HERE / "proposals.toml").read_text(encoding="utf-8"))
     globs = {
         name: re.compile("|".join(map(translate, rows[name])))
-        for name in ("doors", "code", "keys", "names", "named_keys", "images")
+        for name in ("doors", "code", "own", "families", "keys", "names", "named_keys", "images")
     }
     mined: list[str] = json.loads((HERE / "vllm" / "packages.json").read_text(encoding="utf-8"))
     looks = re.compile("|".join(f"(?:{row})" for row in rows["looks"]))

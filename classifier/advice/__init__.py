@@ -85,7 +85,8 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
         from .opinions import joined, weighed
 
         opinions = [weighed(one, context, known.corpus.guards(), verdict) for one in heard]
-        fixes, opinions = joined(fixes, opinions)
+        fixes, opinions, fallen = joined(fixes, opinions)
+        withheld = [*withheld, *fallen]
     from .effects import with_effects
 
     fixes = with_effects(fixes, context, verdict, known.corpus.effects())

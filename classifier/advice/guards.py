@@ -54,7 +54,7 @@ def withhold(fix: Fix, context: Context, guards: Guards) -> tuple[Fix | None, st
     part_of: list[Action] = []
     why = ""
     for guard, action in _concerned(fix, guards):
-        if (fix.tier == CORRECTION) > guard.always or (guard.presumes and fix.source == SOURCE):
+        if (fix.tier == CORRECTION) > guard.always or (guard.presumes and _presumes_too_much(guard, fix)):
             continue
         if guard.part and action in part_of:
             continue
@@ -68,6 +68,11 @@ def withhold(fix: Fix, context: Context, guards: Guards) -> tuple[Fix | None, st
         return fix, ""
     left = tuple(each for each in fix.actions if each not in part_of)
     return (replace(fix, actions=left), "") if left else (None, why)
+
+
+def _presumes_too_much(guard: Guard, fix: Fix) -> bool:
+    """Return whether a row's guess is worth less than the fix: the message's own, or proposed by who may know what no line says."""
+    return fix.source == SOURCE or bool(fix.proposed_by and not guard.when)
 
 
 def _concerned(fix: Fix, guards: Guards) -> Iterator[tuple[Guard, Action | None]]:

@@ -27,7 +27,7 @@ from ...corpus.actions import (
 from ...corpus.records import Record, record, replace
 from ..fix import CAUSE, Fix, ranked
 from .pipeline import fitted
-from .restricted import is_harmful, restricted
+from .restricted import asks_for_own, is_harmful, restricted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ PRIOR = 2
 """Answers, half of them right, that a way of deciding is given besides those that were measured."""
 SHOWN = 0.4
 """A proposal is shown from this share of right first fixes on, as rules' fixes are."""
+_OVERRULED = "it mends another cause than the proposal names that stands first"
 _SETTINGS = (SetOption, SetVariable, DropOption, DropVariable, DropWords)
 _OPTION = re.compile(r"(?<![\w/-])--[a-z][a-z0-9]*(?:-[a-z0-9]+)+(?:\.\w+)*|\bVLLM_[A-Z0-9_]+\b")
 _OTHERS = re.compile(r"\b(?:docker|podman|pip|uv|apt|ray|helm|kubectl|nvidia-smi|cmake|torchrun|mpirun|srun|conda|git|nsys|hf|huggingface-cli)\b", re.IGNORECASE)  # fmt: skip
@@ -98,14 +99,15 @@ def weighed(heard: Heard, context: Context, guards: Guards, verdict: Verdict) ->
     )
 
 
-def joined(fixes: Sequence[Fix], opinions: Sequence[Opinion]) -> tuple[list[Fix], list[Opinion]]:
-    """Return the fixes of rules and proposals in one order, and the opinions with which of them stand first.
+def joined(fixes: Sequence[Fix], opinions: Sequence[Opinion]) -> tuple[list[Fix], list[Opinion], list[tuple[str, str]]]:
+    """Return the fixes of rules and proposals in one order, the opinions with which of them stand first, and what falls for them.
 
     Args:
         fixes: Of the rules, best first; those of users' own rules have no share and stand first.
         opinions: What is left of each proposal.
     """
     made, told = list(fixes), []
+    fallen: list[tuple[str, str]] = []
     for opinion in opinions:
         same = {fix.change: other.change for fix in opinion.fixes if (other := _same(fix, made)) is not None}
         checked = {same[fix.change]: fix.checked for fix in opinion.fixes if fix.change in same}
@@ -118,8 +120,17 @@ def joined(fixes: Sequence[Fix], opinions: Sequence[Opinion]) -> tuple[list[Fix]
             made = [*lead, *others, *(fix for fix in made if fix not in lead)]
         else:
             made = [*others, *made] if before else [*made, *others]
+        if before and opinion.agrees is not True:
+            # Whoever is right more often names another cause: what would mend this one misleads.
+            own = {fix.change for fix in opinion.fixes} | same.keys() | set(same.values())
+            fallen += [(fix.title, _OVERRULED) for fix in made if _falls(fix, own)]
+            made = [fix for fix in made if not _falls(fix, own)]
         told.append(replace(opinion, first=before))
-    return ranked(made), told
+    return ranked(made), told, fallen
+
+
+def _falls(fix: Fix, own: set[str]) -> bool:
+    return not fix.proposed_by and fix.confidence is not None and fix.change not in own
 
 
 def _goes_before(fix: Fix, rule: Fix, share: float) -> bool:
@@ -170,6 +181,8 @@ def _checked(one: ProposedFix, heard: Heard, context: Context, guards: Guards) -
     if is_harmful(f"{one.title} {one.why} {one.predicts}"):
         return None, "its words ask for what no answer asks for"
     actions = tuple(_named(each, context) for each in one.actions)
+    # What else it does does not hang on a command that may do more than look.
+    actions = tuple(each for each in actions if not isinstance(each, Run) or not restricted(each, context)) or actions
     for action in actions:
         if reason := restricted(action, context) or _lacking(action, context):
             return None, reason
@@ -192,6 +205,8 @@ def _named(action: Action, context: Context) -> Action:
         and _kind(action.name, context) == "switch"
     ):
         return replace(action, values=())
+    if isinstance(action, SetVariable) and asks_for_own(action):
+        return replace(action, value="hf_…")
     if isinstance(action, Install):
         return replace(action, upgrade=not action.spec.startswith("=="))
     if isinstance(action, Sentence) and not _OTHERS.search(action.text):
@@ -275,6 +290,10 @@ def _fix(one: ProposedFix, actions: tuple[Action, ...], heard: Heard) -> Fix:
     )  # fmt: skip
 
 
+def _is_known(variable: str) -> bool:
+    return variable.startswith("VLLM_") or bool(options.owner(variable))
+
+
 def _told(fix: Fix, heard: Heard, context: Context) -> str:
     """Return who proposed a fix, and what was checked of it."""
     told = []
@@ -284,6 +303,8 @@ def _told(fix: Fix, heard: Heard, context: Context) -> str:
         told.append(f"{'options exist' if len(names) > 1 else 'option exists'} in {context.bound}")
     if fix.options or fix.variables:
         told.append("not in force")
+    if strange := [each.name for each in fix.actions if isinstance(each, SetVariable) and not _is_known(each.name)]:
+        told.append(f"{strange[0]} is in no list of ours")
     if fix.dropped and context.arguments:
         told.append("in force")
     if any(isinstance(each, (Install, Uninstall)) for each in fix.actions):

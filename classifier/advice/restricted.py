@@ -40,6 +40,7 @@ _MISSING_MODULE = LazyPattern(r"No module named ['\"](?P<module>\w+)")
 _SHELL = LazyPattern(r"[$`\n\x00]|[;&|<>]\s*\w|\.\./")
 """What a value of a setting has no use for."""
 _QUOTED = LazyPattern(r"'[^']*'|\"[^\"]*\"")
+_REPOSITORY = LazyPattern(r"[A-Za-z][\w-]*/[\w.-]+")
 LONGEST = 300
 """Characters of a value."""
 
@@ -47,6 +48,11 @@ LONGEST = 300
 def is_harmful(text: str) -> bool:
     """Return whether words say what no answer says: an address, an order to a shell, what cannot be taken back."""
     return bounds().harm.search(text) is not None
+
+
+def asks_for_own(action: Action) -> bool:
+    """Return whether an action sets a secret that is the owner's to fill in."""
+    return isinstance(action, SetVariable) and bounds().own.fullmatch(action.name) is not None
 
 
 def restricted(action: Action, context: Context) -> str:  # noqa: PLR0911 - each kind has its bounds
@@ -57,6 +63,8 @@ def restricted(action: Action, context: Context) -> str:  # noqa: PLR0911 - each
         context: Of the failed start.
     """
     known = bounds()
+    if asks_for_own(action):
+        return ""
     if isinstance(action, (SetOption, SetVariable, DropOption, DropVariable)):
         return _setting(action, context, known)
     if isinstance(action, (Install, Uninstall)):
@@ -90,7 +98,11 @@ def _setting(action: SetOption | SetVariable | DropOption | DropVariable, contex
         return ""
     if known.code.fullmatch(name):
         return f"{name} loads code or leads elsewhere: that is for the server's owner to decide"
-    if isinstance(action, SetVariable) and not name.startswith("VLLM_") and not options.owner(name):
+    if (
+        isinstance(action, SetVariable)
+        and not name.startswith("VLLM_")
+        and not (options.owner(name) or known.families.fullmatch(name))
+    ):
         return f"no variable {name} is known"
     values = action.values if isinstance(action, SetOption) else (action.value,)
     for value in values:
@@ -112,9 +124,19 @@ def _named(name: str, values: tuple[str, ...], context: Context, known: Bounds) 
             return "its value loads code or leads elsewhere: that is for the server's owner to decide"
         named = [text for key, text in pairs if known.named_keys.fullmatch(key)]
         named += [value] if known.names.fullmatch(name) and _table(value) is None else []
-        if strange := next((text for text in named if text and text not in _texts(context.facts)), ""):
+        texts = _texts(context.facts)
+        if strange := next((text for text in named if text and text not in texts and not _beside(text, texts)), ""):
             return f"the log names no {strange}"
     return ""
+
+
+def _beside(name: str, texts: set[str]) -> bool:
+    """Return whether a repository is of the owner of one that the log names, and of its family: another quantization or size."""
+    owner, slash, rest = name.partition("/")
+    family = re.split(r"[-_.\d]", rest, maxsplit=1)[0].lower()
+    return bool(slash and family and _REPOSITORY.fullmatch(name)) and any(
+        text.lower().startswith(f"{owner.lower()}/{family}") for text in texts
+    )
 
 
 def _texts(facts: Mapping[str, object]) -> set[str]:

@@ -14,6 +14,8 @@ QUOTED = 3
 _QUOTE = re.compile(r"[`\"“](?P<said>[^`\"“”]{12,300})[`\"”]")
 SHARED, FEW = 2, 3
 """Telling words and numbers that a cause has in common with the lines that prove it, at least; of so few words one is enough."""
+FAILING = frozenset({"deciding", "first death", "exception"})
+"""Lines that say what failed: of whoever names one of them, one word of it is enough."""
 STEM = 5
 """Letters by which words are told apart: fetch, fetched."""
 _WORD = re.compile(r"\b(?:[a-z_][a-z0-9_]{3,}|\d{2,}|\d+\.\d+)\b", re.IGNORECASE)
@@ -51,7 +53,7 @@ def _found_again(proposal: Proposal, texts: dict[int, str]) -> list[int]:
 def _problem(proposal: Proposal, lines: tuple[tuple[int, str], ...], texts: dict[int, str], pack: Pack) -> str:
     if not proposal.cause:
         about = _words(" ".join([*texts.values(), *(text for part in pack.told for text in part.text)]))
-        return "" if len(about & _words(proposal.missing)) >= SHARED else "it names no cause"
+        return "" if about & _words(proposal.missing) else "it names no cause"
     if not proposal.lines:
         return "it names no line that proves it"
     if not lines:
@@ -64,7 +66,13 @@ def _problem(proposal: Proposal, lines: tuple[tuple[int, str], ...], texts: dict
     near = {number + step for number, _ in lines for step in range(-BESIDE, BESIDE + 1)}
     said = _words(" ".join(texts[number] for number in near if number in texts))
     words = _words(proposal.cause)
-    enough = SHARED if len(words) > FEW else 1
+    failing = {
+        number
+        for line in pack.lines
+        if line.kind in FAILING
+        for number in range(line.line, (line.last or line.line) + 1)
+    }
+    enough = SHARED if len(words) > FEW and failing.isdisjoint(number for number, _ in lines) else 1
     return "" if len(said & words) >= enough else "the lines that it names say nothing of it"
 
 

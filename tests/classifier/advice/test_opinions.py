@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.proposal import Proposal
+from vllm_triage.classifier.proposal import Heard, Proposal
 from vllm_triage.classifier.report.model import Report
 from vllm_triage.corpus import store
+from vllm_triage.corpus.actions import SetOption
+from vllm_triage.corpus.records import replace
 
 LOG = (Path(store.HERE) / "logs" / "written" / "kv-cache-too-small.log").read_text(encoding="utf-8")
 """vLLM 0.19.1; line 37: one request of 131072 tokens needs 16.0 GiB, 5.12 GiB are left. Rules advise --max-model-len 41936."""
@@ -120,12 +122,21 @@ def test_where_both_disagree_the_answer_says_so_with_the_lines_of_both() -> None
 
 
 def test_users_own_rules_are_never_put_behind(tmp_path: Path) -> None:
-    """A rule of one's own has no share to be weighed by."""
-    from vllm_triage.classifier.advice.opinions import joined
+    """A rule of one's own has no share to be weighed by; others fall with their cause."""
+    from vllm_triage.classifier.advice.opinions import Opinion, joined
     from vllm_triage.classifier.fix import Fix
 
     own = Fix("Own", "step", (), "", "")
-    assert ([own.title], []) == ([fix.title for fix in joined([own], [])[0]], joined([own], [])[1])
+    theirs = Fix(
+        "Theirs", "flag", (SetOption("--max-num-seqs", ("8",)),), "", "", proposed_by="oak-70b", confidence=0.9
+    )
+    opinion = Opinion(Heard(proposal()), (theirs,), share=0.9, agrees=False)
+    fixes, (told,), fallen = joined([own], [opinion])
+    assert (["Own", "Theirs"], False, []) == ([fix.title for fix in fixes], told.first, fallen)
+    fixes, (told,), fallen = joined([replace(own, confidence=0.5)], [opinion])
+    assert (["Theirs"], True, ["Own"]) == ([fix.title for fix in fixes], told.first, [title for title, _ in fallen])
+    fixes, _, fallen = joined([replace(own, confidence=0.5)], [replace(opinion, agrees=True)])
+    assert (["Theirs", "Own"], []) == ([fix.title for fix in fixes], fallen)
 
 
 def test_a_look_does_not_go_before_what_cures() -> None:
