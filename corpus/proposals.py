@@ -25,6 +25,8 @@ class Bounds:
     """Secrets of the server's owner, which a cure may ask for."""
     families: re.Pattern[str]
     """Variables that vLLM's neighbours read."""
+    places: re.Pattern[str]
+    """Values that lead to the machine's toolkits, or hold a place."""
     keys: re.Pattern[str]
     """Keys within JSON that do."""
     names: re.Pattern[str]
@@ -46,7 +48,7 @@ def bounds() -> Bounds:
     rows: dict[str, list[str]] = tomllib.loads((HERE / "proposals.toml").read_text(encoding="utf-8"))
     globs = {
         name: re.compile("|".join(map(translate, rows[name])))
-        for name in ("doors", "code", "own", "families", "keys", "names", "named_keys", "images")
+        for name in ("doors", "code", "own", "families", "places", "keys", "names", "named_keys", "images")
     }
     mined: list[str] = json.loads((HERE / "vllm" / "packages.json").read_text(encoding="utf-8"))
     looks = re.compile("|".join(f"(?:{row})" for row in rows["looks"]))

@@ -17,7 +17,6 @@ from ...corpus.actions import (
     DropVariable,
     DropWords,
     Install,
-    Look,
     Run,
     Sentence,
     SetOption,
@@ -83,8 +82,7 @@ def weighed(heard: Heard, context: Context, guards: Guards, verdict: Verdict) ->
     kept: list[Fix] = []
     withheld: list[tuple[str, str]] = []
     for one in proposal.fixes:
-        unproved = problem or ("" if proposal.cause or _looks(one) else "it names no cause that this would mend")
-        fix, reason = (None, unproved) if unproved else _checked(one, heard, context, guards)
+        fix, reason = (None, problem) if problem else _checked(one, heard, context, guards)
         if fix is not None and all(fix.change != other.change for other in kept):
             kept.append(fix)
         elif fix is None:
@@ -113,7 +111,7 @@ def joined(fixes: Sequence[Fix], opinions: Sequence[Opinion]) -> tuple[list[Fix]
         checked = {same[fix.change]: fix.checked for fix in opinion.fixes if fix.change in same}
         made = [replace(fix, checked=checked.get(fix.change, fix.checked)) for fix in made]
         others = [fix for fix in opinion.fixes if fix.change not in same]
-        before = bool(opinion.fixes) and (not made or _goes_before(opinion.fixes[0], made[0], opinion.share))
+        before = bool(opinion.fixes) and (not made or _is_less(made[0], opinion.share))
         if before and opinion.fixes[0].change in same:
             # Rules advise it too: theirs is shown.
             lead = [fix for fix in made if fix.change == same[opinion.fixes[0].change]]
@@ -133,13 +131,9 @@ def _falls(fix: Fix, own: set[str]) -> bool:
     return not fix.proposed_by and fix.confidence is not None and fix.change not in own
 
 
-def _goes_before(fix: Fix, rule: Fix, share: float) -> bool:
-    """Return whether a proposed fix goes before a rule's: such a one was right more often, and it does more than look."""
-    return rule.confidence is not None and rule.confidence < share and not (_looks(fix) and not _looks(rule))
-
-
-def _looks(fix: Fix | ProposedFix) -> bool:
-    return all(isinstance(each, (Look, Run)) for each in fix.actions)
+def _is_less(rule: Fix, share: float) -> bool:
+    """Return whether a rule's fix was right less often; a user's own has no share, and is behind nobody's."""
+    return rule.confidence is not None and rule.confidence < share
 
 
 def share_of(verdict: Verdict, confidence: float) -> float:

@@ -40,6 +40,7 @@ _MISSING_MODULE = LazyPattern(r"No module named ['\"](?P<module>\w+)")
 _SHELL = LazyPattern(r"[$`\n\x00]|[;&|<>]\s*\w|\.\./")
 """What a value of a setting has no use for."""
 _QUOTED = LazyPattern(r"'[^']*'|\"[^\"]*\"")
+_PLAIN_PATH = LazyPattern(r"(?:[\w-]+=)?(?:/(?!\.\.)[\w.+-]+)+/?(?::\$[A-Z_]+)?")
 _REPOSITORY = LazyPattern(r"[A-Za-z][\w-]*/[\w.-]+")
 LONGEST = 300
 """Characters of a value."""
@@ -94,7 +95,7 @@ def _setting(action: SetOption | SetVariable | DropOption | DropVariable, contex
     name = action.name.partition(".")[0]
     if known.doors.fullmatch(name):
         return f"{name} opens the server or lowers its security: that is for its owner to decide"
-    if isinstance(action, (DropOption, DropVariable)):
+    if isinstance(action, (DropOption, DropVariable)) or _holds_place(action, known):
         return ""
     if known.code.fullmatch(name):
         return f"{name} loads code or leads elsewhere: that is for the server's owner to decide"
@@ -109,6 +110,12 @@ def _setting(action: SetOption | SetVariable | DropOption | DropVariable, contex
         if _leads_elsewhere(value) or len(value) > LONGEST or is_harmful(value):
             return "its value is none that a setting of vLLM has"
     return _named(action.name, values, context, known) if isinstance(action, SetOption) else ""
+
+
+def _holds_place(action: SetOption | SetVariable, known: Bounds) -> bool:
+    """Return whether values lead to the toolkits of the machine, or hold a place for what the owner fills in."""
+    values = action.values if isinstance(action, SetOption) else (action.value,)
+    return bool(values) and all(known.places.fullmatch(value) and _PLAIN_PATH.fullmatch(value) for value in values)
 
 
 def _leads_elsewhere(value: str) -> bool:

@@ -139,12 +139,12 @@ def test_users_own_rules_are_never_put_behind(tmp_path: Path) -> None:
     assert (["Theirs", "Own"], []) == ([fix.title for fix in fixes], fallen)
 
 
-def test_a_look_does_not_go_before_what_cures() -> None:
-    """However often such proposals were right."""
+def test_a_look_stands_first_where_such_proposals_were_right_more_often() -> None:
+    """The next step may be to look; what cures by the rules' word stays where both name one cause."""
     joint = answered(proposal({"do": "run", "shell": "nvidia-smi"}, title="Look"))
-    assert [True] == [bool(fix.proposed_by) for fix in joint.fixes if fix.change == "nvidia-smi"]
-    assert not joint.fixes[0].proposed_by
-    assert not joint.proposals[0].first
+    assert ["nvidia-smi"] == [fix.change for fix in joint.fixes if fix.proposed_by]
+    assert joint.proposals[0].first == bool(joint.fixes[0].proposed_by)
+    assert "--max-model-len 41936" in [fix.change for fix in joint.fixes]
 
 
 def test_a_pack_says_nothing_of_proposals() -> None:
