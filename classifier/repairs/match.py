@@ -323,9 +323,9 @@ class _Asked:
 
     def _gone(self) -> bool:
         """Tell whether a later release says the message no more: else the commit only moved it."""
-        from ...corpus.code_slices import index
+        from .since import first_without
 
-        return any(each.until for each in index().refusals(self._message, self._own[0][1]))
+        return bool(first_without(self._message))
 
     def by_title(self) -> Iterator[Match]:
         """Yield the repairs whose titles name the exception, and a name of its message or the function that failed."""

@@ -18,7 +18,7 @@ import zlib
 from functools import lru_cache
 
 from ..code_lines import plain
-from ..code_slices import LONGEST, SHORTEST, checksum, head_of
+from ..message_heads import LONGEST, SHORTEST, checksum, head_of
 from ..records import Record, cast, record
 from ..shards import Packed, Rows
 

@@ -18,7 +18,7 @@ import os
 import zlib
 from functools import lru_cache
 
-from ..code_slices import LONGEST, SHORTEST, checksum, head_of, places_of
+from ..message_heads import LONGEST, SHORTEST, checksum, head_of, places_of
 from ..records import Record, cast, record
 from ..shards import Packed, Rows
 

@@ -10,7 +10,5 @@ A second command, ``python -m vllm_triage.training.fingerprint.lines``, writes `
 each line that a traceback can show. ``statements`` reads a file's functions, ``lives`` follows their statements over the
 releases, ``alike`` tells those that were only put otherwise.
 
-A third, ``python -m vllm_triage.training.fingerprint.changes``, writes ``corpus/vllm/slices.bin``: in which releases what stands word for
-word came to be guarded or fed otherwise. ``guards`` reads what a statement hangs on, ``functions`` a file, ``mends`` compares two
-releases, ``slices`` follows all of them.
+``guards`` and ``mends`` tell how one release can have mended what failed in another; training/repairs asks them.
 """

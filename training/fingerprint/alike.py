@@ -17,25 +17,10 @@ _ALIKE = 0.5
 
 
 _LEAD = re.compile(r"^(?:(?:assert|return|if|elif|while|await|yield)|[\w.]+=(?!=))+")
-_GUARDS = frozenset(
-    [
-        "if",
-        "else",
-        "and",
-        "or",
-        "not",
-        "is",
-        "in",
-        "isinstance",
-        "hasattr",
-        "getattr",
-        "None",
-        "min",
-        "max",
-        "any",
-        "all",
-    ]
-)
+_GUARDS = frozenset((
+    "if", "else", "and", "or", "not", "is", "in", "isinstance", "hasattr", "getattr", "None", "min", "max", "any",
+    "all",
+))  # fmt: skip
 """Words by which a statement comes to take what it failed on."""
 _TELLING = 16
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ...corpus.code_slices import SHORTEST
+from ...corpus.message_heads import SHORTEST
 from ..messages.mine import set_names
 from ..messages.text import SLOT, templates
 from .alike import shape_of
@@ -46,8 +46,6 @@ class Guarded(NamedTuple):
     items: tuple[Item, ...]
     used: frozenset[str]
     """Names that it uses; of what raises on purpose those of the tests around it."""
-    unset: frozenset[str]
-    """Those of them that the function does not set before."""
     raises: bool = False
 
 
@@ -158,14 +156,12 @@ class _Walk:
 
     def _with_sets(
         self, around: tuple[Item, ...], used: Sequence[str], line: int
-    ) -> tuple[tuple[Item, ...], frozenset[str], frozenset[str]]:
-        items, rest = [item for item in around if item.kind != SET or item.name in used], set[str]()
+    ) -> tuple[tuple[Item, ...], frozenset[str]]:
+        items = [item for item in around if item.kind != SET or item.name in used]
         for name in dict.fromkeys(used):
             before = [value for at, value in self._sets.get(name, ()) if at < line]
             items += [Item(SET, value, name) for value in dict.fromkeys(before)]
-            if not before:
-                rest.add(name)
-        return tuple(items), frozenset(used), frozenset(rest)
+        return tuple(items), frozenset(used)
 
 
 def _left(node: ast.stmt) -> Iterator[Item]:

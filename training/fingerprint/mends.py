@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ...corpus.code_slices import CAUGHT, GIVEN, GUARDED, SET_OTHERWISE
-from .alike import alike, shape_of, words_of
+from .alike import alike
 from .guards import ALONE, CATCH, GUARD, LEAVE, SET, Guarded, Item, names_in
 
+GUARDED, CAUGHT, SET_OTHERWISE = range(1, 4)
+"""A test came before or around a statement; an exception is caught around it; a name in it is set otherwise."""
 _SILENT = re.compile(
     r"log(?:ger|ging)?\b|TYPE_CHECKING|VLLM_LOG|\btqdm\b|profil|\btrac(?:er|ing)\b|\bstats?\b|metrics?\b|_timers?\b|\btime\.|debug"
 )
@@ -20,46 +21,12 @@ _RENAMED = 0.6
 asks for less."""
 _MOST = 6
 """New items from which on a function was rewritten: which of them mends anything is not told."""
-_BROAD = frozenset(
-    [
-        "config",
-        "vllm_config",
-        "model_config",
-        "self.config",
-        "self.vllm_config",
-        "self.model_config",
-        "self.device",
-        "current_platform",
-        "prefix",
-        "kwargs",
-        "args",
-        "torch",
-        "np",
-        "os",
-        "sys",
-        "envs",
-        "math",
-        "F",
-        "nn",
-        "len",
-        "isinstance",
-        "getattr",
-        "hasattr",
-        "str",
-        "int",
-        "list",
-        "tuple",
-        "dict",
-        "set",
-        "any",
-        "all",
-        "min",
-        "max",
-        "range",
-        "zip",
-        "enumerate",
-    ]
-)
+_BROAD = frozenset((
+    "config", "vllm_config", "model_config", "self.config", "self.vllm_config", "self.model_config", "self.device",
+    "current_platform", "prefix", "kwargs", "args", "torch", "np", "os", "sys", "envs", "math", "F", "nn", "len",
+    "isinstance", "getattr", "hasattr", "str", "int", "list", "tuple", "dict", "set", "any", "all", "min", "max",
+    "range", "zip", "enumerate",
+))  # fmt: skip
 """Names that say nothing about what a test is for."""
 
 
@@ -67,7 +34,7 @@ class Mend(NamedTuple):
     """How a release can have mended something."""
 
     how: int = 0
-    """``GUARDED``, ``CAUGHT``, ``SET_OTHERWISE``, ``GONE`` or ``GIVEN``; 0 where it has not."""
+    """``GUARDED``, ``CAUGHT`` or ``SET_OTHERWISE``; 0 where it has not."""
     items: tuple[Item, ...] = ()
     """That are new."""
 
@@ -102,21 +69,6 @@ def mended(old: Guarded, before: Iterable[Item], after: Iterable[Item], sets: Ma
     known = {item.name for item in had if item.kind == SET}
     fed = [item for item in new if item.kind == SET and item.name in known]
     return Mend(SET_OTHERWISE, tuple(fed)) if fed else Mend()
-
-
-def given(old: Guarded, there: Iterable[Guarded]) -> Mend:
-    """Return whether one of some new statements of a function is an old one that gives further arguments."""
-    names, shape = words_of(old.shown.source), shape_of(old.shown.source)
-    for new in there:
-        source = new.shown.source
-        if (
-            not new.raises
-            and shape_of(source) == shape
-            and names < words_of(source)
-            and alike(old.shown.source, source)
-        ):
-            return Mend(GIVEN)
-    return Mend()
 
 
 def _about(item: Item, sets: Mapping[str, Iterable[str]]) -> frozenset[str]:

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ...corpus.code_lines import plain
-from ...corpus.code_slices import CAUGHT, GUARDED, SHORTEST
+from ...corpus.message_heads import SHORTEST
 from ...corpus.repairs import ARGUMENT, ERROR, IMPORT, KEY, LINE, MESSAGE, NAME, TITLE, Facet
 from ..fingerprint.alike import words_of
 from ..fingerprint.guards import Guarded, piece_of
-from ..fingerprint.mends import mended
+from ..fingerprint.mends import CAUGHT, GUARDED, mended
 from .edits import Function, Scopes, functions
 from .history import Commit, Edit
 

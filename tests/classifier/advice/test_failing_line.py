@@ -113,16 +113,6 @@ def test_where_nothing_else_is_left_the_answer_sends_to_the_issues() -> None:
     assert "still has the failing line of _update_after_schedule" in fix.why
 
 
-def test_a_line_around_which_later_releases_changed_much_is_no_reason_against_an_upgrade() -> None:
-    """Three releases put tests before it; which of them mends anything is not told."""
-    frame = (
-        "vllm/v1/core/sched/scheduler.py", "update_from_output", "req_index = model_runner_output.req_id_to_index[req_id]",
-        "KeyError: 'chatcmpl-7'",
-    )  # fmt: skip
-    report = answer("0.10.2", frame)
-    assert [fix.title for fix in upgrades(report)] == ["Try the newest release, without knowing that it helps"]
-
-
 def test_a_name_that_is_missing_elsewhere_was_not_asked_for_in_that_line() -> None:
     """Frames further in were left out of the log."""
     frame = (*TIED[:3], "AttributeError: 'Gemma3Config' object has no attribute 'rope_local'")

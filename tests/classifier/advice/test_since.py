@@ -1,4 +1,4 @@
-"""Upgrades name the release that changed what guards a failing line, or what refuses."""
+"""Upgrades name the release that changed what failed, or no longer refuses it."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_limit_that_is_gone_stands_behind_what_can_be_done_without() -> None:
     fixes = shared().report(text).fixes
     assert fixes[0].kind != "command" or "pip install" not in fixes[0].change
     assert [fix.fixed_in for fix in fixes][-1] == "0.8.2"
-    assert fixes[-1].title == "Upgrade vLLM to 0.8.2 or later: the check that refuses this is gone"
+    assert fixes[-1].title == "Upgrade vLLM to 0.8.2 or later: it no longer refuses this"
 
 
 def test_a_release_is_named_once() -> None:
