@@ -155,8 +155,6 @@ def _signal(values: Mapping[str, str]) -> str:
     if "code" not in values:
         return ""
     code = int(values["code"])
-    if code in (126, 127):
-        return "a shell that found no such program" if code == 127 else "a shell that may not run the program"
     number = -code if code < 0 else code - 128
     return f"signal {number}, {_SIGNALS[number]}" if number in _SIGNALS else f"signal {number}"
 

@@ -11,9 +11,9 @@ from ..types import Verdict
 
 
 def other_software(found: Findings) -> Verdict | None:
-    """In another program's log rules are no more than a hint, unless the words are vLLM's own."""
-    incident = found.incident
-    own_words = found.best is not None and found.best.hit.rule.source.startswith("vllm")
+    """In another program's log rules are no more than a hint, unless the words are vLLM's own or a scheduler's of how a job ended."""
+    incident, rule = found.incident, found.best.hit.rule if found.best is not None else None
+    own_words = rule is not None and (rule.source.startswith("vllm") or rule.scope == "end")
     if not incident.engine and (not incident.foreign or own_words) and not incident.source_text:
         return None
     if not (found.candidates or found.case.unexplained() or incident.errors):

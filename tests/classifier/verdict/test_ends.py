@@ -23,6 +23,7 @@ State: {state} (exit code 0)
 Memory Utilized: 127.50 GB
 Memory Efficiency: 99.61% of 128.00 GB
 """
+ACCOUNT = "Job ID: 4711\nCluster: hpc\nUser/Group: alice/users\n"
 DESCRIBED = """\
     Last State:     Terminated
       Reason:       {reason}
@@ -47,6 +48,10 @@ DESCRIBED = """\
         ("exited OOMKilled=false exit code: 137\n", "no_failure/stopped_from_outside"),
         ("vllm-1 exited with code 143\n", "no_failure/stopped_from_outside"),
         ("vllm-1 exited with code 137\n", "host_memory/oom_killed"),
+        ("exited OOMKilled=false exit code: 127\n", "install_mismatch/start_command"),
+        ("3f5a  vllm/vllm-openai  Exited (126) 5 minutes ago  vllm\n", "install_mismatch/start_command"),
+        ("vllm.service: Main process exited, code=exited, status=203/EXEC\n", "install_mismatch/start_command"),
+        ("exited OOMKilled=false exit code: 125\n", "unknown/container_not_created"),
     ],
 )
 def test_how_it_ended(told: str, cause: str, above: bool) -> None:
@@ -54,7 +59,35 @@ def test_how_it_ended(told: str, cause: str, above: bool) -> None:
     assert triage(told + RAN if above else RAN + told).cause == cause
 
 
+@pytest.mark.parametrize(
+    ("state", "cause"),
+    [
+        ("OUT_OF_MEMORY", "host_memory/oom_killed"),
+        ("TIMEOUT", "no_failure/job_time_limit"),
+        ("CANCELLED", "no_failure/stopped_from_outside"),
+    ],
+)
+def test_seff_alone_says_how_a_job_ended(state: str, cause: str) -> None:
+    """Ten lines without a word of vLLM: they are accounting's, and no other program's log."""
+    whole = f"{ACCOUNT}State: {state} (exit code 0)\nNodes: 1\nCores per node: 16\nCPU Utilized: 00:10:12\nJob Wall-clock time: 00:12:30\n"
+    report = triage(whole + "Memory Utilized: 127.50 GB\nMemory Efficiency: 99.61% of 128.00 GB\n")
+    assert (cause, "00:12:30") == (report.cause, report.facts.get("job_time"))
+
+
+@pytest.mark.parametrize(
+    ("words", "fix"),
+    [
+        ('exec: "vllm serve acme/m": executable file not found in $PATH: unknown', "one word"),
+        ('exec: "/start.sh": permission denied: unknown', "chmod +x /start.sh"),
+    ],
+)
+def test_what_the_runtime_could_not_start_is_named(words: str, fix: str) -> None:
+    report = triage(f"docker: Error response from daemon: OCI runtime create failed: {words}.\nexited exit code: 127\n")
+    assert "install_mismatch/start_command" == report.cause
+    assert fix in f"{report.fixes[0].title} {report.fixes[0].change}"
+
+
 def test_what_the_job_used_and_had_is_told() -> None:
     report = triage(SEFF.format(state="OUT_OF_MEMORY") + RAN)
     assert "The job used 127.50 GB of 128.00 GB." in report.summary
-    assert "(08:00:00)" in triage(SACCT.format(state="   TIMEOUT", code="  0:0") + RAN).summary
+    assert "The limit was 08:00:00." in triage(SACCT.format(state="   TIMEOUT", code="  0:0") + RAN).summary
