@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..classifier.incidents.attempts import changed
+from ..classifier.incidents.attempts import changed, spelled
 from ..classifier.report.model import Node, Report
 from ..corpus.records import record
 from ..corpus.stages import STAGES
@@ -103,8 +103,11 @@ def _side(report: Report) -> Side:
 
 
 def _changes(before: Report, after: Report) -> Iterator[Change]:
-    yield from _differences(_arguments(before), _arguments(after), "--")
-    yield from _differences(_figures(before), _figures(after))
+    given = list(_differences(_arguments(before), _arguments(after), "--"))
+    yield from given
+    # A fact that an option set differs as the option does.
+    names = {change.name[2:].replace("-", "_") for change in given}
+    yield from (change for change in _differences(_figures(before), _figures(after)) if change.name not in names)
 
 
 def _figures(report: Report) -> dict[str, object]:
@@ -124,5 +127,5 @@ def _differences(before: dict[str, object], after: dict[str, object], prefix: st
 
 
 def _told(value: object) -> str:
-    text = "" if value is None else str(value)
+    text = "" if value is None else spelled(value)
     return text if len(text) <= WIDTH else text[:WIDTH] + "…"

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from .opinions import Opinion
 
 SILENT = (
-    "No fix is sure enough to be shown; what was left out, and why, stands under withheld. The evidence is the best there is: "
-    "--format prompt has it for whoever can conclude from it."
+    "No fix is sure enough to be shown. What was left out, and why: -v, 'withheld' in JSON, 'left out' on the page. For whoever can "
+    "conclude from the evidence: --format prompt, 'Copy for an assistant' on the page."
 )
 
 

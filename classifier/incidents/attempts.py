@@ -76,8 +76,13 @@ def changed(before: Mapping[str, object], after: Mapping[str, object]) -> str:
 
 def _difference(option: str, before: object, after: object) -> str:
     if after is None:
-        return f"without {option} {before}"
-    return f"with {option} {after}" if before is None else f"{option} {before} → {after}"
+        return f"without {option} {spelled(before)}"
+    return f"with {option} {spelled(after)}" if before is None else f"{option} {spelled(before)} → {spelled(after)}"
+
+
+def spelled(value: object) -> str:
+    """Return a value as people write it: the items of a list, and no list of Python's."""
+    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def _refused(incident: Incident) -> set[tuple[int, int]]:

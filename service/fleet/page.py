@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
@@ -11,6 +12,7 @@ from pathlib import Path
 from ...classifier.facts.versions import version_key
 from ...classifier.version import version
 from ..render.words import plural
+from ..web.clothes import CLOTHES
 from . import charts
 from .counts import DIMENSIONS, NOT_TOLD
 from .summary import Cause, Share, Summary
@@ -18,22 +20,22 @@ from .upgrades import Change, Upgrade
 
 MOST = 40
 """Rows of a table."""
-STYLE = """
-:root{color-scheme:light dark;--ink:#1f2328;--soft:#59636e;--line:#d1d9e0;--back:#fff;--bad:#b42318;--good:#1a7f37}
-@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--soft:#9198a1;--line:#3d444d;--back:#0d1117;--bad:#ff7b72;--good:#3fb950}}
-body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--back);max-width:1200px;margin:2rem auto;padding:0 1rem}
-h1{font-size:1.5rem;margin:0}h2{font-size:1.15rem;margin:2.2rem 0 .4rem}p{margin:.3rem 0}.soft{color:var(--soft)}
-table{border-collapse:collapse;width:100%;font-size:.9rem}th,td{text-align:left;padding:.25rem .8rem .25rem 0;vertical-align:top;
-border-bottom:1px solid var(--line)}th{color:var(--soft);font-weight:500}.n{text-align:right;font-variant-numeric:tabular-nums;
-white-space:nowrap}code{font:.85em ui-monospace,monospace;overflow-wrap:anywhere}.worse{color:var(--bad)}.better{color:var(--good)}
-svg{width:100%;height:auto;font:11px system-ui,sans-serif}svg text{fill:var(--soft)}.grid{stroke:var(--line)}
-.reach{stroke:var(--ink);stroke-width:1.5}.legend span{margin-right:1.2rem;white-space:nowrap;font-size:.85rem}
-.legend i{display:inline-block;width:.8em;height:.8em;margin-right:.4em}.scroll{overflow-x:auto}.scroll svg,details>svg{min-width:680px}
-details{border-top:1px solid var(--line);margin-top:1rem;overflow-x:auto}summary{cursor:pointer}summary h2{display:inline-block;margin:.6rem 0}
-a{color:inherit}.few tbody tr:nth-child(n+9){display:none}.tools{display:flex;gap:.6rem;margin:.4rem 0}
-.tools input,.tools button{font:inherit;font-size:.85rem;padding:.15rem .5rem}th button{all:unset;cursor:pointer}th button:focus-visible{outline:2px solid}
-@media(max-width:600px){td,th{padding-right:.5rem}td:nth-child(n+5),th:nth-child(n+5){display:none}.few tbody tr:nth-child(n+6){display:none}
-td:nth-child(2) code{display:-webkit-box;-webkit-line-clamp:5;-webkit-box-orient:vertical;overflow:hidden}}
+STYLE = f"""{CLOTHES}
+body{{font:15px/1.5 var(--sans);color:var(--ink);background:var(--paper);max-width:1200px;margin:1.5rem auto;padding:0 1rem}}
+h1{{font-size:1.6rem;margin:0;letter-spacing:-.011em}}h2{{font-size:1.1rem;margin:0 0 .4rem}}p{{margin:.3rem 0}}.soft{{color:var(--soft)}}
+section,details{{background:var(--sheet);border:1px solid var(--rule);border-radius:var(--round);margin-top:1rem;padding:.9rem 1.1rem}}
+table{{border-collapse:collapse;width:100%;font-size:.9rem}}th,td{{text-align:left;padding:.25rem .8rem .25rem 0;vertical-align:top;
+border-bottom:1px solid var(--rule)}}tr:last-child td{{border:0}}th{{color:var(--soft);font-weight:500}}.n{{text-align:right;
+font-variant-numeric:tabular-nums;white-space:nowrap}}code{{font:.85em var(--mono);overflow-wrap:anywhere}}i{{font-style:normal;display:inline-block}}
+.worse{{color:var(--bad)}}.better{{color:var(--good)}}svg{{width:100%;height:auto;font:11px var(--sans)}}svg text{{fill:var(--soft)}}
+.grid{{stroke:var(--rule)}}.reach{{stroke:var(--ink);stroke-width:1.5}}.legend span{{margin-right:1.2rem;white-space:nowrap;font-size:.85rem}}
+.legend i{{width:.8em;height:.8em;margin-right:.4em}}.scroll{{overflow-x:auto}}.scroll svg,details>svg{{min-width:680px}}
+details{{overflow-x:auto;padding-block:.5rem}}summary{{cursor:pointer}}summary h2{{display:inline-block;margin:.2rem 0}}
+a{{color:var(--accent)}}.few tbody tr:nth-child(n+9){{display:none}}.tools{{display:flex;gap:.6rem;margin:.4rem 0}}
+.tools input,.tools button{{font:inherit;font-size:.85rem;padding:.25rem .6rem;border:1px solid var(--rule);border-radius:6px;color:inherit;
+background:var(--paper)}}.tools input{{border-color:var(--edge);min-width:0}}th button{{all:unset;cursor:pointer}}th button:focus-visible{{outline:2px solid}}
+@media(max-width:600px){{td,th{{padding-right:.5rem}}td:nth-child(n+5),th:nth-child(n+5){{display:none}}.few tbody tr:nth-child(n+6){{display:none}}
+section,details{{padding-inline:.7rem;margin-top:.7rem}}td:nth-child(2) code{{display:-webkit-box;-webkit-line-clamp:5;-webkit-box-orient:vertical;overflow:hidden}}}}
 """
 SCRIPT = (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
 """Search, order and CSV. Without it the tables stand in full."""
@@ -62,7 +64,7 @@ def page(summary: Summary, title: str = "What fails in our fleet", service: str 
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         f"<title>{escape(title)}</title><style>{STYLE}</style></head><body><main>\n"
-        + "\n".join(part for part in parts if part)
+        + "\n".join(part if part.startswith("<details") else f"<section>{part}</section>" for part in parts if part)
         + f'\n<p class="soft">vllm-triage {escape(version())}. Intervals hold the true value 95 times in 100 (Wilson; differences:'
         f" Newcombe). Shares are of logs: the starts of a crash loop count once.</p></main><script>{SCRIPT}</script></body></html>\n"
     )
@@ -70,7 +72,7 @@ def page(summary: Summary, title: str = "What fails in our fleet", service: str 
 
 def _head(summary: Summary, title: str) -> str:
     own = summary.all
-    days = f", {escape(summary.first)} to {escape(summary.last)}" if summary.first else ""
+    days = f", <i>{escape(summary.first)}</i> to <i>{escape(summary.last)}</i>" if summary.first else ""
     unread = f" · {summary.not_read:,} log{'s' * (summary.not_read != 1)} could not be read" if summary.not_read else ""
     return (
         f"<h1>{escape(title)}</h1><p>{plural(own.starts, 'start')} in {plural(own.logs, 'log')}{days}: {own.failed:,} failed, in"
@@ -180,7 +182,7 @@ def _cause_row(cause: Cause, failed: int, service: str) -> Sequence[str]:
         named = f'<a href="{escape(where)}">{named}</a>'
     releases = ", ".join(cause.releases[:6]) + (" …" if len(cause.releases) > 6 else "")
     return (
-        f"{escape(cause.title)}<br>{named}", f"<code>{escape(cause.fix)}</code>", _n(f"{cause.starts:,}"),
+        f"{escape(cause.title)}<br>{named}", f"<code>{_unbroken(cause.fix)}</code>", _n(f"{cause.starts:,}"),
         _n(f"{cause.starts / failed:.1%}"), _n(f"{escape(cause.first)}<br>{escape(cause.last)}"), escape(releases),
         f'<code title="{escape(cause.example)}">{escape(_end(cause.example))}</code>',
     )  # fmt: skip
@@ -189,6 +191,11 @@ def _cause_row(cause: Cause, failed: int, service: str) -> Sequence[str]:
 def _id(text: str) -> str:
     """Return an id that may be broken where its words end."""
     return f"<code>{escape(text).replace('/', '/<wbr>').replace('_', '_<wbr>')}</code>"
+
+
+def _unbroken(change: str) -> str:
+    """Return a change whose options stay on one row: browsers break a line behind a hyphen."""
+    return re.sub(r"--?\w[\w-]{0,40}", r"<i>\g<0></i>", escape(change))
 
 
 def _end(path: str) -> str:
@@ -219,4 +226,4 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _rest(number: int) -> str:
-    return f'<p class="soft">{number - MOST:,} more</p>' if number > MOST else ""
+    return f'<p class="soft">{number - MOST:,} more that are not listed here</p>' if number > MOST else ""

@@ -36,24 +36,25 @@ def overview(results: Sequence[Result], options: Options) -> str:
     for line in _causes(failed, console.width):
         console.print(line, overflow="ignore", no_wrap=True, crop=False)
     if failed:
-        hint = f"\nvllm-triage {quote(shown(failed[0].name))} shows all of one, -v of all, -f concise a line for each"
+        hint = f"\nvllm-triage {quote(shown(_surest(_grouped(failed)[0]).name))} shows all of one, -v of all, -f concise a line for each"
         console.print(Text(hint, "dim"), overflow="ignore", no_wrap=True, crop=False)
     return LINK_ID.sub("", "\n".join(line.rstrip() for line in out.getvalue().split("\n")))
 
 
 def _causes(failed: Sequence[Result], width: int) -> Iterator[Text]:
-    groups: dict[str, list[Result]] = {}
-    for result in failed:
-        groups.setdefault(result.report.cause, []).append(result)
-    ordered = sorted(groups.values(), key=lambda own: (-len(own), own[0].report.cause))
+    ordered = _grouped(failed)
     # Three rows and a blank one for as many as there is room for, if each of the others is to have one.
     full = max(0, min(len(ordered), (ROWS - len(ordered)) // 3))
     listed = max(full, min(len(ordered), ROWS - 3 * full))
-    number = max((len(f"{len(own):,}") for own in ordered), default=0)
+    rest = sum(map(len, ordered[listed:]))
+    number = max((len(f"{count:,}") for count in (rest, *map(len, ordered))), default=0)
+    column = max((len(answer_of(_surest(own).report)) for own in ordered[full:listed]), default=0)
     for index, own in enumerate(ordered[:listed]):
-        surest = max(own, key=lambda result: result.report.confidence)
+        surest = _surest(own)
+        answer = answer_of(surest.report)
         head = Text.assemble(
-            ("\n" if index <= full else "") + f"{len(own):>{number},}  ", (answer_of(surest.report), "bold")
+            ("\n" if index <= full else "") + f"{len(own):>{number},}  ",
+            (answer if index < full or column > width // 2 else f"{answer:<{column}}", "bold"),
         )
         room = width - head.cell_len - 2
         what = shown(surest.report.title) if index < full else first_change(surest.report)
@@ -65,8 +66,19 @@ def _causes(failed: Sequence[Result], width: int) -> Iterator[Text]:
             for result in own if len(failed) <= FEW else [surest]:
                 yield Text(" " * (number + 2) + shown(result.name), "dim")
     if len(ordered) > listed:
-        rest = sum(map(len, ordered[listed:]))
         yield Text(f"{rest:>{number},}  {len(ordered) - listed:,} other causes", "dim")
+
+
+def _grouped(failed: Sequence[Result]) -> list[list[Result]]:
+    """Return the logs of each cause, the most frequent first."""
+    groups: dict[str, list[Result]] = {}
+    for result in failed:
+        groups.setdefault(result.report.cause, []).append(result)
+    return sorted(groups.values(), key=lambda own: (-len(own), own[0].report.cause))
+
+
+def _surest(own: Sequence[Result]) -> Result:
+    return max(own, key=lambda result: result.report.confidence)
 
 
 def _short(text: str, room: int) -> str:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from html import escape
 
+from .clothes import CLOTHES
+
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
-# Colours of the system's: readable in both schemes.
 _STYLE = (
-    ":root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}body{max-width:40rem;margin:15vh auto;padding:0 1.2rem}"
-    "h1{font-size:1.6rem;margin-bottom:.3rem}code{font-size:.9em;overflow-wrap:anywhere}"
+    f"{CLOTHES}body{{max-width:40rem;margin:15vh auto;padding:0 1.2rem;font:16px/1.5 var(--sans);color:var(--ink);background:var(--paper)}}"
+    "h1{font-size:1.6rem;margin-bottom:.3rem}code{font:.9em var(--mono);color:var(--soft);overflow-wrap:anywhere}a{color:var(--accent)}"
 )
 
 

@@ -65,3 +65,18 @@ def test_no_text_names_a_package_of_a_registry() -> None:
         if re.search(r"pip install ['\"]?vllm-triage", path.read_text(encoding="utf-8"))
     ]
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("mark", "command"),
+    [("pipx_metadata.json", "pipx install --force"), ("uv-receipt.toml", "uv tool install --force")],
+)
+def test_who_installed_it_is_asked_to_add_the_extra(
+    mark: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their environments have no pip on the PATH: another one's would put it elsewhere."""
+    (tmp_path / mark).touch()
+    monkeypatch.setattr(extras.sys, "prefix", str(tmp_path))
+    told = {"url": "file:///src", "dir_info": {}}
+    monkeypatch.setattr(extras, "distribution", lambda _name: Installed(told))
+    assert f"{command} '/src[zstd]'" == extras.install("zstd")

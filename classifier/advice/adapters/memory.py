@@ -29,6 +29,8 @@ FAR = 1.5
 """How many times the cache one request needs where a somewhat larger share of the memory hardly makes up for it."""
 SOME = 0.01
 """GiB of KV cache below which vLLM says that there is none."""
+_LIGHTER = frozenset(["--quantization", "--model", "--cpu-offload-gb", "--dtype"])
+"""Options that change what the weights take."""
 _SHARE = ("--gpu-memory-utilization", "--device-memory-utilization")
 
 
@@ -129,7 +131,8 @@ def below_weights(parts: Sequence[SetOption], facts: Mapping[str, object]) -> st
         name: set_to.get(f"--{name.replace('_', '-')}", "")
         for name in ("tensor_parallel_size", "pipeline_parallel_size")
     }
-    if not total or not (_is_number(share) or any(size.isdigit() for size in sizes.values())):
+    moved = _is_number(share) or any(size.isdigit() for size in sizes.values())
+    if not total or not moved or not _LIGHTER.isdisjoint(set_to):
         return ""
     weights = total_weights_gib(facts)
     given = number(facts, "gpu_memory_utilization")

@@ -45,8 +45,9 @@ where the lines do not tell the cause, an empty cause with the look that decides
 
 
 def is_unsure(report: Report) -> bool:
-    """Return whether a second opinion is worth a question: about failures for which no first fix is sure enough."""
-    return report.failed and (not report.fixes or (report.fixes[0].confidence or 0.0) < SURE)
+    """Return whether a second opinion is worth a question: no first fix is sure enough, or an exception stands that nothing explains."""
+    sure = bool(report.fixes) and (report.fixes[0].confidence or 0.0) >= SURE
+    return report.failed and (not sure or bool(report.unread))
 
 
 def request_of(report: Report, budget: int = BUDGET) -> str:

@@ -108,7 +108,7 @@ def _cause(bucket: Bucket, cause: Cause) -> list[str]:
     for number, fix in enumerate(cause.fixes, 1):
         change = f": {_plain(fix.change)}" if fix.change != fix.title else ""
         versions = f" [vLLM {fix.versions}]" if fix.versions else ""
-        lines.append(f"{number}. {_plain(fix.title)}{change} ({_plain(fix.why)}){versions}")
+        lines.append(f"{number}. {_plain(fix.title)}{change} ({sentences(fix.why, {})}){versions}")
     return [line for line in lines if line]
 
 

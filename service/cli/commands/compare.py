@@ -45,7 +45,7 @@ def _compared(options: Namespace) -> int:
     from ..parser import columns, wrapped
 
     paint, width = painter(), columns()
-    print(paint(f"{'✖' if after.failed else '✔'} {found.told}", "red" if after.failed else "green"))
+    print(paint(f"{'✖' if after.failed else '✔'} {found.told}", "red" if after.failed else "green"), end="\n\n")
     for label, side in (("before", found.before), ("after", found.after)):
         print(
             wrapped(

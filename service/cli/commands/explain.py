@@ -81,6 +81,8 @@ def _print(bucket: Bucket, causes: Sequence[Cause], rules: Sequence[Rule]) -> No
 
 
 def _print_fix(number: int, fix: Fix) -> None:
+    from ....classifier.templates import sentences
+
     versions = f" · vLLM {fix.versions}" if fix.versions else ""
     costs = "" if fix.cost.lower().rstrip(".") == "none" else f"Costs: {fix.cost}"
     check = f"Check: {fix.verify}" if fix.verify else ""
@@ -98,7 +100,7 @@ def _print_fix(number: int, fix: Fix) -> None:
         print("\n".join(painter()(row, "green") for row in rows.split("\n")))
         _wrap(comment, "       ")
     for text in (fix.why, costs, check, fix.source):
-        _wrap(_plain(text), "       ")
+        _wrap(sentences(text, {}), "       ")
 
 
 def _plain(template: str) -> str:

@@ -13,15 +13,22 @@ export function pasted(fix) {
 /** The ranked fixes. */
 export function fixesSection(report, kind) {
   const fixes = report.fixes ?? [];
-  if (!fixes.length) return null;
+  if (!fixes.length) return report.withheld?.length && kind !== "fine" ? section("No fix is sure enough", "todo", left(report.withheld)) : null;
   const [best, ...others] = fixes.map((fix) => card(fix));
   // On a phone the others wait behind a word.
   const fold = kind !== "fine" && others.length && matchMedia("(max-width: 40rem)").matches;
   const list = fold
     ? [h("ol", { class: "fixes" }, best), h("details", { class: "fold" }, h("summary", {}, plural(others.length, "more fix", "more fixes")), h("ol", { class: "fixes" }, others))]
     : h("ol", { class: "fixes" }, best, others);
-  if (kind !== "fine") return section(kind === "unknown" ? "What to do next" : "Fixes, best first", "todo", list);
+  if (kind !== "fine") return section(kind === "unknown" ? "What to do next" : "Fixes, best first", "todo", list, left(report.withheld));
   return h("details", { class: "todo" }, h("summary", {}, h("h2", {}, "If you see trouble all the same")), list);
+}
+
+// What was left out, each with the fact or the record that speaks against it.
+function left(withheld = []) {
+  if (!withheld.length) return null;
+  const row = ({ title, reason }) => h("div", {}, h("dt", {}, title), h("dd", {}, reason));
+  return h("details", { class: "fold" }, h("summary", {}, `${withheld.length} left out`), h("dl", { class: "left" }, withheld.map(row)));
 }
 
 function card(fix) {

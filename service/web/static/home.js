@@ -64,7 +64,7 @@ export function showHome(main) {
     h("div", { class: "hello" },
       h("h1", {}, "What is wrong with this vLLM server?"),
       h("p", {}, "Give it the log. It names the root cause, shows the lines that prove it, and ranks the fixes with the values worked out from this log’s own numbers."),
-      h("p", { class: "hint" }, IN_TAB ? "The log is read in this tab, by the same engine. Nothing of it leaves your machine, and nothing is kept." : `The log goes to this service${LOCAL ? ", on this machine," : ` (${location.host})`} and nowhere else. It is not kept; the answer is, with its secrets masked, unless you say otherwise.`)),
+      h("p", { class: "hint" }, IN_TAB ? "The log is read in this tab, by the same engine. Nothing of it leaves your machine, and nothing is kept." : `The log goes to this service${LOCAL ? ", on this machine," : ` (${location.host})`} and nowhere else; where the service asks a language model, that is sent the masked evidence alone. The log is not kept; the answer is, with its secrets masked, unless you say otherwise.`)),
     form, recent);
   put(main, room);
   field.value = pasted.take();

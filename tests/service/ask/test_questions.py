@@ -8,6 +8,7 @@ from vllm_triage.classifier.api import shared
 from vllm_triage.classifier.proposal import Proposal
 from vllm_triage.classifier.report.model import Report
 from vllm_triage.classifier.report.pack.request import request_of
+from vllm_triage.corpus.records import replace
 from vllm_triage.service.ask.questions import HOUR, AskError, Questions, is_wanted
 
 UNKNOWN = "(EngineCore pid=7) ERROR 11-21 12:00:01 [core.py:845] acme.CogError: cog {} is gone\n"
@@ -36,6 +37,15 @@ def test_nobody_is_asked_about_a_healthy_server_or_never() -> None:
     failed = report(UNKNOWN.format(1))
     assert [is_wanted(failed, "auto"), is_wanted(failed, "always"), is_wanted(failed, "never")] == [True, True, False]
     assert not is_wanted(report(HEALTHY * 3), "always")
+
+
+def test_a_sure_fix_is_asked_about_where_an_exception_is_left_over() -> None:
+    """0.9 is sure; an exception that no rule reads stands beside the cause."""
+    known = report("ValueError: No available memory for the cache blocks.\n")
+    unsure = replace(known, fixes=(replace(known.fixes[0], confidence=0.89),))
+    sure = replace(known, fixes=(replace(known.fixes[0], confidence=0.9),))
+    residue = replace(sure, unread=known.evidence)
+    assert [True, False, True] == [is_wanted(each, "auto") for each in (unsure, sure, residue)]
 
 
 def test_the_same_failure_is_asked_about_once() -> None:

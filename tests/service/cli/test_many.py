@@ -27,7 +27,7 @@ def test_a_folder_is_told_on_one_screen(tmp_path: Path, capsys: pytest.CaptureFi
     assert "2  port_in_use/http_port_taken 96 %" in out
     assert "   --port 8001\n" in out
     assert f"   {tmp_path}/node-1/server-3.log\n" in out
-    assert f"vllm-triage {tmp_path}/node-0/server-0.log shows all of one" in out
+    assert f"vllm-triage {tmp_path}/node-0/server-2.log shows all of one" in out, "of the most frequent cause"
 
 
 def test_many_failures_are_told_by_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
