@@ -76,7 +76,7 @@ def test_who_installed_it_is_asked_to_add_the_extra(
 ) -> None:
     """Their environments have no pip on the PATH: another one's would put it elsewhere."""
     (tmp_path / mark).touch()
-    monkeypatch.setattr(extras.sys, "prefix", str(tmp_path))
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
     told = {"url": "file:///src", "dir_info": {}}
     monkeypatch.setattr(extras, "distribution", lambda _name: Installed(told))
     assert f"{command} '/src[zstd]'" == extras.install("zstd")

@@ -45,18 +45,28 @@ def test_a_stage_without_name_is_not_compared():
 def test_arguments_stand_before_facts_and_what_is_the_same_is_left_out():
     before = replace(
         FAILED,
-        facts={"model": "a", "max_model_len": 8192, "tp": 1, "arguments": {"max_model_len": 8192, "dtype": "auto"}},
+        facts={
+            "model": "a",
+            "max_model_len": 8192,
+            "gpu_count": 1,
+            "arguments": {"max_model_len": 8192, "dtype": "auto"},
+        },
     )
     after = replace(
         FAILED,
-        facts={"model": "a", "max_model_len": 4096, "tp": 2, "arguments": {"max-model-len": 4096, "names": ["b", "c"]}},
+        facts={
+            "model": "a",
+            "max_model_len": 4096,
+            "gpu_count": 2,
+            "arguments": {"max-model-len": 4096, "names": ["b", "c"]},
+        },
     )
 
     assert compare(before, after).changes == (
         Change(name="--max-model-len", before="8192", after="4096"),
         Change(name="--dtype", before="auto"),
         Change(name="--names", after="b c"),
-        Change(name="tp", before="1", after="2"),
+        Change(name="gpu_count", before="1", after="2"),
     ), "a fact that an option set is told once"
 
 

@@ -102,41 +102,15 @@ def test_an_order_in_a_log_changes_no_action(action: Action, place: str) -> None
 
 
 @pytest.mark.parametrize("action", STEERED, ids=lambda each: json.dumps(each)[:70])
-def test_an_order_beside_a_good_fix_is_left_out_of_it_or_takes_it_along(action: Action) -> None:
-    """Of commands and words the rest stays, and says what was left out; a setting, a package or an image refuses all of it."""
+def test_an_order_beside_a_good_action_is_not_carried_along(action: Action) -> None:
+    """A command that may do more than look is left out, whatever else refuses the whole fix."""
     log = "\n".join(failing())
     alone = shared().report(log)
     fix = {"title": "Read the kernel's log", "actions": [_run("dmesg -T"), action], "why": "", "predicts": "An Xid."}
     joint = shared().report(log, proposals=[Proposal.from_json(_answer([fix], alone), "steered")])
-    shown = [each for each in joint.fixes if each.proposed_by]
-    if action["do"] in ("run", "look", "wait", "change_request", "step"):
-        assert ["dmesg -T"] == [each.change for each in shown]
-        assert "left out of it" in shown[0].why
-        assert "evil" not in shown[0].why
-    else:
-        assert [] == shown
-        assert ["steered"] == [item.proposed_by for item in joint.withheld if item.proposed_by]
-
-
-@pytest.mark.parametrize(
-    ("action", "shown"),
-    [
-        (_variable("ACME_SERIALIZE_KERNEL", "3"), "ACME_SERIALIZE_KERNEL (nothing is known of it)"),
-        (_variable("ACME_SERIALIZE_KERNEL", "/tmp/evil.so"), ""),
-        (_set("--model", "acme/harbor-8b-AWQ"), "option exists"),
-        (_set("--model", "evil/harbor-8b-AWQ"), ""),
-        (_run("journalctl -k --since '2026-04-27 18:00'"), "checked"),
-        (_run("/opt/venv/bin/python -m pip show torch"), "checked"),
-        (_run("printenv HF_TOKEN"), ""),
-        (_run("journalctl --vacuum-size=1M"), ""),
-    ],
-)
-def test_what_nobody_can_check_stays_and_says_so(action: Action, shown: str) -> None:
-    """Only a fact refutes; what could load or lead elsewhere is refused all the same."""
-    log = "\n".join(failing())
-    fix = {"title": "x", "actions": [action], "why": "", "predicts": ""}
-    joint = shared().report(log, proposals=[Proposal.from_json(_answer([fix], shared().report(log)), "steered")])
-    assert [shown] * bool(shown) == [shown for each in joint.fixes if each.proposed_by and shown in each.why]
+    shown = [each.change for each in joint.fixes if each.proposed_by]
+    assert (["dmesg -T"] if action["do"] == "run" else []) == shown
+    assert len(shown) + sum(bool(item.proposed_by) for item in joint.withheld) == 1
 
 
 @pytest.mark.parametrize("where", ["cause", "missing"])
