@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -22,33 +21,23 @@ LOGS = ("written/kv-cache-too-small.log",)
 """Logs of the corpus that the product shows: the page's example, and the API's."""
 
 
-def packages() -> list[str]:
-    """Return every package that is installed, found rather than listed, so that a new one cannot be forgotten."""
-    found = [name for folder in FOLDERS for name in (folder, *(f"{folder}.{sub}" for sub in find_packages(folder)))]
-    return [FRONT, *(f"{FRONT}.{name}" for name in found if not workshop(name.split(".")))]
-
-
-def workshop(parts: Sequence[str]) -> bool:
-    """Tell whether a package or a path belongs to what makes the product: it stays in the repository and the sdist."""
-    return parts[0] == "training" and len(parts) > 1 and parts[1] not in PRODUCT
-
-
-def data() -> dict[str, list[str]]:
-    """Return the files beside the modules that are installed, by package: all but what stays behind."""
-    found: dict[str, list[str]] = {FRONT: ["py.typed"]}
-    for folder in FOLDERS:
-        paths = sorted(path for path in (ROOT / folder).rglob("*") if path.is_file() and path.suffix != ".py")
-        names = [path.relative_to(ROOT / folder).as_posix() for path in paths if "__pycache__" not in path.parts]
-        found[f"{FRONT}.{folder}"] = [name for name in names if not stays(folder, name)]
-    return found
-
-
-def stays(folder: str, name: str) -> bool:
-    """Tell whether a file is not installed: of the workshop, a log that is not shown, or what is shipped compiled alone."""
+def is_installed(name: str) -> bool:
+    """Whether a file or package (a path from the root) is installed: not the workshop, nor what the wheel holds compiled."""
+    folder, _, rest = name.partition("/")
+    if folder == "training":
+        return "/" not in rest or rest.partition("/")[0] in PRODUCT
     if folder == "corpus":
-        compiled = name.startswith("compiled/") or name.endswith(".tsv")
-        return compiled or (name.startswith("logs/") and name.removeprefix("logs/") not in LOGS)
-    return workshop((folder, *name.split("/")))
+        return (not rest.startswith(("compiled/", "logs/")) and not rest.endswith(".tsv")) or rest.removeprefix(
+            "logs/"
+        ) in LOGS
+    return True
+
+
+def data(folder: str) -> list[str]:
+    """Return the installed files of a folder that are no modules."""
+    paths = sorted(path for path in (ROOT / folder).rglob("*") if path.is_file() and path.suffix != ".py")
+    names = [path.relative_to(ROOT).as_posix() for path in paths if "__pycache__" not in path.parts]
+    return [name.removeprefix(f"{folder}/") for name in names if is_installed(name)]
 
 
 class BuildWithCorpus(build_py):
@@ -72,9 +61,11 @@ class BuildWithCorpus(build_py):
             import_module(f"{parent.__name__}.training.wheel").write(built)
 
 
+# Every package is found rather than listed, so that a new one cannot be forgotten.
+found = find_packages(str(ROOT), include=[f"{folder}*" for folder in FOLDERS])
 setup(
-    packages=packages(),
-    package_data=data(),
+    packages=[FRONT, *(f"{FRONT}.{name}" for name in found if is_installed(f"{name}.".replace(".", "/")))],
+    package_data={FRONT: ["py.typed"]} | {f"{FRONT}.{folder}": data(folder) for folder in FOLDERS},
     package_dir={FRONT: FRONT} | {f"{FRONT}.{folder}": folder for folder in FOLDERS},
     cmdclass={"build_py": BuildWithCorpus},
 )

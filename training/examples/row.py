@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import lzma
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -57,13 +57,6 @@ def digest_of(rows: Iterable[Row]) -> str:
 
 OF_RULES = ("rule", "reject")
 """Origins of rows that rule files say."""
-
-
-def through(rows: Iterable[Row], release: str, all_rules: bool = False) -> Iterator[Row]:
-    """Yield the rows that a person could have had when ``release`` was the newest; with ``all_rules`` today's rules, too."""
-    for row in rows:
-        if not later(row.release, release) or (all_rules and row.origin in OF_RULES):
-            yield row
 
 
 def later(release: str, newest: str) -> bool:

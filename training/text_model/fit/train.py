@@ -69,7 +69,7 @@ class Book:
 
 
 def train(
-    rows: Sequence[Row], settings: Settings, progress: Progress, newest: str = "", folds: Path | None = None
+    rows: Sequence[Row], settings: Settings, progress: Progress, folds: Path | None = None
 ) -> tuple[Fitted, dict[str, Any]]:
     """Train on rows.
 
@@ -77,7 +77,6 @@ def train(
         rows: The training set.
         settings: What validation chose.
         progress: Told about each step.
-        newest: Recorded logs of later releases teach no confidence either; "" takes all.
         folds: Folder to export the models of the folds into, which have not seen half of the messages and rules.
 
     Returns:
@@ -85,12 +84,11 @@ def train(
     """
     progress("reading terms")
     grown = with_terms(rows)
-    every = recorded_logs(CORPUS / "logs") if (CORPUS / "logs" / "recorded").is_dir() else []
-    logs = [log for log in every if not later(log.release, newest)]
+    logs = recorded_logs(CORPUS / "logs") if (CORPUS / "logs" / "recorded").is_dir() else []
     book = cross_judged(rows, grown, logs, settings, progress)
     learnt = confidence.learn(book.all())
     held_out = book.figures()
-    for name, known in earlier(grown).items() if not newest else ():
+    for name, known in earlier(grown).items():
         progress(f"{LATER} and later: {name}")
         before = fit_grown(known, settings)
         held_out[f"recorded, {LATER} and later: {name}"] = confidence.figures(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from vllm_triage.classifier.text_model.ask import units
 from vllm_triage.corpus import load
 from vllm_triage.corpus.compiler import read_bucket
-from vllm_triage.training.examples.row import Row, digest_of, later, read_rows, through, write_rows
+from vllm_triage.training.examples.row import Row, digest_of, later, read_rows, write_rows
 from vllm_triage.training.examples.terms import judged_parts, terms
 from vllm_triage.training.text_model.rows.augment import variants
 from vllm_triage.training.text_model.rows.dataset import CORPUS
@@ -90,22 +90,6 @@ def test_rows_come_back_as_written(tmp_path, name: str) -> None:
     write_rows(tmp_path / name, rows)
     assert read_rows(tmp_path / name) == rows
     assert digest_of(rows) != digest_of(rows[::-1])
-
-
-def test_an_earlier_person_knew_no_later_release() -> None:
-    """Rows without a release were always there."""
-    rows = [
-        Row("a", "lora", "a", "release", "0.19.1"),
-        Row("b", "lora", "b", "release", "0.23.0"),
-        Row("c", "lora", "c", "rule"),
-    ]
-    assert [row.text for row in through(rows, "0.19.99")] == ["a", "c"]
-
-
-def test_rules_of_today_may_be_known_earlier() -> None:
-    """Rules name causes, not releases: what they say may stay while later messages and recordings go."""
-    rows = [Row(origin, "lora", origin, origin, "0.23.0") for origin in ("release", "rule", "reject", "recorded")]
-    assert [row.text for row in through(rows, "0.19.99", all_rules=True)] == ["rule", "reject"]
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,0 @@
-"""The model card, and the comparisons that stand in it."""
