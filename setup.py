@@ -27,9 +27,8 @@ def is_installed(name: str) -> bool:
     if folder == "training":
         return "/" not in rest or rest.partition("/")[0] in PRODUCT
     if folder == "corpus":
-        return (not rest.startswith(("compiled/", "logs/")) and not rest.endswith(".tsv")) or rest.removeprefix(
-            "logs/"
-        ) in LOGS
+        shown = rest.removeprefix("logs/") in LOGS
+        return shown or not (rest.startswith(("compiled/", "logs/")) or rest.endswith(".tsv"))
     return True
 
 

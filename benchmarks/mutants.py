@@ -136,7 +136,7 @@ def tests_of(path: Path) -> list[str]:
 
 
 def run(tree: Path, tests: list[str], limit: float | None = None) -> bool:
-    """Tell whether the tests pass in a copy of the tree; they do not where they take longer than ``limit`` seconds."""
+    """Return whether the tests pass in a copy of the tree; they do not where they take longer than ``limit`` seconds."""
     words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", "--no-header"]
     # What tests start must find the copy as well.
     environment = {**os.environ, "PYTHONPATH": str(tree), "CI": "true"}

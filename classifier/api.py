@@ -40,7 +40,7 @@ class Triage:
     """A loaded corpus with its scanner, for any number of logs, questions and threads.
 
     Args:
-        rule_folders: Folders with rule files of one's own (``*.toml``), or such files, added to the corpus.
+        rule_folders: Folders with your own rule files (``*.toml``), or such files, added to the corpus.
         only: As all that follow: of the question that is asked where a call brings none (``Question``).
         ignore: See there.
         vllm_version: See there.

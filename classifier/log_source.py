@@ -43,7 +43,7 @@ def checked(source: object) -> LogSource:
 
 
 def _names_a_file(text: str) -> bool:
-    """Tell whether a text is a file's name, not a log of one line."""
+    """Return whether a text is a file's name, not a log of one line."""
     if not text or len(text) > 1000 or "\n" in text:
         return False
     return (text.lower().endswith(NAMED) and not any(map(str.isspace, text))) or os.path.exists(text)  # noqa: PTH110

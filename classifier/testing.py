@@ -98,7 +98,7 @@ def check_confusers(bucket: Bucket, triage: Triage | None = None) -> list[str]:
 
 
 def fires(rule: str, log: Source, triage: Triage | None = None) -> bool:
-    """Tell whether the rule with the full id ``rule`` fires on a log and nothing in that log speaks against it."""
+    """Return whether the rule with the full id ``rule`` fires on a log and nothing in that log speaks against it."""
     for incident in read_incidents(log, triage):
         if rule in incident.fired:
             return True

@@ -112,7 +112,7 @@ def model_class(name: str, version: str) -> ModelClass | None:
 
 
 def serves(name: str, version: str) -> bool | None:
-    """Tell whether a release serves an architecture; None where the release is not covered."""
+    """Return whether a release serves an architecture; None where the release is not covered."""
     return None if _place(version) is None else model_class(name, version) is not None
 
 

@@ -1,4 +1,4 @@
-"""What an error tells by its words or by its place, whichever program raised it and whatever its cause (``idioms.toml``, ``components.toml``).
+"""What an error tells by its words or by its place, whichever program raised it and of any cause (``idioms.toml``, ``components.toml``).
 
 An idiom is how Python, its packages, compilers, drivers and networks fail; a component is a part of vLLM that can be exchanged or
 switched off. Both name fixes as causes do.

@@ -123,7 +123,7 @@ class Index:
         return Fate("" if number == NEVER else self.releases[number], gone)
 
     def has(self, module: str) -> bool:
-        """Tell whether any release has lines of a module, or of a package: ``vllm.worker.worker``."""
+        """Return whether any release has lines of a module, or of a package: ``vllm.worker.worker``."""
         stem = module.replace(".", "/")
         files = self._head["files"]
         return f"{stem}.py" in files or any(path.startswith(f"{stem}/") for path in files)

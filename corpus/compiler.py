@@ -250,7 +250,7 @@ def _fragments(rows: list[Row], rules: list[Rule]) -> bytes:
 
 
 def _is_its_words(rule: Rule) -> bool:
-    """Tell whether the words of a rule's examples are its own, so that a part of them tells as much."""
+    """Return whether the words of a rule's examples are its own, so that a part of them tells as much."""
     asks_more = rule.frames or rule.innermost or rule.requires or rule.stages or rule.strength in ("weak", "guess")
     return rule.bucket != "facts" and rule.role not in ("fact", "advice") and not asks_more
 

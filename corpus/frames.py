@@ -51,7 +51,7 @@ class Parts:
         return None
 
     def is_generic(self, path: str) -> bool:
-        """Tell whether everything runs through a file: modules of torch, event loops, utilities."""
+        """Return whether everything runs through a file: modules of torch, event loops, utilities."""
         return self.generic.search(path) is not None
 
 

@@ -56,7 +56,7 @@ def _walk(items: list[Node], repeated: bool, complaints: list[str]) -> None:
 
 
 def _is_ambiguous(items: list[Node], whole: list[Node]) -> bool:
-    """Tell whether one text can be read by several branches of what is repeated, or by a branch and the next turn."""
+    """Return whether one text can be read by several branches of what is repeated, or by a branch and the next turn."""
     for node in items:
         if isinstance(node, Group) and _is_ambiguous(node.body, whole):
             return True
@@ -87,7 +87,7 @@ def _begins(items: list[Node]) -> frozenset[str] | None:
 
 
 def _choose_alike(pattern: str) -> bool:
-    r"""Tell whether single signs are repeated of which two branches take the same, ``(?:\w|[a-z])+``: the parser makes a class of them."""
+    r"""Return whether single signs are repeated of which two branches take the same, ``(?:\w|[a-z])+``: the parser makes a class of them."""
     for found in _CHOICES.finditer(pattern):
         try:
             takes = [{sign for sign in printable if re.fullmatch(part, sign)} for part in found[1].split("|")]

@@ -69,7 +69,7 @@ def major_for(version: str) -> int:
 
 
 def own_class(model_type: str, version: str) -> bool:
-    """Tell whether a release of vLLM reads a model type by a configuration class of its own, whatever transformers knows."""
+    """Return whether a release of vLLM reads a model type by a configuration class of its own, whatever transformers knows."""
     place = _place(version)
     return place is not None and any(first <= place <= last for first, last in _told()["own"].get(model_type, ()))
 

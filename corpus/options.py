@@ -77,7 +77,7 @@ def releases() -> tuple[str, ...]:
 
 
 def exists(name: str, version: str) -> bool | None:
-    """Tell whether the option ``name`` exists in vLLM ``version``; None where the version is not covered.
+    """Return whether the option ``name`` exists in vLLM ``version``; None where the version is not covered.
 
     A name is written as it is used: ``--max-model-len``, ``--max_model_len=4096``, ``-tp``, ``--no-enable-lora``,
     ``--compilation-config.cudagraph_mode`` (a key of a JSON option), ``VLLM_USE_V1``, ``max_model_len`` (an argument of
@@ -182,7 +182,7 @@ def flag_of(name: str) -> tuple[str, Entry] | None:
 
 
 def is_engine_argument(name: str) -> bool:
-    """Tell whether the engine of any release takes an argument of this name."""
+    """Return whether the engine of any release takes an argument of this name."""
     return name in _table().sections["arguments"]
 
 

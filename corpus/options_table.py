@@ -37,7 +37,7 @@ class Section(Mapping[str, Entry]):
         return made
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether any release has it."""
+        """Return whether any release has it."""
         return name in self._packed
 
     def __iter__(self) -> Iterator[str]:

@@ -41,9 +41,9 @@ class Corpus:
         rules: All rules, in the order in which they are tried.
         folder: The folder of the compiled corpus.
         index: What the compiled corpus says besides.
-        extra: Buckets of rule files of one's own, or with their causes added.
+        extra: Buckets of your own rule files, or with their causes added.
         problems: Rule files that were left out, each with the reason.
-        own: What rule files of one's own added: ids of whole buckets, and of causes as ``bucket/cause``.
+        own: What your own rule files added: ids of whole buckets, and of causes as ``bucket/cause``.
     """
 
     def __init__(
@@ -199,7 +199,7 @@ def load(folders: Iterable[str | os.PathLike[str]] = ()) -> Corpus:
 
 @cache
 def shipped_traits() -> Mapping[str, Traits]:
-    """Return what is peculiar to each bucket of the corpus, rule files of one's own left out."""
+    """Return what is peculiar to each bucket of the corpus, your own rule files left out."""
     return _traits(_own()[1])
 
 

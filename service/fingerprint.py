@@ -78,7 +78,7 @@ def fingerprint(report: Report) -> str:
 
 
 def template(line: str) -> tuple[str, list[str]]:
-    """Return what a log line says whatever its values: the class of an exception, and the first words of the message.
+    """Return what a log line says without its values: the class of an exception, and the first words of the message.
 
     What stands in front of the message is left out; ``#`` stands for one or more values.
     """

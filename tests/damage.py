@@ -253,7 +253,7 @@ def second_attempt(log: str, _chance: Random) -> str:
 
 
 def in_own_format(log: str, _chance: Random) -> str:
-    """Printed by a logging configuration of one's own: fields in brackets, of a record of several lines once."""
+    """Printed by your own logging configuration: fields in brackets, of a record of several lines once."""
     found: list[str] = []
     last = ""
     for line in lines_of(log):
@@ -379,4 +379,4 @@ FORMS = (
     Form("marked", "table", in_a_table),
     Form("own format", "own format", in_own_format),
 )
-"""The ways in all their forms; the last is a format of one's own, which loses processes."""
+"""The ways in all their forms; the last is an own format, which loses processes."""

@@ -92,7 +92,7 @@ def answer(text: str) -> Report | None:
 
 
 def fair(form: Form, plain: Report, damaged: str) -> bool:
-    """Tell whether a damaged log can be answered as before: what proved it is still there, and the question is the same."""
+    """Return whether a damaged log can be answered as before: what proved it is still there, and the question is the same."""
     if form.way == "two attempts":
         return plain.cause not in NOT_YET and plain.decided_by != "none"
     if not form.cut:

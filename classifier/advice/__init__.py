@@ -101,7 +101,7 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
 
 
 def _own(verdict: Verdict, known: Known) -> bool:
-    """Tell whether a user's own model decided, or own rules have the words: the record knows nothing of them."""
+    """Return whether a user's own model decided, or own rules have the words: the record knows nothing of them."""
     return verdict.way == "own_model" or not known.corpus.own.isdisjoint((verdict.bucket, verdict.cause))
 
 
@@ -124,6 +124,6 @@ def _cause(verdict: Verdict, bucket: Bucket, guessed: bool) -> Cause:
 
 
 def _own_fault(verdict: Verdict) -> bool:
-    """Tell whether an exception of Python's own was raised in vLLM's code."""
+    """Return whether an exception of Python's own was raised in vLLM's code."""
     trace = verdict.hit.trace if verdict.hit is not None else None
     return trace is not None and trace.kind in MISTAKES and any(f.path.startswith("vllm/") for f in trace.frames[-1:])

@@ -56,11 +56,11 @@ class Signs:
         self.facts = named_by(_processes(incident), told_by(self.words, incident.facts))
 
     def say(self, pattern: str) -> bool:
-        """Tell whether the words hold a pattern, whatever the case."""
+        """Return whether the words hold a pattern, whatever the case."""
         return re.search(pattern, self.words, re.IGNORECASE | re.MULTILINE) is not None
 
     def strange(self, trace: Trace | None) -> bool:
-        """Tell whether an exception's stack, and all that the log says around it, is of a program that is not vLLM."""
+        """Return whether an exception's stack, and all that the log says around it, is of a program that is not vLLM."""
         if trace is None:
             return False
         # Stacks are pasted without their head: where only libraries are left, vLLM may have called them.

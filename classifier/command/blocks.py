@@ -148,7 +148,7 @@ def read_block(lines: list[str], place: int) -> Block | None:
 
 
 def _belongs(line: str, column: int) -> bool:
-    """Tell whether a line belongs to the key that begins at ``column``, on a line above."""
+    """Return whether a line belongs to the key that begins at ``column``, on a line above."""
     depth = depth_of(line)
     return not line.strip() or depth > column or (depth == column and line.lstrip().startswith("- "))
 

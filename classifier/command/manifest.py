@@ -221,12 +221,12 @@ def _is_vllm(start: Start, text: str) -> bool:
 
 
 def _same(lines: Sequence[str], one: Block, other: Block) -> bool:
-    """Tell whether two keys stand in the same table."""
+    """Return whether two keys stand in the same table."""
     return one.column == other.column and _same_table(lines, (one.first, other.first), one.column)
 
 
 def _same_table(lines: Sequence[str], places: tuple[int, int], column: int) -> bool:
-    """Tell whether two lines belong to the table whose keys begin at ``column``."""
+    """Return whether two lines belong to the table whose keys begin at ``column``."""
     low, high = sorted(places)
     # A line further left ends the table; so does the dash of the next item.
     return _key_column(lines[low]) == column == _key_column(lines[high]) and all(

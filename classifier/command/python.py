@@ -91,7 +91,7 @@ def _typed(about: Flag, value: str) -> object:
 
 
 def _is_object(value: str) -> bool:
-    """Tell whether a value is JSON whatever the table says of its option; an empty pair of braces may be a text as well."""
+    """Return whether a value is JSON whatever the table says of its option; an empty pair of braces may be a text as well."""
     return value.lstrip().startswith("{") and bool(json_value(value)) and not isinstance(json_value(value), str)
 
 

@@ -48,7 +48,7 @@ def quoted(value: str) -> str:
 
 
 def _is_quoted(text: str) -> bool:
-    """Tell whether a quotation is open at the end of ``text``; a remark (``# …``) opens none."""
+    """Return whether a quotation is open at the end of ``text``; a remark (``# …``) opens none."""
     quote = ""
     at = 0
     while at < len(text):

@@ -39,7 +39,7 @@ def start_of(facts: Mapping[str, object]) -> tuple[Start | None, str]:
 
 
 def _of_another(start: Start, arguments: Mapping[str, object]) -> bool:
-    """Tell whether a command is not that of the server whose arguments the log lists: a paste may show two."""
+    """Return whether a command is not that of the server whose arguments the log lists: a paste may show two."""
     model, given = start.model(), arguments.get("model") or arguments.get("model_tag")
     return model is not None and isinstance(given, str) and "$" not in model.value and model.value != given
 

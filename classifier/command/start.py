@@ -64,7 +64,7 @@ class Start:
         return self.inner.arguments() if self.inner is not None else self.parts
 
     def positional(self) -> bool:
-        """Tell whether the model stands as a word of its own: ``vllm serve MODEL``, not ``--model MODEL``."""
+        """Return whether the model stands as a word of its own: ``vllm serve MODEL``, not ``--model MODEL``."""
         if self.inner is not None:
             return self.inner.positional()
         if any(part.name == "--model" for part in self.parts):
@@ -257,7 +257,7 @@ def _image(words: Sequence[Word]) -> int:
 
 
 def takes_no_word(value: str) -> bool:
-    """Tell whether the word after this option of ``docker run`` is something else than its value."""
+    """Return whether the word after this option of ``docker run`` is something else than its value."""
     if value.startswith("--"):
         return "=" in value or value in _SWITCHES
     return bool(_SHORT_SWITCHES.match(value)) or len(value) > 2

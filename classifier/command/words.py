@@ -37,7 +37,7 @@ class Word:
 
 
 def _expands(raw: str) -> bool:
-    """Tell whether a dollar sign or backtick stands where a shell heeds it: bare or in double quotes, no backslash."""
+    """Return whether a dollar sign or backtick stands where a shell heeds it: bare or in double quotes, no backslash."""
     bare = _QUOTED.sub(lambda found: (found["double"] or "").replace("\\$", "").replace("\\`", ""), raw)
     return bool(_EXPANDS.search(bare))
 
@@ -89,10 +89,10 @@ def masked(word: Word) -> Word:
 
 
 def is_secret(name: str) -> bool:
-    """Tell whether an option or a variable of this name holds a secret."""
+    """Return whether an option or a variable of this name holds a secret."""
     return bool(_SECRET_NAME.search(name))
 
 
 def is_assignment(word: Word) -> bool:
-    """Tell whether a word sets a variable, ``NAME=value``."""
+    """Return whether a word sets a variable, ``NAME=value``."""
     return bool(_ASSIGNMENT.match(word.value))

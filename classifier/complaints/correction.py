@@ -112,7 +112,7 @@ def _change(complaint: Complaint, case: Case) -> Change | None:
 
 
 def _is_there(option: str, case: Case) -> bool:
-    """Tell whether the release has an option: one that its parser read is there, whichever release is assumed."""
+    """Return whether the release has an option: one that its parser read is there, whichever release is assumed."""
     if f"error: argument {option}" in case.text:
         return any(options.exists(option, release) for release in options.releases())
     return options.exists(option, case.release) is not False
@@ -195,7 +195,7 @@ def _bounds(complaint: Complaint) -> str:
 
 
 def _fits(name: str, text: str, case: Case) -> bool:
-    """Tell whether all keys of a mended JSON value are ones that the option has, where the release's list is known."""
+    """Return whether all keys of a mended JSON value are ones that the option has, where the release's list is known."""
     if not text:
         return False
     table = json.loads(text)

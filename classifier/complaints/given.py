@@ -169,7 +169,7 @@ def of_feature(case: Case) -> list[Complaint]:
 
 
 def _mentions(text: str, value: str) -> bool:
-    """Tell whether a text names a value that looks like a file or folder."""
+    """Return whether a text names a value that looks like a file or folder."""
     return _PLACE.match(value) is not None and re.search(rf"(?<![\w./-]){re.escape(value)}(?![\w/-])", text) is not None
 
 

@@ -115,12 +115,12 @@ def _of_switch(command: list[str], word: str, case: Case) -> Change | None:
 
 
 def _came_later(name: str, release: str) -> bool:
-    """Tell whether an option exists in releases after this one."""
+    """Return whether an option exists in releases after this one."""
     first = options.lifetime(name).partition(",")[0].removeprefix(">=")
     return bool(first) and (options.version_key(first) or ()) > (options.version_key(release) or ())
 
 
 def _in_file(case: Case, option: str) -> bool:
-    """Tell whether the option stands in the file of ``--config``, not in the command: there it must be corrected."""
+    """Return whether the option stands in the file of ``--config``, not in the command: there it must be corrected."""
     command = str(case.facts.get("command") or "")
     return "config" in case.arguments and bool(command) and option.split(maxsplit=1)[0] not in command

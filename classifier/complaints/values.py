@@ -85,7 +85,7 @@ def number(given: str, whole: bool, unit: str = "") -> str:
 
 
 def within(value: float, low: float | None, high: float | None, open_low: bool, open_high: bool) -> bool:
-    """Tell whether a number lies in a range."""
+    """Return whether a number lies in a range."""
     if low is not None and (value < low or (open_low and value == low)):
         return False
     return not (high is not None and (value > high or (open_high and value == high)))

@@ -225,7 +225,7 @@ def _take_short(words: list[str], index: int, found: list[tuple[str, FactValue]]
 
 
 def _is_placeholder(value: FactValue) -> bool:
-    """Tell whether a value stands for another: a shell's variable, a place to fill in."""
+    """Return whether a value stands for another: a shell's variable, a place to fill in."""
     return isinstance(value, str) and ("$" in value or value.startswith(("<", "{{")))
 
 

@@ -148,7 +148,7 @@ class FactBook:
 
 
 def _wins(name: str, value: FactValue, known: FactValue) -> bool:
-    """Tell whether ``value`` replaces what a source of the same worth has told."""
+    """Return whether ``value`` replaces what a source of the same worth has told."""
     if name in LATEST:
         return True
     if not isinstance(value, (int, float)) or not isinstance(known, (int, float)):

@@ -48,7 +48,7 @@ def joined(sign: str, text: str, after: bytes) -> str:
 
 
 def unfinished(sign: str, text: str) -> bool:
-    """Tell whether a table or a command goes on after ``text``.
+    """Return whether a table or a command goes on after ``text``.
 
     Raises:
         KeyError: ``sign`` is none of ``corpus.fact_keys.CONTINUATIONS``.

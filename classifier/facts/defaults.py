@@ -63,7 +63,7 @@ def given(arguments: Facts, version: str) -> Facts:
 
 
 def _is_usual(name: str, value: FactValue, default: object) -> bool:
-    """Tell whether a value is a default; one that only running vLLM's code would tell is known by its looks."""
+    """Return whether a value is a default; one that only running vLLM's code would tell is known by its looks."""
     if default is None:
         default = _OF_THE_CODE.get(name, False if isinstance(value, bool) else "auto")
     return value == default or str(value) == str(default)

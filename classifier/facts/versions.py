@@ -26,7 +26,7 @@ def version_key(text: str) -> Key | None:
 
 
 def in_range(version: str, wanted: str) -> bool | None:
-    """Tell whether ``version`` lies within ``wanted`` (``">=0.8,<0.11"``); None where the version tells no release."""
+    """Return whether ``version`` lies within ``wanted`` (``">=0.8,<0.11"``); None where the version tells no release."""
     key = version_key(version)
     if key is None:
         return None

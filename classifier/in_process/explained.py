@@ -75,7 +75,7 @@ def _explain(error: Exception, kept: Kept, question: Question | None, told: Call
 
 
 def _of_vllm(error: BaseException) -> bool:
-    """Tell whether an exception came through vLLM's code."""
+    """Return whether an exception came through vLLM's code."""
     step = error.__traceback__
     while step is not None:
         if str(step.tb_frame.f_globals.get("__name__", "")).partition(".")[0] == "vllm":

@@ -66,7 +66,7 @@ class Lane:
         return self.step
 
     def is_kept(self, reading: Reading) -> bool:
-        """Tell whether the stream's lines are kept to tell the release by."""
+        """Return whether the stream's lines are kept to tell the release by."""
         return self.logged and len(reading.incident.sites) < SITES
 
     def stand(self, stream: Stream, step: Step) -> None:
@@ -104,7 +104,7 @@ class Run:
         """Whether it is known that no rule waits for anything in them."""
 
     def stands_at(self, data: bytes, start: int, prefix: bytes) -> bool:
-        """Tell whether the lines from ``start`` on are these, with ``prefix`` before each."""
+        """Return whether the lines from ``start`` on are these, with ``prefix`` before each."""
         # Where lines of others stand between them, the last of them is not where it would be.
         last = start + self.size + (len(self.bodies) - 1) * (len(prefix) + 1)
         if not data.startswith(prefix + self.bodies[-1] + b"\n", last - len(self.bodies[-1])):
@@ -210,7 +210,7 @@ class Ahead:
         return sum(map(len, self._lines[first - self._first : last - self._first])) + last - first
 
     def _begins_known(self, data: bytes, start: int, number: int, reading: Reading) -> bool:
-        """Tell whether the first line at ``start``, line ``number``, goes on with a stack, ends one, or begins one."""
+        """Return whether the first line at ``start``, line ``number``, goes on with a stack, ends one, or begins one."""
         raw = data[start : max(start, data.find(b"\n", start, start + LONGEST))]
         name, mark, body = raw.partition(MARK)
         lane = self._heads.get(name) if mark else None
@@ -228,7 +228,7 @@ class Ahead:
         )
 
     def _turns(self, lane: Lane, body: bytes, place: tuple[int, int, int], reading: Reading) -> bool:
-        """Tell whether a line ends a known stack as it has ended before, or begins one; it is counted then.
+        """Return whether a line ends a known stack as it has ended before, or begins one; it is counted then.
 
         Args:
             lane: Of its stream, of which all lines of this turn are known.
@@ -262,7 +262,7 @@ class Ahead:
         return True
 
     def _may_end(self, end: Step, body: bytes, lane: Lane, number: int, reading: Reading) -> bool:
-        """Tell whether all rules that match an exception's own line have matched it before; they count once more then."""
+        """Return whether all rules that match an exception's own line have matched it before; they count once more then."""
         if self._may_pass(end, body, lane, number, reading):
             return True
         rules, done = self._scanner.rules, reading.done
@@ -295,7 +295,7 @@ class Ahead:
         return lane
 
     def _is_silent(self, source: Source, prefix: bytes) -> bool:
-        """Tell whether no rule waits for anything in a prefix, nor for what may stand half in it."""
+        """Return whether no rule waits for anything in a prefix, nor for what may stand half in it."""
         if source.silent is None:
             source.silent = not prefix.endswith(self._scanner.begins(MARK)) and not self._words(prefix)
         return source.silent
@@ -327,7 +327,7 @@ class Ahead:
             self.passed.update(step.words or ())
 
     def _may_pass(self, step: Step, body: bytes, lane: Lane, number: int, reading: Reading) -> bool:
-        """Tell whether none of the rules that wait for something in a line matches it; they count as tried then."""
+        """Return whether none of the rules that wait for something in a line matches it; they count as tried then."""
         missed = self._missed(step, body, lane, reading)
         if missed is not None and not step.silent:
             self._count(step, missed, number, reading)
@@ -363,7 +363,7 @@ class Ahead:
         return count
 
     def _all_pass(self, run: Run, lane: Lane, number: int, reading: Reading) -> bool:
-        """Tell whether the lines of a run, the first of them line ``number``, may be passed over."""
+        """Return whether the lines of a run, the first of them line ``number``, may be passed over."""
         if run.silent:
             return True
         waiting: list[tuple[Step, AbstractSet[int], int]] = []

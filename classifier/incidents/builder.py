@@ -58,7 +58,7 @@ class IncidentBuilder:
         return STAGE_ORDER.get(self.incident.reached, -1)
 
     def is_spoken_by(self, rule: Rule, line: Line) -> bool:
-        """Tell whether the one who must have said a line has, where other programs print the same words."""
+        """Return whether the one who must have said a line has, where other programs print the same words."""
         if rule.speaker == "offline":
             return line.source.startswith(OFFLINE)
         if rule.speaker == "api_server" and self._named and not line.process:
@@ -67,7 +67,7 @@ class IncidentBuilder:
         return True
 
     def ends_before(self, rule: Rule, line: Line) -> bool:
-        """Tell whether a fact rule's line belongs to another start than this one."""
+        """Return whether a fact rule's line belongs to another start than this one."""
         return begins(rule, line.process, line.number, self.incident, self._starts)
 
     def mark(self, rule: Rule, line: Line, captures: Captures) -> str:
@@ -154,7 +154,7 @@ class IncidentBuilder:
 
 
 def _counted(hits: list[Hit], hit: Hit, number: int) -> bool:
-    """Count a match on line ``number`` with those of its rule that say the same; tell whether that is enough."""
+    """Count a match on line ``number`` with those of its rule that say the same; return whether that is enough."""
     for other in hits:
         if _says_the_same(other, hit):
             other.count += 1

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         """Whether the log prints what it has printed before, so that it is worth following."""
 
         def lazy(self, data: bytes) -> bool:
-            """Tell whether it is worth looking for literals bit by bit in a block."""
+            """Return whether it is worth looking for literals bit by bit in a block."""
 
         def find(self, data: bytes, start: int, end: int, number: int) -> Found:
             """Return the literals in a part of a block, of which line ``number`` is the first."""
@@ -201,7 +201,7 @@ def _windows(data: bytes, start: int, end: int, literals: Literals) -> bytes:
 
 
 def is_prompt(text: str) -> bool:
-    """Tell whether a line shows what users wrote: nothing in it is the server's own word."""
+    """Return whether a line shows what users wrote: nothing in it is the server's own word."""
     head = text[:300]
     if "prompt: " in head and ("prompt: '" in head or 'prompt: "' in head):
         return True

@@ -62,7 +62,7 @@ class Effort:
         self._read, self._settle, self._settled = 0, SETTLE, 0
 
     def affords(self, index: int, rule: Rule, size: int) -> bool:
-        """Tell whether a line rule may be tried on a line of ``size`` characters, more than ``ORDINARY``; count the work."""
+        """Return whether a line rule may be tried on a line of ``size`` characters, more than ``ORDINARY``; count the work."""
         work = self._work[index] = self._work.get(index, 0) + min(size, WINDOW) ** 2
         if work > WORK:
             self._overworked.add(rule.id)

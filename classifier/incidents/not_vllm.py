@@ -60,12 +60,12 @@ SHORT = 6
 
 
 def has_signs(sample: bytes, tail: bytes) -> bool:
-    """Tell whether anything in a log, by its beginning and its end, is of vLLM, of its parts or of its clients."""
+    """Return whether anything in a log, by its beginning and its end, is of vLLM, of its parts or of its clients."""
     return any(sign in part for part in (sample.lower(), tail.lower()) for sign in SIGNS)
 
 
 def is_ours(data: bytes) -> bool:
-    """Tell whether lines hold what vLLM alone, or a program that runs it, prints."""
+    """Return whether lines hold what vLLM alone, or a program that runs it, prints."""
     lowered = data.lower()
     return any(sign in lowered for sign in _OURS) or _LOGGED.search(data) is not None
 
@@ -81,7 +81,7 @@ def other_engine(sample: bytes, tail: bytes, least: int = 1) -> str:
 
 
 def is_source(sample: bytes) -> bool:
-    """Tell whether a text is a program, a configuration or a manifest rather than a log, by its beginning."""
+    """Return whether a text is a program, a configuration or a manifest rather than a log, by its beginning."""
     lines = sample.count(b"\n") + 1
     if lines < SHORT or _LOGGED.search(sample):
         return False
@@ -89,5 +89,5 @@ def is_source(sample: bytes) -> bool:
 
 
 def _below_frame(sample: bytes, at: int) -> bool:
-    """Tell whether a line stands below a frame of a traceback, whose indentation may be lost: the log shows that code."""
+    """Return whether a line stands below a frame of a traceback, whose indentation may be lost: the log shows that code."""
     return sample[sample.rfind(b"\n", 0, max(0, at - 1)) + 1 : at].lstrip().startswith(b'File "')

@@ -32,7 +32,7 @@ _SIGNS = RareWords((
 
 
 def says_nothing(body: bytes, level: str) -> bool:
-    """Tell whether a line is such a one.
+    """Return whether a line is such a one.
 
     Args:
         body: The line without its prefix.
@@ -48,7 +48,7 @@ def says_nothing(body: bytes, level: str) -> bool:
 
 
 def say_nothing(bodies: list[bytes], level: str) -> bool:
-    """Tell whether each of some lines is such a one, and none begins with a parenthesis, which may name a process.
+    """Return whether each of some lines is such a one, and none begins with a parenthesis, which may name a process.
 
     Args:
         bodies: The lines without their prefix.
@@ -61,7 +61,7 @@ def say_nothing(bodies: list[bytes], level: str) -> bool:
 
 
 def _begin_plainly(bodies: list[bytes]) -> bool:
-    """Tell whether lines begin with the same word and a blank, so that none of them begins like an exception's own."""
+    """Return whether lines begin with the same word and a blank, so that none of them begins like an exception's own."""
     first = min(bodies)
     word = first[: first.find(b" ") + 1]
     if not word or b":" in word or word.lstrip(b"[").startswith((b"rank", b"pid")):

@@ -109,7 +109,7 @@ class IncidentReader:
         self._found, self._earlier = [], b""
 
     def lazy(self, data: bytes) -> bool:
-        """Tell whether to look for literals bit by bit in a block: of a large one with errors much may be passed over."""
+        """Return whether to look for literals bit by bit in a block: of a large one with errors much may be passed over."""
         # A scanner that has settled looks around errors, for which it must see the whole block.
         settled = self.effort.scanner is not self._engine.scanner
         return self._large and not settled and (self.again or b"ERROR " in data[:LARGE])
@@ -273,7 +273,7 @@ class IncidentReader:
                     break
 
     def _read_last(self, index: int, literal: bytes, tail: Tail, at: int) -> bool:
-        """Try a rule on the line of the log's end that holds its literal at ``at``; tell whether it matched."""
+        """Try a rule on the line of the log's end that holds its literal at ``at``; return whether it matched."""
         line, start, end = tail.line_at(at)
         rule = self._engine.line_rules[index]
         captures = self._search(index, rule, line, literal.decode())
@@ -294,5 +294,5 @@ def _thin(incident: Incident) -> None:
 
 
 def _is_quoted(rule: Rule, part: str) -> bool:
-    """Tell whether a match stands in source code that a traceback shows, which proves nothing."""
+    """Return whether a match stands in source code that a traceback shows, which proves nothing."""
     return (part == "code" and not rule.in_code) or (part == "frame" and "File" not in rule.pattern)

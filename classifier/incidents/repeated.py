@@ -94,7 +94,7 @@ class Repeated:
         self._begins.clear()
 
     def take(self, data: bytes, start: int, end: int, number: int, literals: Literals, reading: Reading) -> bool:
-        """Tell whether a line says only what an earlier one said; it is counted then, and need not be read.
+        """Return whether a line says only what an earlier one said; it is counted then, and need not be read.
 
         Args:
             data: Its block.
@@ -236,7 +236,7 @@ class Repeated:
         return (end, number + len(lines), ahead) if self._nobody_waits(found[index:ahead], reading) else place
 
     def _nobody_waits(self, found: Found, reading: Reading) -> bool:
-        """Tell whether no rule waits for any of some literals."""
+        """Return whether no rule waits for any of some literals."""
         rules, done = self._scanner.rules, reading.done
         return all(done.issuperset(rules[word]) for word in set(map(itemgetter(0), found)))
 
@@ -252,7 +252,7 @@ class Repeated:
         return index, waiting
 
     def _adds_nothing(self, body: bytes, source: Source, reading: Reading) -> bool:
-        """Tell whether a line outside tracebacks, for which no rule waits, changes nothing."""
+        """Return whether a line outside tracebacks, for which no rule waits, changes nothing."""
         kept = source.level not in LOGGED or self.is_kept_like(body, reading)
         return kept and len(body) < LONGEST - PREFIX and body[:1] != b"(" and says_nothing(body, source.level)
 
@@ -335,7 +335,7 @@ class Repeated:
         return step
 
     def is_kept_like(self, body: bytes, reading: Reading) -> bool:
-        """Tell whether a line logged as an error would not be kept."""
+        """Return whether a line logged as an error would not be kept."""
         return len(reading.incident.errors) >= ERRORS or (body[:BEGIN] in self._begins and body.isascii())
 
     def _again(self, stream: Stream, source: Source, body: bytes, number: int, reading: Reading) -> bool:
@@ -357,7 +357,7 @@ def _note_end(before: Step, body: bytes, line: Line, missed: set[int], traces: T
 
 
 def _all_missed(step: Step, literals: Collection[int], reading: Reading) -> bool:
-    """Tell whether none of the rules matches the line of a step; they count as tried then."""
+    """Return whether none of the rules matches the line of a step; they count as tried then."""
     if not literals:
         return True
     if not step.missed.issuperset(literals):

@@ -81,7 +81,7 @@ _FAILED_STARTS = (
 
 
 def begins(rule: Rule, process: str, number: int, incident: Incident, starts: dict[str, str]) -> bool:
-    """Tell whether a mark belongs to another start than the one being read.
+    """Return whether a mark belongs to another start than the one being read.
 
     Args:
         rule: The fact rule that matched.

@@ -15,7 +15,7 @@ FRAMES = 64
 FLAT_FROM, FLAT_LEAST = 100, 2
 """Such beginnings behind its own prefix."""
 HEAD = 1 << 16
-"""Bytes of the start that tell whether lines are wrapped."""
+"""Bytes of the start that show whether lines are wrapped."""
 NARROW = 250
 """Characters of the widest terminal that lines are thought to be wrapped at."""
 _FLAT = (b"pid=", b'File "', b"INFO ", b"ERROR ", b"WARNING ", b"INFO: ", b"ERROR: ", b"Traceback (")
@@ -39,7 +39,7 @@ _STARTS = b"(IWED[T \t<>{\"'-|`$#~^=0123456789\r"
 
 
 def looks_damaged(data: bytes) -> bool:
-    """Tell whether whole lines, at most a block of them, are worth a closer look."""
+    """Return whether whole lines, at most a block of them, are worth a closer look."""
     # One byte is looked for before two, which takes fifty times as long.
     if b"\r" in data and b"\r\n" in data:
         data = data.replace(b"\r\n", b"\n")
@@ -58,7 +58,7 @@ def looks_damaged(data: bytes) -> bool:
 
 
 def _marked(data: bytes) -> bool:
-    """Tell whether the first lines are of a list, a diff, a chat or a table, or few lines hold a record with lines in it."""
+    """Return whether the first lines are of a list, a diff, a chat or a table, or few lines hold a record with lines in it."""
     if b"\\n" in data and data.count(b"\n", 0, HEAD) <= FEW:
         return True
     head = data[:2048].split(b"\n")[:3]
@@ -66,7 +66,7 @@ def _marked(data: bytes) -> bool:
 
 
 def _exported(data: bytes) -> bool:
-    """Tell whether it may be a table, or records laid out over several lines."""
+    """Return whether it may be a table, or records laid out over several lines."""
     head = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if head[:1] in (b"{", b"["):
         return head[1:2] in (b"\n", b"\r", b" ", b"{") or data.count(b"\n", 0, -1) == 0
@@ -80,7 +80,7 @@ def _exported(data: bytes) -> bool:
 
 
 def _cut_frame(data: bytes) -> bool:
-    """Tell whether a frame of a stack ends before its line number, among the first that are shown."""
+    """Return whether a frame of a stack ends before its line number, among the first that are shown."""
     at = data.find(b'File "')
     for _ in range(FRAMES):
         if at < 0:
@@ -94,7 +94,7 @@ def _cut_frame(data: bytes) -> bool:
 
 
 def _indented(data: bytes) -> bool:
-    """Tell whether nearly all lines begin with a blank or a tab."""
+    """Return whether nearly all lines begin with a blank or a tab."""
     if data[:1] not in (b" ", b"\t"):
         return False
     lines = data.count(b"\n", 0, HEAD)
@@ -103,7 +103,7 @@ def _indented(data: bytes) -> bool:
 
 
 def _numbered(head: bytes) -> bool:
-    """Tell whether the first two lines begin with numbers that count up."""
+    """Return whether the first two lines begin with numbers that count up."""
     first, _, second = head.partition(b"\n")
     digits = first.lstrip(b" \t")[:7]
     if not digits[:1].isdigit():
@@ -114,7 +114,7 @@ def _numbered(head: bytes) -> bool:
 
 
 def _flat(data: bytes) -> bool:
-    """Tell whether a line holds the beginnings of several."""
+    """Return whether a line holds the beginnings of several."""
     lines = [line for line in data.split(b"\n") if len(line) > FLAT_LINE]
     # Nearly always there is none behind the prefixes of all long lines together.
     if lines and _BEGINNINGS.any_in(b"\n".join([line[FLAT_FROM:] for line in lines])):
@@ -127,7 +127,7 @@ def _flat(data: bytes) -> bool:
 
 
 def _wrapped(head: bytes) -> bool:
-    """Tell whether lines end at the width of a terminal or of a mail, and go on in the next."""
+    """Return whether lines end at the width of a terminal or of a mail, and go on in the next."""
     lines = head.split(b"\n")
     sizes = [len(line) if line.isascii() else len(line.decode("utf-8", "replace")) for line in lines]
     width = max(

@@ -47,7 +47,7 @@ _REQUESTS = RareWords((b" Received request ",))
 KEPT = 64
 """Bytes kept of a line from those words on: the request's id."""
 HEAD = 1 << 16
-"""Bytes of the start that tell whether the log is wrapped in JSON, and whether colours lost their escape character."""
+"""Bytes of the start that show whether the log is wrapped in JSON, and whether colours lost their escape character."""
 
 _BOMS = (
     (b"\xff\xfe\0\0", "utf-32"),

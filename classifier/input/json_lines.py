@@ -57,7 +57,7 @@ Record: TypeAlias = dict[str, object]
 
 
 def looks_like_json(data: bytes) -> bool:
-    """Tell whether most of the first lines are JSON objects with a message in them."""
+    """Return whether most of the first lines are JSON objects with a message in them."""
     lines = [line for line in data.split(b"\n")[:20] if line.strip()]
     if not lines:
         return False
@@ -134,7 +134,7 @@ def _message(line: bytes, strict: bool) -> str | None:
 
 
 def _is_refusal(record: object) -> bool:
-    """Tell whether a value is what a server answers to a request that failed: all of it tells, not its message alone."""
+    """Return whether a value is what a server answers to a request that failed: all of it tells, not its message alone."""
     if not isinstance(record, dict):
         return False
     return record.get("object") == "error" or (

@@ -26,7 +26,7 @@ class RareWords:
         self._automaton: ahocorasick_rs.BytesAhoCorasick | None = None
 
     def any_in(self, data: bytes) -> bool:
-        """Tell whether any of them stands in ``data``; costs more where they stand there often."""
+        """Return whether any of them stands in ``data``; costs more where they stand there often."""
         if len(data) <= SMALL:
             return any(word in data for word in self.words)
         return bool(self._search(data))

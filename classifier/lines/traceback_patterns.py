@@ -81,7 +81,7 @@ def name_and_code(words: str) -> tuple[str, str]:
 
 
 def looks_like_exception(text: str) -> bool:
-    """Tell whether a line without indentation can be an exception's own line."""
+    """Return whether a line without indentation can be an exception's own line."""
     return exception_of(text) is not None
 
 
@@ -94,7 +94,7 @@ def exception_of(text: str) -> re.Match[str] | None:
     name = full.rpartition(".")[2]
     if name[:1].islower() and not full.startswith(("torch.", "zmq.", "concurrent.", "asyncio.")):
         return None
-    # An exception of a package counts whatever its name: dotted, or alone on its line.
+    # An exception of a package counts under any name: dotted, or alone on its line.
     fits = NAME.search(name) or ("." in full and name[:1].isupper() and found.group("message") is not None)
     return found if fits else None
 

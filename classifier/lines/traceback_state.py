@@ -179,7 +179,7 @@ def note_code(trace: Trace, code: str, line: Line) -> None:
 
 
 def is_moved_exception(trace: Trace, text: str) -> bool:
-    """Tell whether an indented line is an exception's own.
+    """Return whether an indented line is an exception's own.
 
     An issue's quoting may have moved the whole traceback to the right, never the code alone.
     """

@@ -88,7 +88,7 @@ class TraceReader(Stacks):
 
     @property
     def repeats(self) -> bool:
-        """Tell whether an exception was printed twice."""
+        """Return whether an exception was printed twice."""
         return self._kept.repeats
 
     def again(self, stream: Stream, trace: Trace, process: str, number: int) -> bool:

@@ -118,18 +118,18 @@ def _longest(word: str) -> str:
 
 
 def is_secret_name(name: str) -> bool:
-    """Tell whether a fact of this name (in small letters) is a secret whatever it holds."""
+    """Return whether a fact of this name (in small letters) is a secret whatever it holds."""
     return bool(_FACT.search(name))
 
 
 def is_secret_value(name: str, value: str) -> bool:
-    """Tell whether what belongs to a name, and stands apart from it, is a secret."""
+    """Return whether what belongs to a name, and stands apart from it, is a secret."""
     sure = _SURE.search(name.lower()) or _VARIABLE.fullmatch(name.lstrip("-")) or name == "--token"
     return not _NO_VALUE.match(value) and bool(sure or _is_guessed(name, value))
 
 
 def is_drawn(word: str, least: int = 8, both: bool = False) -> bool:
-    """Tell whether a word looks as if it were drawn by lot: letters and digits that change places more often than words do.
+    """Return whether a word looks as if it were drawn by lot: letters and digits that change places more often than words do.
 
     Args:
         word: Without quotes.
@@ -245,7 +245,7 @@ def _near(text: str, place: int, sure: bool, name: str) -> tuple[int, int] | Non
 
 
 def _is_guessed(name: str, value: str) -> bool:
-    """Tell whether the value of a name that means several things is a secret."""
+    """Return whether the value of a name that means several things is a secret."""
     last = name.lower()
     if last.endswith(("pass", "pw", "pwd")):
         return len(value) >= 4 and value[0] not in "~/.$<" and not value.isdigit()

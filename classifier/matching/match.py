@@ -86,13 +86,13 @@ def _kind_fits(rule: Rule, kind: str) -> bool:
 
 
 def _has(rule: Rule, name: str, text: str) -> bool:
-    """Tell whether a text holds what an expression needs, before the expression is compiled."""
+    """Return whether a text holds what an expression needs, before the expression is compiled."""
     needed = rule.needs.get(name)
     return not needed or any(literal in text for literal in needed)
 
 
 def match_frames(rule: Rule, trace: Trace | None) -> bool:
-    """Tell whether a rule's conditions on the stack hold; they do not where that cannot be told in time."""
+    """Return whether a rule's conditions on the stack hold; they do not where that cannot be told in time."""
     try:
         return _frames_fit(rule, trace)
     except TooSlowError:
@@ -193,7 +193,7 @@ class TraceRules:
         return found
 
     def _may_fit(self, row: OnTrace, kind: str) -> bool:
-        """Tell whether a class is one of those that a rule asks for, making the rule only where its expression must tell."""
+        """Return whether a class is one of those that a rule asks for, making the rule only where its expression must tell."""
         position, _, places, names, needed, *_ = row
         if not kind:
             return places and names is None

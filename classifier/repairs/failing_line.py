@@ -152,7 +152,7 @@ def fate_of(mark: FrameMark | None, wrapped: bool, failure: Failure) -> FailingL
 
 
 def _mistaken(trace: Trace) -> bool:
-    """Tell whether an exception can be that of a mistake in Python code."""
+    """Return whether an exception can be that of a mistake in Python code."""
     if _MACHINE.search(trace.message):
         return False
     return trace.kind in _FAULTS or (trace.kind in _OPEN and _MISTAKEN.search(trace.message) is not None)

@@ -322,7 +322,7 @@ class _Asked:
                     yield Match(found.repair, SURE if quoted else LIKELY, found, self._wrong)
 
     def _gone(self) -> bool:
-        """Tell whether a later release says the message no more: else the commit only moved it."""
+        """Return whether a later release says the message no more: else the commit only moved it."""
         from .since import first_without
 
         return bool(first_without(self._message))

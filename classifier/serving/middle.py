@@ -1,4 +1,4 @@
-"""Median and quartile: what is normal in a log, whatever its outliers."""
+"""Median and quartile: what is normal in a log, however far its outliers lie."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class View:
         """Seconds from one line to the next, as a rule."""
 
     def lasting(self, first: Sample | Draft, last: Sample | Draft, lines: int) -> bool:
-        """Tell whether a state lasted long enough to count."""
+        """Return whether a state lasted long enough to count."""
         if self.excerpt:
             return True
         if UNTOLD in (first.at, last.at):
@@ -101,7 +101,7 @@ def stalled(view: View) -> list[State]:
 
 
 def _stands_still(before: Sample, sample: Sample) -> bool:
-    """Tell whether nothing moved from one line to the next, although there were requests all the time."""
+    """Return whether nothing moved from one line to the next, although there were requests all the time."""
     return (
         sample.idle
         and sample.asked
@@ -128,12 +128,12 @@ def _standstill(view: View, first: int, last: int) -> State:
 
 
 def _answered_after_all(view: View) -> bool:
-    """Tell whether a request was answered after the last line, so lately that the statistics could not show it yet."""
+    """Return whether a request was answered after the last line, so lately that the statistics could not show it yet."""
     return bool(view.end.answered) and view.goes_on() <= limits.UNHEARD * view.interval
 
 
 def _fell_silent(view: View) -> bool:
-    """Tell whether a busy engine has printed no statistics for long, while others went on, and answered nobody.
+    """Return whether a busy engine has printed no statistics for long, while others went on, and answered nobody.
 
     The engine of V0 prints them itself: when it hangs there are none.
     """
@@ -216,7 +216,7 @@ def _is_huge(sample: Sample) -> bool:
 
 
 def _is_capped(row: Sequence[Sample]) -> bool:
-    """Tell whether a queue longer than what runs only grows behind a fixed number of requests, though the cache is mostly free."""
+    """Return whether a queue longer than what runs only grows behind a fixed number of requests, though the cache is mostly free."""
     first = row[0]
     return (
         len(row) >= limits.CAPPED_LINES
@@ -267,7 +267,7 @@ def drafts_rejected(drafts: Sequence[Draft], excerpt: bool = False) -> list[Stat
 
 
 def _proven(row: Sequence[Draft]) -> bool:
-    """Tell whether so many drafts in a row were rejected that it is no chance."""
+    """Return whether so many drafts in a row were rejected that it is no chance."""
     seconds = elapsed(row[0], row[-1])
     return len(row) >= limits.ENOUGH or (len(row) >= limits.DRAFTED_LINES and seconds >= limits.MINUTE)
 
@@ -338,7 +338,7 @@ def _speed(sample: Sample) -> float:
 
 
 def _comparable(row: list[Sample], before: list[Sample]) -> bool:
-    """Tell whether neither more prompts nor longer contexts explain that requests are slower."""
+    """Return whether neither more prompts nor longer contexts explain that requests are slower."""
     if median(sample.prompt for sample in row) > 2 * median(sample.prompt for sample in before):
         return False
     held, held_before = (median(sample.usage / max(1, sample.running) for sample in part) for part in (row, before))

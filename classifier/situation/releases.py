@@ -54,7 +54,7 @@ class ReleaseBound(Record):
         return self.told or (self.releases[-1] if self.releases else "")
 
     def within(self, wanted: str) -> bool | None:
-        """Tell whether a range (``>=0.8,<0.11``) holds for all of them; None where for some, or where nothing is known."""
+        """Return whether a range (``>=0.8,<0.11``) holds for all of them; None where for some, or where nothing is known."""
         found = {in_range(release, wanted) for release in ((self.told,) if self.told else self.releases)}
         return found.pop() if len(found) == 1 else None
 

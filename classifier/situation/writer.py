@@ -167,7 +167,7 @@ def read_writer(text: str, first: int = 1) -> Writer:
 
 
 def _over(said: str) -> bool:
-    """Tell whether a sentence says that all is well, and nothing against it behind that."""
+    """Return whether a sentence says that all is well, and nothing against it behind that."""
     fine = _FINE.search(said)
     if fine is None:
         return False
@@ -214,14 +214,14 @@ def _prose(text: str, first: int) -> Iterator[tuple[int, str]]:
 
 
 def _is_logged(line: str) -> bool:
-    """Tell whether a line is of a log, of code, a command or a table."""
+    """Return whether a line is of a log, of code, a command or a table."""
     return bool(line.strip()) and (
         line.startswith(_PREFIXES) or "pid=" in line[:40] or _LOGGED.search(line) is not None
     )
 
 
 def _is_prose(line: str) -> bool:
-    """Tell whether a line is of a sentence that somebody wrote."""
+    """Return whether a line is of a sentence that somebody wrote."""
     said = line.strip()
     if not said or len(said) > 2000 or line.startswith(_PREFIXES) or "pid=" in line[:40]:
         return False
@@ -235,5 +235,5 @@ def _is_prose(line: str) -> bool:
 
 
 def _says(words: list[str]) -> bool:
-    """Tell whether words are of a sentence."""
+    """Return whether words are of a sentence."""
     return not _WORDS.isdisjoint([word.lower() for word in words])

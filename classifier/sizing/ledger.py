@@ -185,7 +185,7 @@ def _by_format(facts: Mapping[str, object], cache: float, needed: float, length:
 
 
 def _halves(facts: Mapping[str, object]) -> bool:
-    """Tell whether keys and values take two bytes now and could take one."""
+    """Return whether keys and values take two bytes now and could take one."""
     now = str(facts.get("kv_cache_dtype") or "").lower().removeprefix("torch.")
     return now in _WIDE and str(facts.get("platform") or "cuda") in ("cuda", "rocm")
 

@@ -102,7 +102,7 @@ def _expert_padding(model: Architecture, tensor: int) -> float:
 
 
 def _attention_kept(config: Mapping[str, object]) -> bool:
-    """Tell whether attention is left at 16 bits: named as a whole in the list of what is not converted."""
+    """Return whether attention is left at 16 bits: named as a whole in the list of what is not converted."""
     named = config.get("modules_to_not_convert") or config.get("ignore") or config.get("ignored_layers") or ()
     names = named if isinstance(named, (list, tuple)) else [named]
     return any("self_attn" in str(item) and not any(letter.isdigit() for letter in str(item)) for item in names)

@@ -211,7 +211,7 @@ def _next(at: Situation, pids: tuple[int, ...]) -> tuple[str, ...]:
 
 
 def _behind(bar: Bar, at: Situation, now: float) -> bool:
-    """Tell whether a bar that moves needs far longer than the stage's patience."""
+    """Return whether a bar that moves needs far longer than the stage's patience."""
     return now - at.since >= at.patience.of(at.stage) / 2 and _rest(bar) > limits.WEIGHTS_ROOM * at.patience.of(
         at.stage
     )

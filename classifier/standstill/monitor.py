@@ -92,7 +92,7 @@ class Monitor:
             self.situation.world = max(1, world)
 
     def wants_processes(self, now: float) -> bool:
-        """Tell whether it is time to look at the server's processes."""
+        """Return whether it is time to look at the server's processes."""
         if now < self._next_processes:
             return False
         # Whether a stopped one goes on is to be known at once.
@@ -124,7 +124,7 @@ class Monitor:
         return state
 
     def _went_on(self, told: Standstill, state: Standstill) -> bool:
-        """Tell whether a silence is over, although the stage has taken long."""
+        """Return whether a silence is over, although the stage has taken long."""
         return told.verdict != "slow" and state.verdict == "slow" and self.situation.progress > self._told_at
 
     def end(self, now: float) -> None:

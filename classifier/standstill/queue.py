@@ -72,7 +72,7 @@ class Queues:
 
 
 def _goes_on(known: _Growth, sample: Sample) -> bool:
-    """Tell whether a line continues a stretch: no fewer wait, and about as many run."""
+    """Return whether a line continues a stretch: no fewer wait, and about as many run."""
     most, least = max(known.most_running, sample.running), min(known.least_running, sample.running)
     return (
         sample.waiting >= known.last.waiting > 0

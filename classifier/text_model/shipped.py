@@ -247,7 +247,7 @@ class TextModel:
 
 
 def of_vllm(terms: Iterable[str]) -> bool:
-    """Tell whether vLLM's own code says a unit: a frame of vLLM's, or a line of its logger."""
+    """Return whether vLLM's own code says a unit: a frame of vLLM's, or a line of its logger."""
     return any(term.startswith(("i:", "src:")) for term in terms)
 
 

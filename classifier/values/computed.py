@@ -110,7 +110,7 @@ def short(amount: float) -> str:
 
 
 def release_at_least(version: object, *bound: int) -> bool | None:
-    """Tell whether ``version`` is ``bound`` or later; None where it tells no release."""
+    """Return whether ``version`` is ``bound`` or later; None where it tells no release."""
     from ..facts.versions import version_key
 
     key = version_key(str(version or ""))

@@ -13,7 +13,7 @@ MOST = 1024
 
 
 def divides(size: int, heads: int | None = None, kv_heads: int | None = None, vocab: int | None = None) -> bool:
-    """Tell whether a model can be split over ``size`` ranks; what is not known is not checked.
+    """Return whether a model can be split over ``size`` ranks; what is not known is not checked.
 
     Attention heads must divide (vllm/config/model.py, verify_with_parallel_config); KV heads must divide, or be
     replicated evenly where there are fewer than ranks (QKVParallelLinear; models/llama.py asserts it); the padded

@@ -70,7 +70,7 @@ class Case:
         return STAGE_ORDER.get(self.incident.reached, -1) >= READY
 
     def cancelled(self, hit: Hit) -> bool:
-        """Tell whether a benign rule speaks for the same line or exception."""
+        """Return whether a benign rule speaks for the same line or exception."""
         harmless = self._harmless_lines.get(hit.line.number)
         # Advice that has lost its newline stands behind the exception that it is about.
         behind = hit.trace is not None and hit.trace.number == hit.line.number and bool(hit.trace.kind)
@@ -79,7 +79,7 @@ class Case:
         return hit.trace is not None and self.harmless(hit.trace)
 
     def harmless(self, trace: Trace) -> bool:
-        """Tell whether an exception is noise, by itself or because it was raised while handling noise."""
+        """Return whether an exception is noise, by itself or because it was raised while handling noise."""
         link: Trace | None = trace
         for _ in range(CHAIN):
             if link is None:
@@ -93,11 +93,11 @@ class Case:
         return False
 
     def holds(self, hit: Hit) -> bool:
-        """Tell whether the conditions of a rule on the rest of the log hold."""
+        """Return whether the conditions of a rule on the rest of the log hold."""
         return self.met(hit) and not (hit.rule.unless and any(name in self.fired for name in hit.rule.unless))
 
     def met(self, hit: Hit) -> bool:
-        """Tell whether the log holds what a rule requires, at the stage that it is for: else it explains nothing."""
+        """Return whether the log holds what a rule requires, at the stage that it is for: else it explains nothing."""
         rule = hit.rule
         if rule.stages and self.stage_at(hit.line.number) not in rule.stages:
             return False
@@ -123,11 +123,11 @@ class Case:
         return f" (line {min(lines)})" if lines else ""
 
     def stands(self, hit: Hit) -> bool:
-        """Tell whether a hit counts at all: nothing harmless explains it, its stack fits, its conditions hold."""
+        """Return whether a hit counts at all: nothing harmless explains it, its stack fits, its conditions hold."""
         return not self.cancelled(hit) and self.holds(hit) and match_frames(hit.rule, hit.trace)
 
     def went_on(self, line: Line | Trace, last: int) -> bool:
-        """Tell whether the process that logged a line as an error came to a further step of the start afterwards.
+        """Return whether the process that logged a line as an error came to a further step of the start afterwards.
 
         Workers do not count: several may bear one name. Nor does what was printed without a logger, which may be out of order,
         nor what was said in a start that broke down in the end: it may be why.
@@ -182,7 +182,7 @@ class Case:
         ]
 
     def _broke_down(self) -> bool:
-        """Tell whether a start ends with an exception, a logged error or a death, after the last step that it came to."""
+        """Return whether a start ends with an exception, a logged error or a death, after the last step that it came to."""
         last = max((span.line for span in self._steps()), default=0)
         after = [trace.number for trace in self.incident.traces if trace.kind and not self.harmless(trace)]
         after += [line.number for line in self.incident.errors if line.number not in self._harmless_lines]
@@ -190,7 +190,7 @@ class Case:
         return any(number > last for number in after if not self.stop or number < self.stop)
 
     def of_a_client(self, hit: Hit) -> bool:
-        """Tell whether a client's words stand above the start: who puts them there has them from elsewhere.
+        """Return whether a client's words stand above the start: who puts them there has them from elsewhere.
 
         That the server came up below overcomes nothing, unless the words come again and again, as those of a program do
         that waits for the server, or requests were answered then and no stack shows that the client gave up.

@@ -85,7 +85,7 @@ def _of_server(incidents: list[Incident], tail: list[Line], known: Known) -> Ver
 
 
 def _at_work(verdict: Verdict, known: Known) -> bool:
-    """Tell whether a verdict is on a server at work: it had come up, whether or not the log shows that."""
+    """Return whether a verdict is on a server at work: it had come up, whether or not the log shows that."""
     return any(verdict.cause == "/".join(known.corpus.concluded_from(kind)) for kind in AT_WORK)
 
 

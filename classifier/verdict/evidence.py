@@ -102,7 +102,7 @@ def _first_said(hit: Hit, incident: Incident) -> list[Evidence]:
 
 
 def _goes_on(hit: Hit) -> bool:
-    """Tell whether the first line of an exception's message breaks off in the middle of a sentence."""
+    """Return whether the first line of an exception's message breaks off in the middle of a sentence."""
     if hit.trace is None or hit.trace.number != hit.line.number:
         return False
     lines = [line.strip() for line in hit.trace.message.strip().splitlines()]

@@ -249,7 +249,7 @@ class Findings:
 
 
 def _elsewhere(trace: Trace) -> bool:
-    """Tell whether a whole stack shows that neither vLLM nor one of its clients was called: the words are another program's."""
+    """Return whether a whole stack shows that neither vLLM nor one of its clients was called: the words are another program's."""
     whole = bool(trace.frames) and trace.frames[0].function == "<module>"
     return whole and not any(_OURS.search(f"{frame.path}:{frame.code}") for frame in trace.frames)
 
@@ -259,7 +259,7 @@ def _told_by_a_client(hit: Hit) -> bool:
 
 
 def _recovered(hit: Hit, found: Findings) -> bool:
-    """Tell whether a wrapper or a wait was overtaken: the server came up, or answered requests, after it."""
+    """Return whether a wrapper or a wait was overtaken: the server came up, or answered requests, after it."""
     ready = found.case.ready
     last = max(hit.last, hit.line.number)
     if ready and last < ready and not found.case.of_a_client(hit):
@@ -280,12 +280,12 @@ def _recovered(hit: Hit, found: Findings) -> bool:
 
 
 def _only_refused(hit: Hit) -> bool:
-    """Tell whether the server's access log alone says that requests were refused."""
+    """Return whether the server's access log alone says that requests were refused."""
     return hit.rule.role == "symptom" and hit.rule.scope == "request" and UNOFFERED.search(hit.line.text) is not None
 
 
 def _moves(line: Line) -> bool:
-    """Tell whether a line shows that the server does something: an answer, tokens, or a step that its logger tells of."""
+    """Return whether a line shows that the server does something: an answer, tokens, or a step that its logger tells of."""
     if PROGRESS.search(line.text):
         return True
     return line.logged and line.level == "INFO" and not _IDLE.search(line.text)

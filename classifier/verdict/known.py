@@ -32,7 +32,7 @@ class Known:
         return self._guesser() if self._guesser is not None else None
 
     def answers(self, guess: Guess, least: float) -> bool:
-        """Tell whether a guess names a failure, and is sure enough to be the answer."""
+        """Return whether a guess names a failure, and is sure enough to be the answer."""
         return guess.bucket not in NO_BUCKET and guess.probability >= least
 
     def bucket(self, name: str) -> Bucket:

@@ -79,12 +79,12 @@ def _read(case: Case) -> tuple[dict[int, str], set[str]]:
 
 
 def _alone(line: Line, case: Case) -> bool:
-    """Tell whether a line without process and level stands in a handful of lines: what follows is no next step of its process."""
+    """Return whether a line without process and level stands in a handful of lines: what follows is no next step of its process."""
     return not (line.process or line.level) and case.incident.last - case.incident.first < HANDFUL
 
 
 def _plain(line: Line) -> str:
-    """Return the words of a line, whatever its numbers: those that say the same."""
+    """Return the words of a line without its numbers: those that say the same."""
     return _NUMBER.sub("0", line.text)
 
 

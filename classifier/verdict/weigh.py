@@ -31,7 +31,7 @@ def _quiet(candidate: Candidate) -> bool:
 
 
 def _outspoken(candidate: Candidate, loudest: Candidate) -> bool:
-    """Tell whether a quiet candidate goes behind an error of another kind."""
+    """Return whether a quiet candidate goes behind an error of another kind."""
     lead = candidate.score - loudest.score
     return _quiet(candidate) and candidate.bucket != loudest.bucket and lead < policy.QUIET_LEAD
 

@@ -85,7 +85,7 @@ class PackedPieces(Mapping[str, "Pieces"]):
         return made
 
     def __contains__(self, head: object) -> bool:
-        """Tell whether pieces begin so."""
+        """Return whether pieces begin so."""
         return head in self._packed
 
     def __iter__(self) -> Iterator[str]:

@@ -35,7 +35,7 @@ def by_place(package: str, path: str, kind: str, name: str) -> Label:
 
 
 def catalogued(package: str, path: str) -> bool:
-    """Tell whether places.toml names a module of a package."""
+    """Return whether places.toml names a module of a package."""
     return any(_within(path, prefix) for prefix in _tables().get(package, {}))
 
 

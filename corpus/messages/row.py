@@ -67,12 +67,12 @@ class Row(Record):
 
     @property
     def decides(self) -> bool:
-        """Tell whether the row's words alone name the bucket."""
+        """Return whether the row's words alone name the bucket."""
         return self.label.specific and self.ends
 
     @property
     def ends(self) -> bool:
-        """Tell whether the row can be a root cause: not what was survived, not what only stands beside one."""
+        """Return whether the row can be a root cause: not what was survived, not what only stands beside one."""
         return self.label.by != "place" and self.label.fatal not in ("never", "survived")
 
     @property
@@ -82,14 +82,14 @@ class Row(Record):
 
     @property
     def tells(self) -> bool:
-        """Tell whether the row names the bucket where it is the whole of a message."""
+        """Return whether the row names the bucket where it is the whole of a message."""
         return (
             self.package not in NOBODYS and self.ends and self.literal >= LEAST and distinctive(self.template) >= WORDS
         )
 
     @property
     def tells_module(self) -> bool:
-        """Tell whether it does so by its module: nobody has read it, and no other package says it in these words."""
+        """Return whether it does so by its module: nobody has read it, and no other package says it in these words."""
         return (
             self.package != "vllm"
             and self.label.by == "place"

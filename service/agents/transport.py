@@ -69,7 +69,7 @@ async def serve_http(server: Server[Any], host: str, port: int, keys: Sequence[K
 
 
 def is_local(host: str) -> bool:
-    """Tell whether an address is of this machine alone."""
+    """Return whether an address is of this machine alone."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint that answers one question in one form; a vLLM of one's own above all."""
+"""An OpenAI-compatible endpoint that answers one question in one form; your own vLLM above all."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ class Asking:
 
     Args:
         question: What is asked of each log or start.
-        rules: Folders and files with rules of one's own.
-        model: Folder of a model of one's own; "" for the variable's, or none.
+        rules: Folders and files with your own rules.
+        model: Folder of your own model; "" for the variable's, or none.
         without: Buckets, causes or rules that are left out as if nobody had written them.
     """
 

@@ -20,22 +20,22 @@ BESIDE = (".times", ".md", ".toml", ".yaml", ".yml", ".csv", ".parquet", ".png",
 
 
 def is_beside(name: str) -> bool:
-    """Tell whether a file of a folder or an archive is hidden, or evidently no log."""
+    """Return whether a file of a folder or an archive is hidden, or evidently no log."""
     return name.lower().endswith(BESIDE) or any(part[:1] == "." and part.strip(".") for part in name.split("/"))
 
 
 def is_archive(name: str) -> bool:
-    """Tell whether a file holds several others."""
+    """Return whether a file holds several others."""
     return name.lower().endswith(TARS + ZIPS)
 
 
 def is_url(source: str) -> bool:
-    """Tell whether a source names a file system of fsspec's: ``s3://…``."""
+    """Return whether a source names a file system of fsspec's: ``s3://…``."""
     return "://" in source
 
 
 def is_many(source: str) -> bool:
-    """Tell whether a source stands for any number of logs: a folder, an archive (or a member of one), a pattern, a URL."""
+    """Return whether a source stands for any number of logs: a folder, an archive (or a member of one), a pattern, a URL."""
     if os.path.isfile(source):
         return is_archive(source)
     inside = INSIDE in source and is_archive(source.partition(INSIDE)[0])

@@ -78,7 +78,7 @@ class Courier:
                 return
 
     def _more_is_coming(self, letters: list[Taken]) -> bool:
-        """Tell whether a digest waits a while: alerts are still being read, and people want one message about all of them."""
+        """Return whether a digest waits a while: alerts are still being read, and people want one message about all of them."""
         begun = min(letter.at for letter in letters)
         longest = timedelta(seconds=FLOOD * self._settings.digest_seconds)
         return datetime.now(UTC) - begun < longest and self._outbox.waits(ALERTS)
@@ -95,7 +95,7 @@ class Courier:
         return [letter for letter in letters if letter.attempts > 1]
 
     def _room(self) -> bool:
-        """Tell whether one more message may go to the target in this period; programs take all there are."""
+        """Return whether one more message may go to the target in this period; programs take all there are."""
         if not isinstance(self._target, Gathering):
             return True
         period = self._settings.digest_seconds

@@ -30,7 +30,7 @@ class Answer:
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str], *, timeout: float, public_only: bool = False) -> Answer:
-    """Post a body and return the answer, whatever its status.
+    """Post a body and return the answer, of any status.
 
     Raises:
         RetryError: No answer, or none in time.
@@ -49,7 +49,7 @@ def ask(  # noqa: PLR0913 - a request and its limits
     public_only: bool = False,
     most: int = ANSWER,
 ) -> Answer:
-    """Send a request and return its answer, whatever its status.
+    """Send a request and return its answer, of any status.
 
     Args:
         method: ``GET``, ``POST`` …

@@ -145,7 +145,7 @@ class Notifier:
             pending.new += not repeated
 
     def fresh(self, event: Event) -> bool:
-        """Tell whether an event may be the first of its window, as far as this process knows."""
+        """Return whether an event may be the first of its window, as far as this process knows."""
         with self._lock:
             return bool(self._lanes) and event.key not in self._latest
 

@@ -17,7 +17,7 @@ LIVE_FORMATS = ("text", "json", "jsonl")
 
 
 def wants_live(options: Namespace, files: list[str]) -> bool:
-    """Tell whether a log is to be read as it comes: where that was asked for, and where people watch it pass by.
+    """Return whether a log is to be read as it comes: where that was asked for, and where people watch it pass by.
 
     Off a terminal a pipe is read to its end and answered once.
     """

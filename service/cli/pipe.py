@@ -72,7 +72,7 @@ class Pipe:
             raise KeyboardInterrupt
 
     def _more_comes(self) -> bool:
-        """Wait for more of the log, as long as it may still go on; tell whether it does."""
+        """Wait for more of the log, as long as it may still go on; return whether it does."""
         left = self._pressed[0] + GRACE - time.monotonic()
         if left <= 0 or len(self._pressed) > 1 or sys.platform == "win32":
             return False

@@ -33,7 +33,7 @@ class Collector:
         tell: Is told of each verdict, one after the other.
         streams: Streams at once.
         memory: Bytes that may wait to be read.
-        rules: Folders with rule files of one's own.
+        rules: Folders with your own rule files.
         count: Is told how many streams are under way.
     """
 

@@ -118,7 +118,7 @@ class Database:
 
 
 def retriable(error: HistoryError) -> bool:
-    """Tell whether doing the same again may well succeed at once."""
+    """Return whether doing the same again may well succeed at once."""
     cause = error.__cause__
     return isinstance(cause, DBAPIError) and getattr(cause.orig, "sqlstate", "") in RETRIED
 

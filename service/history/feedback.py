@@ -137,7 +137,7 @@ def proposed(report: Report) -> list[dict[str, object]]:
 def _truth(said: Said, bucket: str, cause: str) -> tuple[str, str]:
     """Return what it really was; empty where that was not told.
 
-    Whether there is such a bucket is for the caller to check: rules of one's own may add some.
+    Whether there is such a bucket is for the caller to check: your own rules may add some.
     """
     if said.verdict not in VERDICTS:
         raise ValueError(f"verdict {said.verdict!r}: it is right or wrong")

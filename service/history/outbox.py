@@ -119,7 +119,7 @@ class Outbox:
             connection.execute(update(outbox).where(outbox.c.number.in_(numbers)).values(failed=reason[:200]))
 
     def waits(self, lane: str) -> bool:
-        """Tell whether letters of a lane wait, or are worked on."""
+        """Return whether letters of a lane wait, or are worked on."""
         left = select(outbox.c.number).where(outbox.c.lane == lane, outbox.c.failed.is_(None)).limit(1)
         with self._database.reading() as connection:
             return connection.execute(left).first() is not None

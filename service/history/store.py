@@ -172,7 +172,7 @@ class History:
             return unsure.mark(connection, tenant)
 
     def remove(self, id: str, *, tenant: str | None = "") -> bool:  # noqa: A002
-        """Remove an incident with its report, occurrences and feedback; tell whether it was there."""
+        """Remove an incident with its report, occurrences and feedback; return whether it was there."""
         with self._database.writing() as connection:
             mine = select(incidents.c.number).where(incidents.c.id == id, *of_tenant(tenant))
             totals.take_back(connection, mine)
@@ -192,7 +192,7 @@ class History:
             return reading.summary(connection, id, now)
 
     def muted(self, id: str) -> bool:  # noqa: A002
-        """Tell whether nobody wants to be told of an incident now."""
+        """Return whether nobody wants to be told of an incident now."""
         with self._database.reading() as connection:
             return handling.muted(connection, id, self._clock())
 

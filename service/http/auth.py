@@ -41,7 +41,7 @@ class Caller:
     """Whether a session says who it is."""
 
     def allows(self, scope: Scope) -> bool:
-        """Tell whether a scope is allowed."""
+        """Return whether a scope is allowed."""
         return scope in self.scopes or Scope.ADMIN in self.scopes
 
     @property

@@ -46,7 +46,7 @@ class Key:
     """Whose incidents it writes and sees; empty for those of nobody in particular."""
 
     def allows(self, scope: Scope) -> bool:
-        """Tell whether the key has a scope."""
+        """Return whether the key has a scope."""
         return scope in self.scopes or Scope.ADMIN in self.scopes
 
 
@@ -86,7 +86,7 @@ def read_key(line: str) -> Key:
 
 
 def is_tenant(text: str) -> bool:
-    """Tell whether a text can be the name of a tenant."""
+    """Return whether a text can be the name of a tenant."""
     return _NAME.fullmatch(text) is not None
 
 

@@ -118,7 +118,7 @@ class Guarded(HttpToolsProtocol):
         self.loop.call_later(LINGER, self.transport.close)
 
     def _between(self) -> bool:
-        """Tell whether no request is under way."""
+        """Return whether no request is under way."""
         # uvicorn declares it as always there; it is not before the first request.
         cycle: RequestResponseCycle | None = self.cycle
         return cycle is None or cycle.response_complete

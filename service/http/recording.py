@@ -51,7 +51,7 @@ class Trouble:
     """How often it failed so far."""
 
     def rests(self) -> bool:
-        """Tell whether the history is left alone now; of those who ask when that is over, one may try."""
+        """Return whether the history is left alone now; of those who ask when that is over, one may try."""
         now = asyncio.get_running_loop().time()
         if not self.reason or now >= self.until:
             self.until = now + REST

@@ -151,8 +151,8 @@ class ServiceSettings(BaseSettings):
         "auto", description="auto: about failures whose first fix is not sure; a request may say otherwise"
     )
     ask_per_hour: Count = Field(60, description="questions an hour, of each worker")
-    rules: Words = Field((), description="folders with rule files of one's own")
-    model: str = Field("", description="folder of a text model of one's own, as vllm-triage train makes it")
+    rules: Words = Field((), description="folders with your own rule files")
+    model: str = Field("", description="folder of your own text model, as vllm-triage train makes it")
 
     notify: NotifySettings = NotifySettings()
 

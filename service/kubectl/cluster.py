@@ -129,7 +129,7 @@ class Cluster:
 
 
 def runs_vllm(container: dict[str, Any]) -> bool:
-    """Tell whether a container looks like vLLM's, by its image, command or name."""
+    """Return whether a container looks like vLLM's, by its image, command or name."""
     told = [
         container.get("name", ""),
         container.get("image", ""),

@@ -77,7 +77,7 @@ class Announcer:
 
 
 def sure(report: Report) -> bool:
-    """Tell whether an answer is certain while the log goes on."""
+    """Return whether an answer is certain while the log goes on."""
     if not report.failed:
         return False
     if report.decided_by == "stage":
@@ -87,7 +87,7 @@ def sure(report: Report) -> bool:
 
 
 def likely(report: Report) -> bool:
-    """Tell whether an answer is to be told once nothing more comes."""
+    """Return whether an answer is to be told once nothing more comes."""
     least = DIED if report.strength in ("certain", "strong") else LIKELY
     return report.failed and report.decided_by in ("rule", "model") and report.confidence >= least
 

@@ -82,7 +82,7 @@ class Feed:
         self._control(frame(END, time.monotonic(), told), last=True)
 
     def wait(self, seconds: float) -> bool:
-        """Wait until all has been handed on; tell whether it has been."""
+        """Wait until all has been handed on; return whether it has been."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 

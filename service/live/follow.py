@@ -79,7 +79,7 @@ class Follower(threading.Thread):
                 take(data)
 
     def _moved(self) -> bool:
-        """Tell whether another file stands under the name now."""
+        """Return whether another file stands under the name now."""
         try:
             now = os.stat(self._path)  # noqa: PTH116
         except OSError:

@@ -96,7 +96,7 @@ class Screen:
         self._send(f"{old}\n\x1b7\x1b[1;{size.lines - 1}r\x1b8\x1b[1A")
 
     def _whole(self) -> bool:
-        """Tell whether no escape sequence and no character is half written."""
+        """Return whether no escape sequence and no character is half written."""
         tail = self._tail
         escape = tail.rfind(b"\x1b")
         if escape >= 0 and not any(byte in b"mKHJABCDhlrG78\x07" for byte in tail[escape + 1 :]):

@@ -175,5 +175,5 @@ class _Watcher:
 
 
 def supported() -> bool:
-    """Tell whether this system can do it; others read the log to its end."""
+    """Return whether this system can do it; others read the log to its end."""
     return sys.platform != "win32"

@@ -162,7 +162,7 @@ class Watch:
             self._peek(now)
 
     def _may_look(self, now: float) -> bool:
-        """Tell whether looks have taken no more than their share of the time."""
+        """Return whether looks have taken no more than their share of the time."""
         self._credit = min(BURST, self._credit + max(0.0, now - self._credit_at) * SHARE)
         self._credit_at = now
         return self._credit > 0

@@ -104,7 +104,7 @@ def sure_of(report: Report) -> str:
 
 
 def is_foreign(report: Report) -> bool:
-    """Tell whether nothing in a log is vLLM's: that is no failed server."""
+    """Return whether nothing in a log is vLLM's: that is no failed server."""
     return report.cause == "unknown/nothing_recognised"
 
 

@@ -46,7 +46,7 @@ def find(history: History, tenant: str | None = "", rules: Sequence[str] = ()) -
     Args:
         history: Where answers are kept.
         tenant: Whose (`Filter.tenant`).
-        rules: Folders with rules of one's own.
+        rules: Folders with your own rules.
 
     Raises:
         HistoryError: The history cannot be read.
@@ -98,7 +98,7 @@ def _own_rules(corpus: Corpus) -> list[Rule]:
 
 
 def _named_since(line: str, own: Iterable[Rule]) -> bool:
-    """Tell whether a rule of one's own names a line: it was answered before the rule was written."""
+    """Return whether one of your own rules names a line: it was answered before the rule was written."""
     return any(rule.expression("pattern").search(line) for rule in own)
 
 

@@ -41,7 +41,7 @@ class Keeper:
 
     Args:
         url: Of the database; it goes to the process on its standard input, as it may hold a password.
-        rules: Folders with rules of one's own.
+        rules: Folders with your own rules.
         command: What is run.
         seconds: Time that it may take.
     """

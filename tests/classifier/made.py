@@ -1,4 +1,4 @@
-"""Rules and sessions made for a test: a few rules of one's own instead of the corpus."""
+"""Rules and sessions made for a test: a few your own rules instead of the corpus."""
 
 from __future__ import annotations
 

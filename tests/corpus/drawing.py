@@ -87,7 +87,7 @@ class Drawing:
                 self._note(part)
 
     def _fresh(self, items: list[Any]) -> bool:
-        """Tell whether a choice below was not taken yet."""
+        """Return whether a choice below was not taken yet."""
         return any(
             (id(item), number) in self._left or self._fresh(part)
             for item in items

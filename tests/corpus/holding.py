@@ -57,7 +57,7 @@ class Raised:
 
 
 def fires(rule: Rule, text: str) -> bool:
-    """Tell whether a rule fires on a line, or on an exception as the files write it: by its own words alone."""
+    """Return whether a rule fires on a line, or on an exception as the files write it: by its own words alone."""
     known = RULES[rule.id]
     if not rule.pattern:
         return match_trace(known, cast("Trace", Raised(text))) is not None

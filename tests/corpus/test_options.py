@@ -64,7 +64,7 @@ def test_every_option_of_a_fix_exists_in_every_release_it_is_shown_for() -> None
 
 
 def abbreviated(fix: dict[str, Any], name: str, version: str) -> bool:
-    """Tell whether a fix takes out what argparse reads as the beginning of another of its options in that release."""
+    """Return whether a fix takes out what argparse reads as the beginning of another of its options in that release."""
     others = FLAG.findall(fix["change"]) if fix["change"].startswith("leave out ") else ()
     return any(other != name and other.startswith(name) and options.exists(other, version) for other in others)
 

@@ -54,7 +54,7 @@ def folder(tmp_path):
 
 
 def test_rules_of_a_folder_are_added(folder):
-    """A rule of one's own answers; its texts are filled as those of the corpus."""
+    """One of your own rules answers; its texts are filled as those of the corpus."""
     answer = Triage([folder]).report(LOG)
 
     assert (answer.cause, answer.summary, answer.fixes[0].change) == (
@@ -255,7 +255,7 @@ def test_a_checkout_with_a_broken_file_still_works(tmp_path, monkeypatch):
 
 
 def test_what_is_peculiar_to_a_bucket_is_known_without_its_words(folder):
-    """Of the corpus and of a file of one's own; what is usual for a bucket that nobody described."""
+    """Of the corpus and of your own file; what is usual for a bucket that nobody described."""
     path = folder / "acme_plugin.toml"
     path.write_text(path.read_text().replace("[[cause]]", "waits = true\n[[cause]]", 1))
     corpus = load([folder])

@@ -171,7 +171,7 @@ class Score:
 
 
 def right(case: Case, answer: Answer) -> bool:
-    """Tell whether a log is answered as it should be. Other software is answered rightly with either quiet answer."""
+    """Return whether a log is answered as it should be. Other software is answered rightly with either quiet answer."""
     if case.bucket == "unknown" and answer.bucket in NO_BUCKET:
         return True
     return answer.bucket in case.fair

@@ -60,6 +60,6 @@ OF_RULES = ("rule", "reject")
 
 
 def later(release: str, newest: str) -> bool:
-    """Tell whether a release came after another; what belongs to no release came after none."""
+    """Return whether a release came after another; what belongs to no release came after none."""
     key, last = version_key(release) if release else None, version_key(newest) if newest else None
     return key is not None and last is not None and key > last

@@ -26,7 +26,7 @@ _TELLING = 16
 
 
 def holds(code: str, source: str, other: str, line: str) -> bool:
-    """Tell whether a statement does what a line of another did, unguarded as that was: as a part of a larger expression.
+    """Return whether a statement does what a line of another did, unguarded as that was: as a part of a larger expression.
 
     Args:
         code: Of the new statement, without what formatters change.

@@ -184,7 +184,7 @@ def _tests(test: ast.expr, holds: bool = True) -> Iterator[Item]:
 
 
 def _raises(body: Sequence[ast.stmt]) -> bool:
-    """Tell whether a handler hands an exception on."""
+    """Return whether a handler hands an exception on."""
     return bool(body) and isinstance(body[-1], ast.Raise)
 
 

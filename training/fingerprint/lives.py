@@ -175,7 +175,7 @@ class Lives:
 
 
 def _moved(path: str, statement: Statement, other: Spot, gone: int) -> bool:
-    """Tell whether a new statement is the old one in another place; what other files copy of a function that stays is none."""
+    """Return whether a new statement is the old one in another place; what other files copy of a function that stays is none."""
     if path == other[0]:
         return True
     same = statement.function == other[1].function

@@ -96,6 +96,6 @@ def _renamed(one: Item, other: Item) -> bool:
 
 
 def _wider(item: Item, gone: Sequence[Item]) -> bool:
-    """Tell whether a test holds for more than one that is gone did: ``a or b`` in place of ``a``."""
+    """Return whether a test holds for more than one that is gone did: ``a or b`` in place of ``a``."""
     parts = item.code.split(" or ")
     return item.kind == GUARD and len(parts) > 1 and any(each.code in parts for each in gone)

@@ -85,12 +85,12 @@ class Spot(NamedTuple):
 
 
 def is_trunk(path: str) -> bool:
-    """Tell whether tracebacks of a server go through the file at ``path`` (``vllm/v1/engine/core.py``)."""
+    """Return whether tracebacks of a server go through the file at ``path`` (``vllm/v1/engine/core.py``)."""
     return _FILES.fullmatch(path) is not None and _ASIDE.search(path) is None
 
 
 def is_served(path: str) -> bool:
-    """Tell whether a server runs code of the file at ``path``: not that of tests, benchmarks and examples."""
+    """Return whether a server runs code of the file at ``path``: not that of tests, benchmarks and examples."""
     return path.startswith("vllm/") and path.endswith(".py") and _UNSERVED.search(path) is None
 
 

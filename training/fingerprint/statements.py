@@ -91,7 +91,7 @@ def _add(found: Lines, statement: Statement, shown: Shown) -> None:
 
 
 def is_kernel(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Tell whether a function is compiled for the GPU: no frame shows its lines."""
+    """Return whether a function is compiled for the GPU: no frame shows its lines."""
     return any("jit" in ast.unparse(each) for each in node.decorator_list)
 
 

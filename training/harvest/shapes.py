@@ -52,7 +52,7 @@ def shapes(found: Iterable[Unnamed]) -> list[Shape]:
 
 
 def shape_of(line: str) -> str:
-    """Return what a line says whatever its values: its first words, ``#`` for one or more values."""
+    """Return what a line says without its values: its first words, ``#`` for one or more values."""
     words: list[str] = []
     for token in tokens(line):
         word = "#" if token == VALUE else token.lower()

@@ -39,7 +39,7 @@ def merged(package: str, entries: Iterable[Entry], known: Iterable[Row], newest:
 
 
 def wanted(package: str, path: str, entry: Entry) -> bool:
-    """Tell whether a message goes into the catalogue.
+    """Return whether a message goes into the catalogue.
 
     Of vLLM all do. Of the packages around it: those of the modules in places.toml, without warnings, and without assertions,
     which speak to their own developers; plug-ins' assertions are kept.

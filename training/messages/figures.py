@@ -47,7 +47,7 @@ class Coverage:
 
 
 def ends_a_start(row: Row) -> bool:
-    """Tell whether a row is an error, not a line of a log, that can end a start or the running engine."""
+    """Return whether a row is an error, not a line of a log, that can end a start or the running engine."""
     return row.kind in ("raise", "assert", "argparse") and row.label.fatal in ENDING
 
 

@@ -60,7 +60,7 @@ class Message:
 
 
 def skipped(path: str) -> bool:
-    """Tell whether a file belongs to tests, tools or vendored code."""
+    """Return whether a file belongs to tests, tools or vendored code."""
     return any(part in path for part in SKIPPED)
 
 

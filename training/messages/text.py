@@ -42,7 +42,7 @@ def tidy(text: str) -> str:
 
 
 def speaks(template: str) -> bool:
-    """Tell whether enough letters stand literally in a template."""
+    """Return whether enough letters stand literally in a template."""
     return sum(character.isalpha() for character in template.replace(SLOT, "")) >= LEAST
 
 

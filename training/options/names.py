@@ -113,7 +113,7 @@ class Names:
         return {ast.unparse(base).split("[")[0] for each in self.lineage(cls) for base in each.node.bases}
 
     def is_enum(self, cls: Class) -> bool:
-        """Tell whether a class is an enumeration."""
+        """Return whether a class is an enumeration."""
         return any("Enum" in base for base in self.bases(cls))
 
 

@@ -57,7 +57,7 @@ class Proof(_Entry):
     until: str = "999"
 
     def applies(self, version: str) -> bool:
-        """Tell whether the fault exists in a release."""
+        """Return whether the fault exists in a release."""
         return within(version, self.since, self.until)
 
     def command(self, fill: dict[str, str]) -> str:

@@ -211,7 +211,7 @@ def _by_hand(hand: ByHand, command: str, fill: dict[str, str]) -> str:
 
 
 def _keeps(words: list[str], command: str) -> bool:
-    """Tell whether all words that were right are in the corrected command."""
+    """Return whether all words that were right are in the corrected command."""
     try:
         there = shlex.split(command)
     except ValueError:

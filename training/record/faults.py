@@ -159,7 +159,7 @@ class Fault(Outcome):
     """Takes minutes: left out unless asked for by name or with --slow."""
 
     def applies(self, version: str) -> bool:
-        """Tell whether the fault exists in a release."""
+        """Return whether the fault exists in a release."""
         return within(version, self.since, self.until)
 
     def outcome(self, version: str) -> Outcome:
@@ -189,7 +189,7 @@ class Catalogue:
 
 
 def within(version: str, since: str, until: str) -> bool:
-    """Tell whether a release lies in a range, both ends included; an end `0.9` includes all of 0.9."""
+    """Return whether a release lies in a range, both ends included; an end `0.9` includes all of 0.9."""
     given = version_key(version)
     first, last = version_key(since), version_key(until)
     return first <= given and given[: len(last)] <= last

@@ -37,7 +37,7 @@ class Recording:
         return cls(folder / f"{fault}.log", folder / f"{fault}.times", folder / f"{fault}.json")
 
     def exists(self) -> bool:
-        """Tell whether the fault was recorded to its end."""
+        """Return whether the fault was recorded to its end."""
         return self.about.is_file()
 
 

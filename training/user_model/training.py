@@ -52,7 +52,7 @@ def train_model(logs: Sequence[Path], out: Path, rules: Sequence[str] = ()) -> T
     Args:
         logs: Labelled logs, in the forms that docs/model.md lists.
         out: Folder that the model goes to.
-        rules: Folders with rule files of one's own.
+        rules: Folders with your own rule files.
 
     Raises:
         InputError: The logs cannot be read, or hold nothing to learn.

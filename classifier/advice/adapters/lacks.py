@@ -90,7 +90,7 @@ class Need(Record):
         return next((version for version in self.transformers if in_range(version, asked)), "") if asked else ""
 
     def served(self, release: str) -> bool | None:
-        """Tell whether a release of vLLM serves the model; None where no release has an architecture of the type's name."""
+        """Return whether a release of vLLM serves the model; None where no release has an architecture of the type's name."""
         return any(architectures.serves(name, release) for name in self.architectures) if self.architectures else None
 
 

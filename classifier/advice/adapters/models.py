@@ -22,7 +22,7 @@ def adapt(fix: Fix, context: Context) -> tuple[Fix | None, str]:
     """Name the release that an upgrade must reach so that it has what the error says is lacking; or tell that none has.
 
     Args:
-        fix: As it holds otherwise. One that was turned over to a plug-in, or to a build of one's own, stays so.
+        fix: As it holds otherwise. One that was turned over to a plug-in, or to your own build, stays so.
         context: Of the failed start.
     """
     for step in (_by_weight, _by_class, _by_type):
@@ -101,7 +101,7 @@ def _beside_the_class(fix: Fix, context: Context) -> str:
 
 
 def _backbone(context: Context) -> bool:
-    """Tell whether the unknown architecture is the backbone of a known one."""
+    """Return whether the unknown architecture is the backbone of a known one."""
     lack = context.lack
     return lack is not None and not lack.interface and bool(architectures.complete(lack.names[0]))
 

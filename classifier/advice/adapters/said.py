@@ -31,7 +31,7 @@ def adapt(fix: Fix, context: Context) -> tuple[Fix | None, str]:
 
 
 def _is_told(action: Action, said: str) -> bool:
-    """Tell whether a sentence says that an action was done."""
+    """Return whether a sentence says that an action was done."""
     out = _TAKEN_OUT.search(said) is not None
     if isinstance(action, SetOption):
         return not out and _named(action.name, said) and all(value in said for value in action.values)

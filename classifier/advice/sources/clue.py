@@ -1,4 +1,4 @@
-"""What the error's words or its place tell whatever its cause: idioms, and components that can be exchanged or switched off."""
+"""What the error's words or its place tell of any cause: idioms, and components that can be exchanged or switched off."""
 
 from __future__ import annotations
 

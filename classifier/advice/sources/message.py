@@ -29,7 +29,7 @@ _OF_PYDANTIC = LazyPattern(r"[ \t]*\[type=\w+(?:, [^\n]*)?\]?$", re.MULTILINE)
 _NATIVE = LazyPattern(r"\w\.(?:cc|cpp|cu|cuh|c|h|hpp):\d+[\]):]")
 _UNEXPECTED = "got an unexpected keyword argument"
 _FILLED = ("/", "vllm/config", "vllm/engine/arg_utils", "vllm/entrypoints/")
-"""Where arguments come from that a person wrote: files of a program of one's own, and what reads the command line."""
+"""Where arguments come from that a person wrote: files of your own program, and what reads the command line."""
 _SLOT = LazyPattern(r"\{(v\d+)\}")
 """A slot without a fallback."""
 _PLATFORM = LazyPattern(r"vllm/platforms/(?P<name>cpu|cuda|hpu|neuron|rocm|tpu|xpu)$")
@@ -47,7 +47,7 @@ class Remedy(Record):
 
     @property
     def plain(self) -> bool:
-        """Tell whether the first fix is a sentence: what a value worked out by the cause's says better."""
+        """Return whether the first fix is a sentence: what a value worked out by the cause's says better."""
         return self.fixes[0].kind == "step"
 
 
@@ -103,14 +103,14 @@ def remedy_for(hit: Hit | None, corpus: Corpus, platform: str = "") -> Remedy | 
 
 
 def _not_pythons(template: str, text: str, places: Sequence[str]) -> bool:
-    """Tell whether somebody else said what Python says as well, or one package calls another: nobody wrote that argument here."""
+    """Return whether somebody else said what Python says as well, or one package calls another: nobody wrote that argument here."""
     # A C++ library tells of its own sockets and files in the system's words.
     called = _UNEXPECTED in template and bool(places) and not places[-1].startswith(_FILLED)
     return called or _NATIVE.search(text) is not None
 
 
 def _elsewhere(raised: str, known: str) -> bool:
-    """Tell whether the same words were raised in another file than the one beside which the fixes were written.
+    """Return whether the same words were raised in another file than the one beside which the fixes were written.
 
     Files move between folders from release to release; their names stay as a rule.
     """

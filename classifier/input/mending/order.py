@@ -7,7 +7,7 @@ from itertools import pairwise
 
 
 def newest_first(stamps: Sequence[str]) -> bool:
-    """Tell whether times fall, as most log services answer: of equal length they are compared as text."""
+    """Return whether times fall, as most log services answer: of equal length they are compared as text."""
     falls = sum(two < one for one, two in pairwise(stamps))
     rises = sum(two > one for one, two in pairwise(stamps))
     return falls > 1 and falls > 4 * rises

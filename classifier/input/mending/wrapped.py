@@ -72,7 +72,7 @@ def unwrap(lines: Lines) -> Lines | None:
 
 
 def begins(text: str) -> bool:
-    """Tell whether a line is the first of its own, by its words or by how it is indented."""
+    """Return whether a line is the first of its own, by its words or by how it is indented."""
     return bool(BEGINS.match(text) or _INDENTED.match(text))
 
 
@@ -114,7 +114,7 @@ def _cut_at(sizes: list[int], texts: list[str], fresh: list[bool]) -> int:
 
 
 def _words_whole(cut: list[int], sizes: list[int], texts: list[str], width: int) -> bool:
-    """Tell whether lines are filled with whole words, and some to the very edge by chance: others end where the next had no room.
+    """Return whether lines are filled with whole words, and some to the very edge by chance: others end where the next had no room.
 
     Args:
         cut: The lines that go on in the next.
@@ -140,7 +140,7 @@ def _almost(on: Counter[int], coloured: Counter[int], width: int) -> int:
 
 
 def _mid_word(text: str, after: str) -> bool:
-    """Tell whether a line ends, and the next begins, as nothing but a word that was cut does."""
+    """Return whether a line ends, and the next begins, as nothing but a word that was cut does."""
     if not (text[-1:].isalnum() and after[:1].isalnum()) or after[:1].isupper():
         return False
     return text.rpartition(" ")[2] not in _SPOKEN and after.partition(" ")[0] not in _SPOKEN
@@ -191,7 +191,7 @@ def _widths(broken: list[tuple[int, int, int]], wordy: list[int]) -> list[int]:
 
 
 def _open(text: str, after: str) -> bool:
-    """Tell whether a line cannot end as it does, or the next is the rest of a sentence."""
+    """Return whether a line cannot end as it does, or the next is the rest of a sentence."""
     if _HALF_FRAME.search(text) or PREFIX.fullmatch(text):
         return True
     return after[:1].islower() and " " in after.strip() and text[-1:] not in ".:;)]}'\""
@@ -218,7 +218,7 @@ def _joined(lines: Lines, sizes: list[int], fresh: list[bool], width: int, hard:
 
 
 def _goes_on(whole: str, text: str, last: int, fresh: bool, width: int, hard: bool) -> bool:
-    """Tell whether a line goes on in the next.
+    """Return whether a line goes on in the next.
 
     Args:
         whole: The line so far.
@@ -247,12 +247,12 @@ def _ends_frame(text: str) -> bool:
 
 
 def _complete(whole: str) -> bool:
-    """Tell whether a line can end there: a frame of a stack with its function, a statement."""
+    """Return whether a line can end there: a frame of a stack with its function, a statement."""
     return bool(_FRAME_END.search(whole)) or whole.endswith((":", ".", ")", "(", "{", "["))
 
 
 def _cut_in_word(whole: str, last: int, width: int, hard: bool) -> bool:
-    """Tell whether the edge went through a word, or beside a blank that is still there."""
+    """Return whether the edge went through a word, or beside a blank that is still there."""
     if hard:
         # One column less: the blank at the edge was not copied. Many less: colours were counted as columns.
         return last == width or last < width - 2

@@ -54,7 +54,7 @@ def span_of(text: str) -> tuple[int, int]:
 
 
 def look(blocks: Iterable[Block], lines: str = "", find: str = "", process: str = "", budget: int = BUDGET) -> Look:
-    """Return lines of a log by their numbers, or those that hold a text whatever its case, or both.
+    """Return lines of a log by their numbers, or those that hold a text in upper or lower case, or both.
 
     Args:
         blocks: The log from its beginning.

@@ -48,7 +48,7 @@ def confidence(state: State) -> float:
 
 
 def _explained(state: State, found: Findings) -> bool:
-    """Tell whether something else in the log explains the state, or outranks it."""
+    """Return whether something else in the log explains the state, or outranks it."""
     best, wrapper = found.best, found.wrapper
     if found.incident.foreign:
         return True
@@ -65,7 +65,7 @@ def _explained(state: State, found: Findings) -> bool:
 
 
 def _troubled_after(state: State, found: Findings) -> bool:
-    """Tell whether something that no rule explains went wrong at the end: what a server outlived is not its end."""
+    """Return whether something that no rule explains went wrong at the end: what a server outlived is not its end."""
     numbers = [trace.number for trace in found.raised] + [line.number for line in found.errors]
     watched = state.stalled and state.lines > 1
     return max(numbers, default=0) > state.until.line and not watched

@@ -50,7 +50,7 @@ def _who_stopped(found: Findings, usual: str) -> Hit | None:
 
 
 def silent_end(incident: Incident, tail: list[Line]) -> bool:
-    """Tell whether a log simply stops in distributed start-up: nothing failed, nothing follows."""
+    """Return whether a log simply stops in distributed start-up: nothing failed, nothing follows."""
     if incident.reached != "distributed_init" or not incident.stages or str(incident.facts.get("world_size")) == "1":
         return False
     last = max(span.line for span in incident.stages)

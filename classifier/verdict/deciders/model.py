@@ -75,7 +75,7 @@ def surer_model(found: Findings) -> Verdict | None:
 
 
 def _against_the_stack(guess: Guess, best: Candidate | None, least: float) -> bool:
-    """Tell whether the stack that a rule read takes from a guess what it needs: words beside an exception are not its own."""
+    """Return whether the stack that a rule read takes from a guess what it needs: words beside an exception are not its own."""
     trace = best.hit.trace if best is not None else None
     if trace is None or not trace.frames or guess.own or guess.frames:
         return False
@@ -83,5 +83,5 @@ def _against_the_stack(guess: Guess, best: Candidate | None, least: float) -> bo
 
 
 def _wordless(wrapper: Hit, found: Findings) -> bool:
-    """Tell whether a wrapper says no more than that a request failed, and nothing else that is unknown stands in the log."""
+    """Return whether a wrapper says no more than that a request failed, and nothing else that is unknown stands in the log."""
     return wrapper.rule.scope == "request" and not found.trouble

@@ -55,7 +55,7 @@ def lone_wrapper(found: Findings) -> Verdict | None:
 
 
 def _better_known(found: Findings, hit: Hit, engine_dead: bool) -> bool:
-    """Tell whether an exception that no rule explains tells more than a wrapper does.
+    """Return whether an exception that no rule explains tells more than a wrapper does.
 
     Args:
         found: What the start shows.

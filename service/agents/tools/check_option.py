@@ -13,7 +13,7 @@ from ..interface import Answer, Arguments, CannotError, Progress
 
 TITLE = "Check a vLLM option against a release"
 ABOUT = (
-    "Tell whether a release of vLLM has a flag (--max-model-len), a key of a JSON option (--compilation-config.mode), an "
+    "Say whether a release of vLLM has a flag (--max-model-len), a key of a JSON option (--compilation-config.mode), an "
     "environment variable (VLLM_USE_V1), an argument of LLM(...) or a metric; what it takes, its default, in which releases "
     "it exists, and what took its place. Ask before writing an option: they change from release to release."
 )

@@ -26,7 +26,7 @@ class Asked(Arguments):
     path: Annotated[str, Field(max_length=4096, description="a log file; plain or packed")] = ""
     incident: Annotated[str, Field(max_length=64, description="id of an incident: the lines that are kept of it")] = ""
     lines: Annotated[str, Field(max_length=40, description="100-180, 100 or 100-")] = ""
-    find: Annotated[str, Field(max_length=200, description="a text that they hold, whatever its case")] = ""
+    find: Annotated[str, Field(max_length=200, description="a text that they hold, in upper or lower case")] = ""
     process: Annotated[str, Field(max_length=80, description="only of processes whose name holds this")] = ""
     budget: Annotated[int, Field(ge=LEAST, le=LARGEST, description="characters of the answer")] = BUDGET
 

@@ -23,7 +23,7 @@ ABOUT = (
     "Read the log of a vLLM server that failed, hangs or is slow. Returns what rules take for the root cause, and the evidence to "
     "judge it by: release, arguments in force, facts, candidates with what speaks for and against each, and the lines of the log "
     "that count, numbered as in the file, in a budget of characters. Give exactly one of path (preferred: the whole file is "
-    "read, whatever its size), text, or incident. Ask it before reading a long log yourself: the last error of a vLLM log is "
+    "of any size), text, or incident. Ask it before reading a long log yourself: the last error of a vLLM log is "
     "rarely the cause. read_lines reads on."
 )
 

@@ -1,4 +1,4 @@
-"""``vllm-triage train LOGS --out FOLDER``: a text model of one's own labelled logs, on top of the shipped one. Offline."""
+"""``vllm-triage train LOGS --out FOLDER``: a text model of your own labelled logs, on top of the shipped one. Offline."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ async def say(request: Request, caller: Annotated[Caller, Security(Allowed(Scope
 
 
 def _causes(corpus: Corpus) -> list[str]:
-    """Return the ids of all causes, those of rule files of one's own included."""
+    """Return the ids of all causes, those of your own rule files included."""
     return corpus.causes()
 
 

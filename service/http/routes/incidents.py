@@ -87,7 +87,7 @@ class Looking(BaseModel):
     """Which lines to show."""
 
     lines: Annotated[str, Field(max_length=40, description="`100-180`, `100` or `100-`")] = ""
-    find: Annotated[Short, Field(description="a text that they hold, whatever its case")] = ""
+    find: Annotated[Short, Field(description="a text that they hold, in upper or lower case")] = ""
     process: Annotated[Short, Field(description="only of processes whose name holds this")] = ""
     budget: Budget = BUDGET
 

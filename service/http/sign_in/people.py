@@ -61,7 +61,7 @@ class Person:
     tenant: str = ""
 
     def allows(self, scope: Scope) -> bool:
-        """Tell whether the person's role has a scope."""
+        """Return whether the person's role has a scope."""
         return scope in SCOPES[self.role]
 
 

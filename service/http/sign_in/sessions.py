@@ -95,7 +95,7 @@ class Sessions:
         return self.provider.person(query["code"], str(way["nonce"]), str(way["verifier"])), str(way["after"])
 
     def began_here(self, request: HTTPConnection) -> bool:
-        """Tell whether who comes back from the provider went there from this browser."""
+        """Return whether who comes back from the provider went there from this browser."""
         return self._way_of(request) is not None
 
     def _way_of(self, request: HTTPConnection) -> dict[str, Any] | None:

@@ -89,7 +89,7 @@ class ProxySettings(RoleSettings):
         return value
 
     def speaks(self, peer: str) -> bool:
-        """Tell whether an address is the proxy's."""
+        """Return whether an address is the proxy's."""
         try:
             address = ipaddress.ip_address(peer)
         except ValueError:

@@ -258,7 +258,7 @@ def _answer(child: Stream, kind: bytes, value: dict[str, Any]) -> Answer:
 
 
 def _small_unpacked(data: bytes, most: int) -> bool:
-    """Tell whether a packed log unpacks to no more than ``most`` bytes; one that is damaged from the start does not."""
+    """Return whether a packed log unpacks to no more than ``most`` bytes; one that is damaged from the start does not."""
     unpack, size = unzstd if data.startswith(ZSTD) else gunzip, 0
     try:
         for piece in unpack(iter([data])):

@@ -173,8 +173,8 @@ class Workers:
 
     Args:
         most: How many logs may be read at a time.
-        rules: Folders with rules of one's own.
-        model: Folder of a text model of one's own; empty for none.
+        rules: Folders with your own rules.
+        model: Folder of your own text model; empty for none.
         each: Logs that one process may read at a time. With one, a log that is given up ends its process at once.
     """
 

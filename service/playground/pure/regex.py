@@ -33,7 +33,7 @@ class Pattern:
     def fullmatch(
         self, string: str, pos: int = 0, endpos: int = sys.maxsize, **_limits: object
     ) -> re.Match[str] | None:
-        """Tell whether all of it fits."""
+        """Return whether all of it fits."""
         return self._made.fullmatch(string, pos, endpos)
 
 

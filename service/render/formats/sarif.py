@@ -116,7 +116,7 @@ def _location(item: Evidence, role: str, name: str, index: int) -> dict[str, obj
 
 
 def _found(report: Report) -> bool:
-    """Tell whether there is a failure to tell of, also one that the question leaves out."""
+    """Return whether there is a failure to tell of, also one that the question leaves out."""
     return report.bucket != "no_failure"
 
 

@@ -91,7 +91,7 @@ function picture({ rows, total, timed }, width, words) {
 
 function table({ rows }) {
   const state = { done: "done", last: "stopped here", open: "not reached" };
-  // Within a box: a table is as wide as its words whatever its own width says, and so would be the page.
+  // Within a box: a table is as wide as its words, not as its own width says, and so would be the page.
   return h("div", { class: "sr" }, h("table", {}, h("caption", {}, "Stages of the start"),
     h("thead", {}, h("tr", {}, ["Stage", "State", "Seconds", "Line"].map((name) => h("th", { scope: "col" }, name)))),
     h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row.label), h("td", {}, state[row.state]), h("td", {}, row.took ?? "–"), h("td", {}, row.line ?? "–"))))));

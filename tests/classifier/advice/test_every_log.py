@@ -204,7 +204,7 @@ READERS: dict[str, Callable[[str], object]] = {
 
 
 def reads(reader: Callable[[str], object], value: str) -> bool:
-    """Tell whether a value can be read."""
+    """Return whether a value can be read."""
     try:
         return reader(value) is not None
     except ValueError:

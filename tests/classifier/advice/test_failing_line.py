@@ -70,7 +70,7 @@ def test_no_upgrade_where_the_newest_release_has_the_line() -> None:
 @pytest.mark.parametrize(
     ("release", "frame", "inner"),
     [
-        ("0.15.0", TIED, ""),  # a release without that line: a fork, or changes of one's own
+        ("0.15.0", TIED, ""),  # a release without that line: a fork, or your own changes
         ("0.4.3", BLOCKS, ""),  # older than what is known
         ("0.10.2", TIED, INNER.format("transformers/modeling_utils.py", "get", "return self.embeddings")),
         ("0.10.2", TIED, INNER.format("vllm/platforms/cuda.py", "check", "raise AssertionError")),

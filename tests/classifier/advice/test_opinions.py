@@ -122,7 +122,7 @@ def test_where_both_disagree_the_answer_says_so_with_the_lines_of_both() -> None
 
 
 def test_users_own_rules_are_never_put_behind(tmp_path: Path) -> None:
-    """A rule of one's own has no share to be weighed by; others fall with their cause."""
+    """One of your own rules has no share to be weighed by; others fall with their cause."""
     from vllm_triage.classifier.advice.opinions import Opinion, joined
     from vllm_triage.classifier.fix import Fix
 

@@ -55,7 +55,7 @@ def test_the_first_fix_is_the_messages_own(said: str, place: str, change: str) -
 
 
 class Shelf(Corpus):
-    """A corpus with one remedy of one's own."""
+    """A corpus with one remedy of its own."""
 
     def __init__(self, folder: Path, remedy: Remedy) -> None:
         from vllm_triage.corpus.remedies.find import Remedies

@@ -46,7 +46,7 @@ def test_values_of_each_type(option: str, argument: str) -> None:
 
 
 def test_an_option_of_the_server_stands_on_one_line() -> None:
-    """As a remark, whatever its value holds."""
+    """As a remark, with any value."""
     shown = python("vllm serve a/b --chat-template 'one\ntwo' --disable-log-requests")
     assert shown.endswith(
         "# Options of the server, not of the engine:\n#   --chat-template 'one two'\n#   --disable-log-requests\n"

@@ -89,7 +89,7 @@ def test_a_process_that_lives_on_keeps_its_output(tmp_path):
 
 
 def test_the_report_is_the_exceptions_and_can_be_had():
-    """As an attribute, and by a function of one's own."""
+    """As an attribute, and by your own function."""
     told: list[Report] = []
     with pytest.raises(ValueError, match="No available memory") as raised, explained(told=told.append, output=False):
         raise ValueError("No available memory for the cache blocks.")

@@ -170,5 +170,5 @@ def logs_apart() -> Iterator[tuple[str, str]]:
 
 
 def skipped(name: str, form: str) -> bool:
-    """Tell whether nobody writes a name in this form."""
+    """Return whether nobody writes a name in this form."""
     return ("OPTION" in form and name in DOUBTFUL and name != "token") or (name == "ACME_KEY" and "->" in form)

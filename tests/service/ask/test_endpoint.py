@@ -69,7 +69,7 @@ def test_a_good_answer_is_a_proposal_with_typed_actions() -> None:
 
 
 def test_the_first_model_is_taken_where_none_is_named() -> None:
-    """A vLLM of one's own serves one."""
+    """Your own vLLM serves one."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path == "/v1/models":

@@ -172,7 +172,7 @@ def test_colours_only_where_asked_for(run, failed):
 
 
 def test_a_broken_rule_file_is_told_and_the_log_answered(run, failed, tmp_path):
-    """One bad file of one's own takes nothing down."""
+    """One bad file of yours takes nothing down."""
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "bad.toml").write_text("id = ")
     ran = run(failed, "--rules", tmp_path / "rules")

@@ -59,7 +59,7 @@ def test_incidents_with_like_words_stand_together(history, clock):  # noqa: F811
 
 
 def test_what_a_rule_or_a_person_has_named_is_left_out(history):  # noqa: F811
-    """And what a rule of one's own names since."""
+    """And what one of your own rules names since."""
     for number in range(3):
         history.record(harbor(1, decided_by="rule", bucket="lora", confidence=0.9), service=f"named-{number}")
         guess = harbor(2, decided_by="model", bucket="lora", confidence=0.9)

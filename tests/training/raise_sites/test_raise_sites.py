@@ -25,7 +25,7 @@ def function(*lines: str, head: str = "def check(self, block_size):") -> str:
 
 
 def is_option(name: str) -> bool:
-    """Tell whether a name is an option of the release that the tests are about."""
+    """Return whether a name is an option of the release that the tests are about."""
     return name in ("--tensor-parallel-size", "--block-size", "--enable-lora")
 
 

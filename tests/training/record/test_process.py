@@ -46,7 +46,7 @@ def started(code: str, folder: Path) -> Server:
 
 
 def alive(pid: int) -> bool:
-    """Tell whether a process runs; one that ended and waits for its parent to ask does not."""
+    """Return whether a process runs; one that ended and waits for its parent to ask does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""A model of one's own logs: what is learnt from, what is warned about, and the file that comes of it."""
+"""A model of your own logs: what is learnt from, what is warned about, and the file that comes of it."""
 
 from __future__ import annotations
 

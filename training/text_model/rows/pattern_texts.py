@@ -65,7 +65,7 @@ def _repeat(value: tuple[int, int, Any], seed: random.Random) -> str:
 
 
 def _is_wide(items: list[tuple[Any, Any]]) -> bool:
-    """Tell whether a class stands for "any word": negated, or not of figures alone."""
+    """Return whether a class stands for "any word": negated, or not of figures alone."""
     return any(kind is op.NEGATE or value in (op.CATEGORY_WORD, op.CATEGORY_NOT_SPACE) for kind, value in items)
 
 

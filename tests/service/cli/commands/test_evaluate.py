@@ -63,7 +63,7 @@ def test_two_engines_are_compared(run, cases: Path, other: str) -> None:
 
 
 def test_baselines_stand_beside(run, cases: Path, tmp_path: Path) -> None:
-    """All four, trained on rows of one's own choice."""
+    """All four, trained on rows of your choice."""
     pytest.importorskip("sklearn")
     from vllm_triage.training.examples.row import Row, write_rows
 
