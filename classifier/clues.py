@@ -9,6 +9,8 @@ import re
 
 from ..corpus.clues import IDIOM
 from ..corpus.records import Record, record, replace
+from .patterns.lazy import LazyPattern
+from .patterns.precompiled import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 _LONGEST = 4000
 _INNERMOST = 8
 """Frames, from the innermost on, that may tell of a component."""
-_IMPORTS = re.compile(
+_IMPORTS = LazyPattern(
     r"^(?:\w+\.)*(?:ImportError|ModuleNotFoundError)|partially initialized|circular import|out of memory"
 )
 """Errors whose stacks tell who imported or allocated last, not whose fault it is."""
@@ -98,18 +100,19 @@ def _held(rows: Iterable[Clue], error: str, stack: str, all_words: str) -> Itera
     for clue in rows:
         if clue.needs and not any(text in error for text in clue.needs):
             continue
-        words = re.search(clue.words, error) if clue.words else None
+        words = compiled(clue.words).search(error) if clue.words else None
         if clue.words and words is None:
             continue
         depth = _depth(clue.frames, frames) if clue.frames else 0
-        if depth is None or (clue.unless and re.search(clue.unless, all_words)):
+        if depth is None or (clue.unless and compiled(clue.unless).search(all_words)):
             continue
         yield Found(clue, _values(words.groupdict() if words is not None else {}), depth=depth)
 
 
 def _depth(expression: str, frames: list[str]) -> int | None:
     """Return how far the innermost frame of a component is from the innermost of all; None where there is none."""
-    return next((at for at, frame in enumerate(frames) if re.search(expression, frame)), None)
+    search = compiled(expression).search
+    return next((at for at, frame in enumerate(frames) if search(frame)), None)
 
 
 def _values(groups: Mapping[str, str | None]) -> dict[str, str]:

@@ -20,6 +20,7 @@ from .clues import KINDS as CLUES
 from .clues import read_clues
 from .effects import guards_of, read_effects
 from .effort import tell_effort
+from .frames import read_frames
 from .guards import read_guards
 from .literals import all_strings, required_literals
 from .messages.row import NOBODYS, Row
@@ -187,6 +188,8 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
     changes = read_effects(effects) if effects.exists() else []
     against = [*(read_guards(guards) if guards.exists() else []), *guards_of(changes)]
     (target / "guards.marshal").write_bytes(marshal.dumps((against, changes)))
+    if (frames := source / "frames.toml").exists():
+        (target / "frames.marshal").write_bytes(marshal.dumps(read_frames(frames)))
     tables = [source / f"{kind}s.toml" for kind in CLUES]
     clues = [row for path in tables if path.exists() for row in read_clues(path)]
     (target / "clues.marshal").write_bytes(marshal.dumps(clues))

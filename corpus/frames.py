@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import marshal
 import os
-import re
-import tomllib
-from dataclasses import dataclass
 from functools import cache
 
-TABLE = os.path.join(os.path.dirname(__file__), "frames.toml")  # noqa: PTH118, PTH120 (pathlib is slow to import)
+from .records import Record, fields_of, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
 TELLS = ("much", "some")
 
 
-@dataclass(slots=True, frozen=True)
-class Part:
+@record(slots=True, frozen=True)
+class Part(Record):
     """A part of vLLM or of a package around it, by the frames that run in it."""
 
     name: str
@@ -23,58 +26,34 @@ class Part:
     """The cause within the bucket that the answer tells where no words are nearer to another; "" for none."""
     tells: str
     """How sure that is, one of ``TELLS``."""
-    functions: re.Pattern[str] | None
-    paths: re.Pattern[str] | None
+    functions: str
+    """An expression on the function's name; "" where the path tells."""
+    paths: str
+    """An expression on the path from the package's folder (``vllm/v1/engine/core.py``); "" where the function tells."""
 
 
-@dataclass(slots=True, frozen=True)
-class Parts:
+@record(slots=True, frozen=True)
+class Parts(Record):
     """All parts, in the order in which they are asked."""
 
     all: tuple[Part, ...]
-    generic: re.Pattern[str]
-    """Files that everything runs through."""
+    generic: str
+    """An expression on the paths of files that everything runs through: modules of torch, event loops, utilities."""
 
-    def of(self, path: str, function: str) -> Part | None:
-        """Return the part to which a frame belongs, by its function first; None where that tells nothing.
 
-        Args:
-            path: From the package's folder: ``vllm/v1/engine/core.py``.
-            function: Its function, as the traceback names it.
-        """
-        for part in self.all:
-            if part.functions is not None and part.functions.search(function):
-                return part
-        for part in self.all:
-            if part.paths is not None and part.paths.search(path):
-                return part
-        return None
+def read_frames(path: Path) -> tuple[list[tuple[str, ...]], str]:
+    """Return the rows of the table as plain values, to be stored, and the expression of files that everything runs through."""
+    import tomllib
 
-    def is_generic(self, path: str) -> bool:
-        """Return whether everything runs through a file: modules of torch, event loops, utilities."""
-        return self.generic.search(path) is not None
+    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    return [tuple(row.get(own.name, "") for own in fields_of(Part)) for row in data["part"]], data["generic"]
 
 
 @cache
 def parts() -> Parts:
     """Return the table, read when first asked for."""
-    with open(TABLE, "rb") as file:  # noqa: PTH123
-        data = tomllib.load(file)
-    return Parts(
-        tuple(
-            Part(
-                row["name"],
-                row["bucket"],
-                row.get("cause", ""),
-                row["tells"],
-                _compiled(row.get("functions", "")),
-                _compiled(row.get("paths", "")),
-            )
-            for row in data["part"]
-        ),
-        re.compile(data["generic"]),
-    )
+    from .store import compiled_folder
 
-
-def _compiled(text: str) -> re.Pattern[str] | None:
-    return re.compile(text) if text else None
+    with open(os.path.join(compiled_folder(), "frames.marshal"), "rb") as file:  # noqa: PTH118, PTH123 (pathlib is slow to import)
+        rows, generic = marshal.loads(file.read())  # noqa: S302 - our own file
+    return Parts(tuple(Part(*row) for row in rows), generic)

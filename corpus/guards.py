@@ -19,6 +19,8 @@ SWITCHES = ("presumes", "always", "part", "alone", "unless_framework")
 LISTS = ("when", "unless_value", "signs")
 TEXTS = ("id", "why", "versions", "source", *EXPRESSIONS)
 _NAME = r"\*|[^*?\[]+|\*[^*?\[]+\*|[^*?\[]+\*"
+ANY_CASE = int(re.MULTILINE | re.IGNORECASE)
+"""With which what a log ``mentions`` is looked for."""
 _ANY_CASE = ("mentions", "unless_mentions", "said", "unless_said")
 
 
@@ -48,7 +50,7 @@ class Guard(Record):
 
 def flags_of(name: str) -> int:
     """Return with which flags of ``re`` a row's expression of a key is compiled."""
-    return re.MULTILINE | re.IGNORECASE if name in _ANY_CASE else 0
+    return ANY_CASE if name in _ANY_CASE else 0
 
 
 class Names:

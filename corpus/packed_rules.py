@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
+from mmap import ACCESS_READ, mmap
 
 from .types import Rule
 
@@ -14,7 +16,30 @@ Places = dict[str, tuple[int, int]]
 """For each bucket where its rules begin, and where they end."""
 
 
-class Rows(Sequence[bytes]):
+_SIZE = 8
+"""Bytes of a number at the beginning of joined parts: how many there are, then how long each is."""
+
+
+def joined(*parts: bytes | bytearray) -> bytes:
+    """Return some parts as one piece of bytes."""
+    return b"".join((*(number.to_bytes(_SIZE, "little") for number in (len(parts), *map(len, parts))), *parts))
+
+
+def parts_of(data: bytes | memoryview) -> list[memoryview]:
+    """Return the parts that were joined; nothing is copied."""
+    view = memoryview(data)
+    count, *sizes = (int.from_bytes(view[at : at + _SIZE], "little") for at in range(0, _SIZE * (1 + view[0]), _SIZE))
+    ends = [*accumulate(sizes, initial=_SIZE * (1 + count))]
+    return [view[begin:end] for begin, end in pairwise(ends)]
+
+
+def opened(path: str) -> memoryview:
+    """Return what a file holds; only what somebody looks at is read."""
+    with open(path, "rb") as file:  # noqa: PTH123 (pathlib is slow to import)
+        return memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
+
+
+class Rows(Sequence[memoryview]):
     """Rows that stand in one piece of bytes, each cut out when it is asked for.
 
     Args:
@@ -24,15 +49,15 @@ class Rows(Sequence[bytes]):
 
     __slots__ = ("_data", "_ends")
 
-    def __init__(self, data: bytes, ends: list[int]) -> None:
-        self._data = data
+    def __init__(self, data: bytes | memoryview, ends: Sequence[int]) -> None:
+        self._data = memoryview(data)
         self._ends = ends
 
     def __len__(self) -> int:
         """Return how many there are."""
         return len(self._ends)
 
-    def __getitem__(self, position: int) -> bytes:  # type: ignore[override] # nobody asks for a slice
+    def __getitem__(self, position: int) -> memoryview:  # type: ignore[override] # nobody asks for a slice
         """Return a row by its position, which is not counted from the end."""
         return self._data[self._ends[position - 1] if position else 0 : self._ends[position]]
 
@@ -42,7 +67,7 @@ class _Made(dict[int, Rule]):
 
     __slots__ = ("_packed", "_ready")
 
-    def __init__(self, packed: Sequence[bytes], ready: bool) -> None:
+    def __init__(self, packed: Rows, ready: bool) -> None:
         super().__init__()
         self._packed = packed
         self._ready = ready
@@ -66,7 +91,7 @@ class PackedRules:
         folder: The folder of the compiled corpus.
     """
 
-    def __init__(self, packed: Sequence[bytes], places: Places, ready: bool, folder: str) -> None:
+    def __init__(self, packed: Rows, places: Places, ready: bool, folder: str) -> None:
         self.folder = folder
         self.by_position = _Made(packed, ready)
         """The rules by their positions: without a call for those that were made already."""

@@ -5,8 +5,10 @@ module is imported: together a quarter of the time that the command takes for a 
 (type checkers, pydantic, ``dataclasses.fields`` and ``replace`` take it for one), but its methods stand in its base, written
 once for all, and the standard library's module is only imported where somebody asks for it:
 
-* ``Record``: frozen, compared by its fields. For objects that are made by the dozen.
-* ``Mutable``: may be changed, compared by identity, made by the thousand: ``__init__`` is compiled when the first one is made.
+* ``Record``: frozen, compared by its fields.
+* ``Mutable``: may be changed, compared by identity.
+
+Their ``__init__`` is compiled when as many were made as pay for that.
 """
 
 from __future__ import annotations
@@ -25,6 +27,11 @@ if TYPE_CHECKING:
     from typing import ClassVar, TypeVar, cast
 
     Kind = TypeVar("Kind", bound=type["Record"])
+
+
+OFTEN = 40
+"""Records of a class from which on compiling their ``__init__`` has taken less time than it saves."""
+_MADE: dict[type, int] = {}
 
 
 class _Missing:
@@ -105,13 +112,71 @@ class _Signature:
         return inspect.Signature(sorted(made, key=lambda own: (own.kind, own.default is not empty)))
 
 
-class Record:
+class _Fields:
+    """The fields of a class, made when its first object is.
+
+    Args:
+        told: By their names: the annotation, and the default; ``MISSING``, a value, or what ``field`` gave.
+    """
+
+    __slots__ = ("_owner", "_told", "kw_only")
+
+    def __init__(self, told: dict[str, tuple[str, object]]) -> None:
+        self._told = told
+        self.kw_only = False
+
+    def __set_name__(self, owner: type[Record], _: str) -> None:
+        self._owner = owner
+
+    def __get__(self, _: object, __: type[Record]) -> tuple[Field, ...]:
+        base: type[Record] = self._owner.__base__  # type: ignore[assignment] # a record has a base
+        found = {own.name: own for own in base._fields}
+        for name, (kind, default) in self._told.items():
+            made = found[name] = default if isinstance(default, Field) else Field(default)
+            made.name, made.type, made.kw_only = name, kind, self.kw_only
+        fields = (*found.values(),)
+        type.__setattr__(self._owner, "_fields", fields)
+        return fields
+
+
+class _Kind(type):
+    """Makes a slot of each field: a default in the class would be in the slot's place."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], space: dict[str, object]) -> _Kind:
+        if "__slots__" in space:
+            return super().__new__(cls, name, bases, space)
+        told = {}
+        for own, kind in cast("dict[str, str]", space.get("__annotations__", {})).items():
+            if kind.startswith("ClassVar"):
+                continue
+            default = space.pop(own, MISSING)
+            if default is not MISSING and hasattr(default, "default_factory") and not isinstance(default, Field):
+                raise TypeError(f"{name}.{own}: take field from this module")
+            told[own] = kind, default
+        inherited = {own for base in bases for each in base.__mro__[:-1] for own in vars(each).get("__slots__", ())}
+        space["__slots__"] = tuple(own for own in told if own not in inherited)
+        space["_fields"] = _Fields(told)
+        # Not the one that was compiled for its base.
+        space.setdefault("__init__", Record.__init__)
+        space["__dataclass_fields__"] = _FOR_TOOLS
+        space["__signature__"] = _SIGNATURE
+        return super().__new__(cls, name, bases, space)
+
+
+_FOR_TOOLS, _SIGNATURE = _ForTools(), _Signature()
+
+
+class Record(metaclass=_Kind):
     """The methods of frozen records: what ``dataclass`` would generate for each."""
 
     __slots__ = ()
     _fields: ClassVar[tuple[Field, ...]] = ()
 
     def __init__(self, *args: object, **values: object) -> None:
+        kind = self.__class__
+        _MADE[kind] = made = _MADE.get(kind, 0) + 1
+        if made == OFTEN:
+            kind.__init__ = _compiled_init(kind)  # type: ignore[method-assign]
         if args:
             positional = [own.name for own in self._fields if own.init and not own.kw_only]
             if len(args) > len(positional) or values.keys() & positional[: len(args)]:
@@ -178,12 +243,6 @@ class Mutable(Record):
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
-    def __init__(self, *args: object, **values: object) -> None:
-        kind = self.__class__
-        made = _compiled_init(kind._fields)
-        kind.__init__ = made  # type: ignore[method-assign]
-        made(self, *args, **values)
-
 
 def fields_of(kind: type[Record]) -> tuple[Field, ...]:
     """Return the fields of a record's class, in their order, those of its base first."""
@@ -203,58 +262,30 @@ if not TYPE_CHECKING:
         def make(kind: Kind) -> Kind:
             if frozen is issubclass(kind, Mutable) or not slots:
                 raise TypeError(f"{kind.__name__}: a Record is frozen, a Mutable is not, and both have slots")
-            return _with_slots(kind, kw_only)
+            vars(kind)["_fields"].kw_only = kw_only
+            return kind
 
         return make
 
     def replace(item: Record, /, **changes: object) -> Record:
         """Return a copy with other values: ``dataclasses.replace``."""
-        for own in item._fields:
-            if own.init and own.name not in changes:
-                changes[own.name] = getattr(item, own.name)
-        return item.__class__(**changes)
+        return item.__class__(**{**{own.name: getattr(item, own.name) for own in item._fields if own.init}, **changes})
 
 
-def _with_slots(kind: type[Record], kw_only: bool) -> type[Record]:
-    """Return a class made anew with a slot for each field: a default in the class would be in the slot's place."""
-    space = dict(kind.__dict__)
-    own: dict[str, Field] = {}
-    for name, told in kind.__annotations__.items():
-        if str(told).startswith("ClassVar"):
-            continue
-        default = space.pop(name, MISSING)
-        if hasattr(default, "default_factory") and not isinstance(default, Field):
-            raise TypeError(f"{kind.__name__}.{name}: take field from this module")
-        made = default if isinstance(default, Field) else Field(default)
-        made.name, made.type, made.kw_only = name, told, kw_only
-        own[name] = made
-    inherited = {item.name: item for item in kind._fields}
-    for name in ("__dict__", "__weakref__"):
-        space.pop(name, None)
-    space["__slots__"] = tuple(name for name in own if name not in inherited)
-    space["_fields"] = (*{**inherited, **own}.values(),)
-    if issubclass(kind, Mutable):
-        # Not the one that was compiled for its base.
-        space.setdefault("__init__", Mutable.__init__)
-    space["__dataclass_fields__"] = _ForTools()
-    space["__signature__"] = _Signature()
-    space["__qualname__"] = kind.__qualname__
-    remade: type[Record] = type(kind.__name__, kind.__bases__, space)
-    return remade
-
-
-def _compiled_init(fields: tuple[Field, ...]) -> Callable[..., None]:
-    """Return an ``__init__`` that sets the fields of a mutable record, as ``dataclass`` writes it."""
-    text, space = _source_of(fields)
+def _compiled_init(kind: type[Record]) -> Callable[..., None]:
+    """Return an ``__init__`` that sets the fields of a record, as ``dataclass`` writes it."""
+    text, space = _source_of(kind._fields, "self.{} = {}" if issubclass(kind, Mutable) else "PUT(self, {!r}, {})")
+    if kind.__post_init__ is not Record.__post_init__:
+        text += "\n self.__post_init__()"
     exec(text, space)  # noqa: S102 - as dataclass does
     made: Callable[..., None] = space["__init__"]  # type: ignore[assignment]
     return made
 
 
-def _source_of(fields: tuple[Field, ...]) -> tuple[str, dict[str, object]]:
+def _source_of(fields: tuple[Field, ...], put: str) -> tuple[str, dict[str, object]]:
     """Return the text of such an ``__init__``, and the names that it needs."""
     takes, named, sets = ["self"], ["*"], []
-    space: dict[str, object] = {"_missing": MISSING}
+    space: dict[str, object] = {"MISSING": MISSING, "PUT": object.__setattr__}
     for own in fields:
         name = own.name
         made_anew = not isinstance(own.default_factory, _Missing)
@@ -267,8 +298,8 @@ def _source_of(fields: tuple[Field, ...]) -> tuple[str, dict[str, object]]:
         elif not has_default:
             continue
         given = name if own.init else f"_{name}"
-        value = f"_make_{name}() if {given} is _missing else {given}" if made_anew else given
-        sets.append(f" self.{name} = {value}")
+        value = f"_make_{name}() if {given} is MISSING else {given}" if made_anew else given
+        sets.append(f" {put.format(name, value)}")
     if len(named) > 1:
         takes += named
-    return f"def __init__({', '.join(takes)}):\n" + "\n".join(sets), space
+    return f"def __init__({', '.join(takes)}):\n" + ("\n".join(sets) or " pass"), space

@@ -14,7 +14,7 @@ from zlib import crc32
 
 from .build import FORMAT, RULES, regex_build
 from .gc_pause import Paused
-from .packed_rules import PackedRules, Rows
+from .packed_rules import PackedRules, Rows, opened
 from .types import Bucket, Cause, Fix, Rule, Traits
 
 TYPE_CHECKING = False
@@ -113,10 +113,9 @@ class Corpus:
             from .messages.matching import Matcher
 
             try:
-                with open(os.path.join(self._folder, "messages.marshal"), "rb") as file:
-                    data = file.read()
+                data = opened(os.path.join(self._folder, "messages.marshal"))
             except FileNotFoundError:
-                data = packed(())
+                data = memoryview(packed(()))
             with Paused():
                 self._messages = Matcher(*unpacked(data))
         return self._messages
@@ -182,8 +181,7 @@ def load(folders: Iterable[str | os.PathLike[str]] = ()) -> Corpus:
     """
     with Paused():
         folder, index = _own()
-    with open(os.path.join(folder, RULES), "rb") as file:
-        rows = Rows(file.read(), index["ends"])
+    rows = Rows(opened(os.path.join(folder, RULES)), index["ends"])
     packed = PackedRules(rows, index["places"], index["regex"] == regex_build(), folder)
     problems: list[str] = list(index["problems"])
     extra: dict[str, Bucket] = {}

@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 from functools import cached_property
 
+from ...corpus.guards import ANY_CASE
 from ..complaints.case import Case
 from ..patterns.lazy import LazyPattern
-from ..situation.programs import programs_in
+from ..patterns.precompiled import compiled
 from ..situation.releases import ReleaseBound, gone_from, reference
 from ..situation.situate import situate
 from ..situation.writer import SILENT, Writer
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from ..lines.types import Line, Trace
     from ..matching.types import Hit
     from ..repairs.failing_line import Failure
-    from ..situation.programs import Program
     from ..verdict.types import Verdict
     from .adapters.lacks import Lack
     from .sources.message import Remedy
@@ -166,7 +166,7 @@ class Context:
 
     def say(self, pattern: str) -> bool:
         """Whether the words hold a pattern, whatever the case; False where no failure is answered."""
-        return self.failed and re.search(pattern, self.words, re.IGNORECASE | re.MULTILINE) is not None
+        return self.failed and compiled(pattern, ANY_CASE).search(self.words) is not None
 
     @cached_property
     def lack(self) -> Lack | None:
@@ -187,7 +187,9 @@ class Context:
         """What failed, as vLLM's sources are asked about it."""
         from ..repairs.failing_line import Failure
 
-        return Failure(self.trace, self.case.text, self.bound, self.release, self.told, self.platform, self.own_build)
+        return Failure(
+            self.trace, self.case.text, self.bound, self.release, self.told, self.platform, lambda: self.own_build
+        )
 
     @cached_property
     def values(self) -> Mapping[str, object]:
@@ -227,11 +229,6 @@ class Context:
         from .adapters.caller import caller_of
 
         return caller_of(self)
-
-    @cached_property
-    def programs(self) -> list[Program]:
-        """Whose programs the words show."""
-        return programs_in(self.words)
 
     @cached_property
     def framework(self) -> str:

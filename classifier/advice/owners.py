@@ -62,5 +62,5 @@ def _of_platform(context: Context) -> str:
 
 def framework_of(context: Context) -> str:
     """Return the trainer or framework that makes the engine; "" where the stack and the words show none."""
-    shown = (*programs_in(context.stack), *context.programs)
-    return next((each.name for each in shown if each.kind == FRAMEWORK and each.name != RAY_SERVE), "")
+    shown = (each.name for text in (context.stack, context.words) for each in programs_in(text, (FRAMEWORK,)))
+    return next((name for name in shown if name != RAY_SERVE), "")

@@ -6,7 +6,6 @@ one engine alone has, it tells all the same. The same words are what a fix's ``m
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from ..patterns.lazy import LazyPattern
@@ -54,10 +53,6 @@ class Signs:
         self.said = "\n".join(other.line.text[:1000] for other in incident.hits[:_OTHERS] if not other.quoted)
         self.words = _words(hit, incident, self.said)
         self.facts = named_by(_processes(incident), told_by(self.words, incident.facts))
-
-    def say(self, pattern: str) -> bool:
-        """Return whether the words hold a pattern, whatever the case."""
-        return re.search(pattern, self.words, re.IGNORECASE | re.MULTILINE) is not None
 
     def strange(self, trace: Trace | None) -> bool:
         """Return whether an exception's stack, and all that the log says around it, is of a program that is not vLLM."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ...corpus import options
-from ...corpus.action_text import read_piece
 from ...corpus.actions import DropOption, DropWords, SetOption
 from ..command.known import flag
 from ..command.quoting import quoted
@@ -29,6 +28,8 @@ def of_unrecognised(case: Case) -> list[Change]:
         return _stray(words, case)
     if (wrong := _dashes(words, case)) is not None:
         return [wrong]
+    from ...corpus.action_text import read_piece  # its expressions are compiled by few logs
+
     changes: list[Change] = []
     for item in refused(found["option"], case.release):
         dropped = (DropOption(item.name, (item.name, *item.value.split()) if item.value else ()),)

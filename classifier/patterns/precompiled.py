@@ -13,9 +13,15 @@ import marshal
 import os
 import re
 import sys
-from collections.abc import Iterable
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import accumulate
 from types import ModuleType
+from zlib import crc32
+
+from ...corpus.packed_rules import Rows, joined, opened, parts_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,26 +41,41 @@ FILE = os.path.join(
 )
 
 
-def compiled(source: AnyStr, flags: int) -> re.Pattern[AnyStr]:
-    """Return ``re.compile(source, flags)``, from the stored form where there is one."""
-    stored = _stored().get((source, int(flags)))
-    if stored is not None and engine is not None:
-        try:
-            made: re.Pattern[AnyStr] = engine.compile(*marshal.loads(stored))  # noqa: S302 - our own file
-            return made  # noqa: TRY300
-        except (ValueError, TypeError, RuntimeError, EOFError):  # a form that this engine refuses
-            pass
+@cache
+def compiled(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """Return ``re.compile(source, flags)``, from the stored form where there is one; the same each time."""
+    try:
+        form = _form(source, int(flags))
+        if form is not None and engine is not None:
+            made: re.Pattern[AnyStr] = engine.compile(*form)
+            return made
+    except (ValueError, TypeError, RuntimeError, EOFError):  # a form that this engine refuses
+        pass
     return re.compile(source, flags)
 
 
+def _form(source: str | bytes, flags: int) -> tuple[object, ...] | None:
+    """Return what the engine makes an expression of; None where it is not stored."""
+    sums, forms = _stored()
+    key = _key(source, flags)
+    at = bisect_left(sums, key)
+    found: tuple[object, ...] = marshal.loads(forms[at]) if at < len(sums) and sums[at] == key else ()  # noqa: S302 - our own file
+    return found if found[:1] == (source,) else None
+
+
 @cache
-def _stored() -> dict[tuple[str | bytes, int], bytes]:
+def _stored() -> tuple[Sequence[int], Rows]:
     try:
-        with open(FILE, "rb") as file:
-            build, forms = marshal.loads(file.read())  # noqa: S302 - our own file
-    except (OSError, ValueError, TypeError, EOFError):
-        return {}
-    return forms if build == _build() else {}
+        build, sums, ends, forms = parts_of(opened(FILE))
+        if build == _build().encode():
+            return sums.cast("I"), Rows(forms, ends.cast("I"))
+    except (OSError, ValueError, TypeError, IndexError):
+        pass
+    return (), Rows(b"", ())
+
+
+def _key(source: str | bytes, flags: int) -> int:
+    return crc32(f"{flags} {source!r}".encode("utf-8", "backslashreplace"))
 
 
 def _build() -> str:
@@ -69,16 +90,18 @@ def write(path: str | os.PathLike[str], expressions: Iterable[tuple[str | bytes,
 
     What cannot be stored is left out: a broken expression, or all of them on another Python than CPython.
     """
-    forms: dict[tuple[str | bytes, int], bytes] = {}
+    forms: dict[int, bytes] = {}
     for source, flags in expressions:
         try:
             made = _arguments(source, int(flags))
             if engine is not None and engine.compile(*made) == re.compile(source, flags):
-                forms[source, int(flags)] = marshal.dumps(made)
+                forms[_key(source, int(flags))] = marshal.dumps(made)
         except (re.error, AttributeError, ImportError, TypeError, ValueError, RuntimeError):
             continue
+    rows = [forms[key] for key in sorted(forms)]
+    ends = array("I", accumulate(map(len, rows)))
     with open(path, "wb") as file:
-        file.write(marshal.dumps((_build(), forms)))
+        file.write(joined(_build().encode(), array("I", sorted(forms)).tobytes(), ends.tobytes(), b"".join(rows)))
 
 
 def _arguments(

@@ -13,7 +13,7 @@ from ..patterns.lazy import LazyPattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..lines.types import Frame, Trace
     from ..situation.releases import ReleaseBound
@@ -64,7 +64,7 @@ class Failure(Record):
         release: The newest of them.
         told: As the log prints it; "" where it does not.
         platform: "" where the log does not tell.
-        own_build: Whether it is not a release of the registry.
+        own_build: Tells whether it is not a release of the registry; asked of few.
     """
 
     trace: Trace | None
@@ -73,7 +73,7 @@ class Failure(Record):
     release: str
     told: str
     platform: str
-    own_build: bool
+    own_build: Callable[[], bool]
 
 
 class FailingLine:

@@ -73,14 +73,14 @@ def repaired(failure: Failure) -> Since | None:
         failure: Of the failed start.
     """
     trace = failure.trace
-    if trace is None or not trace.kind or failure.own_build:
+    if trace is None or not trace.kind:
         return None
     from .match import SURE, matches
     from .say import changed, number_of, sentence
 
     found = matches(trace.kind, trace.message, trace.frames, failure.bound.first.partition("+")[0], failure.platform)
     best = found[0] if found else None
-    if best is None or not best.repair.release:
+    if best is None or not best.repair.release or failure.own_build():
         return None
     if len({each.repair.release for each in found if each.fit == best.fit}) > _HOT:
         return None

@@ -10,7 +10,7 @@ from ..patterns.lazy import LazyPattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 ENGINE, FRAMEWORK, SERVER, TEST, SCRIPT, CLIENT, BUILD, MACHINE, VLLM = (
     "engine", "framework", "server", "test", "script", "client", "build", "machine", "vllm",
@@ -23,12 +23,12 @@ _NAMED = LazyPattern(
 _MARKS = (
     (FRAMEWORK, "", ("verl/", "openrlhf/", "trl/", "llamafactory/", "xinference/", "fastchat/", "swift/", "skyrl_", "areal/", "nemo_rl/", "djl_python/", "unsloth"), _NAMED),
     (FRAMEWORK, "verl", ("actor_rollout_ref", "WorkerDict"), LazyPattern(r"\bactor_rollout_ref\b|\bWorkerDict\.\w|\(WorkerDict pid=")),
-    (FRAMEWORK, RAY_SERVE, ("ray/", "Replica"), LazyPattern(r"(?:^|[/\s\"'])ray/(?:serve|llm)/|\bServeReplica:|\bReplicaActor\b")),
+    (FRAMEWORK, RAY_SERVE, ("ray/serve/", "ray/llm/", "ServeReplica:", "ReplicaActor"), LazyPattern(r"(?:^|[/\s\"'])ray/(?:serve|llm)/|\bServeReplica:|\bReplicaActor\b")),
     (SERVER, "", ("APIServer", "vllm", "Uvicorn", '"GET /', '"POST /', "MQLLMEngine", "api_server"), LazyPattern(
         r"\bAPIServer|\bvllm[/.]entrypoints[/.](?:openai|cli|launcher|launchers|grpc|anthropic|serve)\b|\bvllm (?:serve|bench)\b|vllm-openai|"
         r"\bUvicorn running|\"(?:GET|POST) /|\bMQLLMEngine|[/\\]bin[/\\]vllm\b|\bapi_server\b"
     )),
-    (SCRIPT, "", ("vllm/entrypoints/", "llm.", "LLM(", "LLM."), LazyPattern(
+    (SCRIPT, "", ("llm.py:", "offline.py:", ".generate(", ".chat(", ".score(", ".embed(", ".encode(", ".classify(", ".beam_search(", "LLM(", "in LLM."), LazyPattern(
         r"\bvllm/entrypoints/(?:(?:offline_)?llm|\w+/offline)\.py:|\bllm\.(?:generate|chat|score|embed|encode|classify|beam_search)\(|\bLLM\((?:\s*\w+ ?=|\s*['\"]|\*\*)|\bin LLM\.\w+\("
     )),
     (TEST, "pytest", ("E  ",), LazyPattern(
@@ -67,21 +67,20 @@ class Program(Record):
 UNKNOWN = Program()
 
 
-def programs_in(text: str) -> list[Program]:
-    """Return the programs of which a text shows marks, those that have the others in them first.
+def programs_in(text: str, kinds: Collection[str] = ()) -> Iterator[Program]:
+    """Yield the programs of which a text shows marks, those that have the others in them first.
 
     Args:
         text: Lines as they stand in the log, or what is known of one error.
+        kinds: That are looked for; empty: all.
     """
-    return list(_shown_in(text))
-
-
-def _shown_in(text: str) -> Iterator[Program]:
     for kind, name, words, marks in _MARKS:
+        if kinds and kind not in kinds:
+            continue
         if any(word in text for word in words) and (shown := marks.search(text)):
             yield Program(kind, shown["name"].replace("_", "-") if marks is _NAMED else name)
 
 
 def program_of(text: str) -> Program:
     """Return whose program printed a text: of a server's log that quotes another program's words, the server's."""
-    return next(_shown_in(text), UNKNOWN)
+    return next(programs_in(text), UNKNOWN)

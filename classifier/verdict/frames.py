@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from ...corpus.records import Record, record, replace
 from ..lines.types import Evidence, Frame, Trace
+from ..patterns.precompiled import compiled
 from . import policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ...corpus.frames import Part
     from ..text_model.guess import Guess
 
 DEPTH = 12
@@ -45,12 +47,12 @@ def votes(trace: Trace) -> list[Vote]:
 
     table = parts()
     found: dict[str, Vote] = {}
-    telling = [frame for frame in trace.frames if not table.is_generic(frame.path)]
+    telling = [frame for frame in trace.frames if not compiled(table.generic).search(frame.path)]
     for distance, frame in enumerate(reversed(telling[-DEPTH:])):
         function = frame.function.partition(" ")[0]
         if function == IMPORTED and distance == 0:
             bucket, sure, name, cause = "install_mismatch", True, "an import", ""
-        elif (part := table.of(frame.path, function)) is not None:
+        elif (part := _part_of(frame.path, function, table.all)) is not None:
             bucket, sure, name, cause = part.bucket, part.tells == "much", part.name, part.cause
         else:
             continue
@@ -61,6 +63,13 @@ def votes(trace: Trace) -> list[Vote]:
         else:
             found[bucket] = replace(before, weight=min(1.0, before.weight + weight), sure=before.sure or sure)
     return list(found.values())
+
+
+def _part_of(path: str, function: str, table: Sequence[Part]) -> Part | None:
+    """Return the part to which a frame belongs, by its function first; None where that tells nothing."""
+    named = (part for part in table if part.functions and compiled(part.functions).search(function))
+    placed = (part for part in table if part.paths and compiled(part.paths).search(path))
+    return next(named, None) or next(placed, None)
 
 
 def neighbour(trace: Trace) -> Vote | None:

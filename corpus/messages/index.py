@@ -7,9 +7,10 @@ automaton for their pieces took three times as long as the rest of an answer.
 from __future__ import annotations
 
 import marshal
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ..packed_rules import Rows
+from ..packed_rules import Rows, joined, parts_of
 from .row import SLOT, Label, Row
 
 TYPE_CHECKING = False
@@ -146,16 +147,16 @@ def packed(rows: Iterable[Row]) -> bytes:
     """Return the form in which a compiled corpus holds rows: as much of them as an answer needs."""
     kept = [row for row in rows if piece_of(row)]
     pieces = {head: marshal.dumps(items) for head, items in pieces_of(kept).items()}
-    data, ends = bytearray(), []
+    data, ends = bytearray(), array("I")
     for row in kept:
         label = row.label
         told = (label.bucket, label.cause, label.owner, label.fatal, label.specific, label.by)
         data += marshal.dumps((row.package, row.template, row.path if label.by == "place" else "", told))
         ends.append(len(data))
-    return marshal.dumps((pieces, ends, bytes(data)))
+    return joined(marshal.dumps(pieces), ends.tobytes(), data)
 
 
-def unpacked(data: bytes) -> tuple[PackedRows, PackedPieces]:
+def unpacked(data: bytes | memoryview) -> tuple[PackedRows, PackedPieces]:
     """Return the rows and the pieces that ``packed`` stored."""
-    pieces, ends, rows = marshal.loads(data)  # noqa: S302 - our own file
-    return PackedRows(Rows(rows, ends)), PackedPieces(pieces)
+    pieces, ends, rows = parts_of(data)
+    return PackedRows(Rows(rows, ends.cast("I"))), PackedPieces(marshal.loads(pieces))  # noqa: S302 - our own file

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import marshal
 import re
-from array import array
 from bisect import bisect_left
 from itertools import pairwise
 from zlib import crc32
@@ -16,7 +15,7 @@ from zlib import crc32
 from ..messages.pieces import GAP, places_of
 from ..messages.row import SLOT, WORDS
 from ..messages.words import distinctive
-from ..packed_rules import Rows
+from ..packed_rules import Rows, opened, parts_of
 from ..records import Record, record
 from ..types import Fix
 
@@ -36,8 +35,6 @@ LONGEST = 120
 """Characters of a value that is put into a fix; a longer one counts as unknown."""
 CLOSING = 2
 """Characters of a template behind its last slot that are no more than a bracket and a full stop."""
-SIZE = 8
-"""Bytes that tell how long the checksums are, at the beginning of the file."""
 _SPACE = re.compile(r"\s+")
 
 
@@ -58,13 +55,12 @@ class Remedies:
     """Finds what somebody advises for the words of a message.
 
     Args:
-        path: A file that ``packed.pack`` made. Its checksums are read at once, the rest when a text may hold a message with a remedy.
+        path: A file that ``packed.pack`` made.
     """
 
     def __init__(self, path: str) -> None:
-        self._path = path
-        with open(path, "rb") as file:  # noqa: PTH123 (pathlib is slow to import)
-            self._sums = array("I", file.read(int.from_bytes(file.read(SIZE), "little")))
+        sums, *self._rest = parts_of(opened(path))
+        self._sums = sums.cast("I")
         self._known: tuple[Matcher, Rows] | None = None
 
     def find(self, text: str, places: Collection[str] = ()) -> Found | None:
@@ -103,10 +99,8 @@ class Remedies:
             from ..messages.index import unpacked
             from ..messages.matching import Matcher
 
-            with open(self._path, "rb") as file:  # noqa: PTH123
-                file.seek(SIZE + len(self._sums) * self._sums.itemsize)
-                rows, ends, fixes = marshal.loads(file.read())  # noqa: S302 - our own file
-            self._known = Matcher(*unpacked(rows)), Rows(fixes, ends)
+            rows, ends, fixes = self._rest
+            self._known = Matcher(*unpacked(rows)), Rows(fixes, ends.cast("I"))
         return self._known
 
 

@@ -15,9 +15,10 @@ from ..effort import tell_effort
 from ..kinds import Safety
 from ..messages.index import anchor, packed
 from ..messages.row import Label, Row
+from ..packed_rules import joined
 from ..types import Cause, Fix
 from . import Change, Remedy
-from .find import BEGINNINGS, SIZE
+from .find import BEGINNINGS
 
 _DELETES = re.compile(r"\brm -")
 _NOBODY = Label("", "", "", "any", True, "place")
@@ -38,12 +39,12 @@ def pack(remedies: Iterable[Remedy]) -> bytes:
         Row(remedy.package, remedy.template, "", "", str(number) if remedy.changes else "", "", 0, "", "", _NOBODY)
         for number, remedy in enumerate(known)
     ]
-    data, ends = bytearray(), []
+    data, ends = bytearray(), array("I")
     for remedy in known:
         data += marshal.dumps(_fixes(remedy))
         ends.append(len(data))
     sums = array("I", sorted({crc32(_beginning(remedy)) for remedy in known if remedy.changes})).tobytes()
-    return len(sums).to_bytes(SIZE, "little") + sums + marshal.dumps((packed(rows), ends, bytes(data)))
+    return joined(sums, packed(rows), ends.tobytes(), data)
 
 
 def _beginning(remedy: Remedy) -> bytes:

@@ -6,8 +6,10 @@ import argparse
 import os
 import re
 import sys
-import textwrap
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 # argparse looks for translations of its own words in the system's folders, at every start; ours would stay English.
 argparse._ = str  # type: ignore[attr-defined]
@@ -19,11 +21,8 @@ ALIASES = {
     "bash": "shell", "sh": "shell", "docker-compose": "compose",
 }  # fmt: skip
 """What people call some choices."""
-_HANGING = re.compile(r"^ +\S+(?: \S+)*? {2,}(?=\S)|^ *")
-_COLORED = (
-    (re.compile(r"(?m)^[a-z][a-z ]*(?: \(-h after each\))?:(?=\s)"), "1"),
-    (re.compile(r"(?<=[\s\[,])--?[A-Za-z][\w-]*"), "36"),
-)
+_HANGING = r"^ +\S+(?: \S+)*? {2,}(?=\S)|^ *"
+_COLORED = ((r"(?m)^[a-z][a-z ]*(?: \(-h after each\))?:(?=\s)", "1"), (r"(?<=[\s\[,])--?[A-Za-z][\w-]*", "36"))
 
 
 class Parser(argparse.ArgumentParser):
@@ -68,7 +67,7 @@ class Parser(argparse.ArgumentParser):
 
         text = super().format_help()
         for pattern, code in _COLORED if use_color("auto") else ():
-            text = pattern.sub(f"\x1b[{code}m\\g<0>\x1b[0m", text)
+            text = re.sub(pattern, f"\x1b[{code}m\\g<0>\x1b[0m", text)
         return text
 
 
@@ -93,7 +92,9 @@ def columns() -> int:
 
 def wrapped(line: str, width: int) -> str:
     """Return a line in rows that hang below its second column, where it has two."""
-    found = _HANGING.match(line)
+    import textwrap
+
+    found = re.match(_HANGING, line)
     indent = " " * min(len(found[0]) if found else 0, width // 2)
     own = line[: len(line) - len(line.lstrip())]
     # A blank of its own keeps the columns of the first row apart.

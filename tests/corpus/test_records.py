@@ -125,6 +125,29 @@ def test_a_copy_with_other_values():
         replace(Point(1), z=5)  # type: ignore[call-arg]
 
 
+def test_the_hundredth_record_is_made_as_the_first() -> None:
+    """Its ``__init__`` is compiled by then: the same values, defaults and refusals, whatever the fields are called."""
+
+    @record(frozen=True, slots=True)
+    class Often(Record):
+        put: int
+        missing: list[int] = field(default_factory=list)
+        kind: str = "plain"
+
+    made = [Often(number, kind=str(number)) for number in range(100)]
+
+    assert Often.__init__ is not Record.__init__
+    assert [(number, [], str(number)) for number in range(100)] == [
+        (each.put, each.missing, each.kind) for each in made
+    ]
+    assert made[-1].missing is not made[-2].missing
+    for wrong in ({}, {"put": 1, "other": 2}):
+        with pytest.raises(TypeError):
+            Often(**wrong)
+    with pytest.raises(AttributeError):
+        made[-1].put = 1  # type: ignore[misc]
+
+
 @pytest.mark.parametrize(("base", "frozen"), [(Record, False), (Mutable, True)])
 def test_a_class_that_does_not_hold_what_it_says_is_refused(base, frozen):
     with pytest.raises(TypeError, match="a Record is frozen, a Mutable is not"):

@@ -10,7 +10,7 @@ from ....corpus.actions import Action, DropOption, Serve, SetOption, Step, UseIm
 from ....corpus.records import replace
 from ...facts.versions import in_range
 from ...fix import Fix, with_action
-from ...situation.programs import RAY_SERVE, SCRIPT, SERVER, TEST
+from ...situation.programs import FRAMEWORK, RAY_SERVE, SCRIPT, SERVER, TEST, programs_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ def caller_of(context: Context) -> str:
     Args:
         context: Of a failed start; one of a healthy server has no words and gives "".
     """
-    shown = context.programs
     if not context.asked and context.framework:
         return context.framework
-    kinds = [program.kind for program in shown]
-    if any(program.name == RAY_SERVE for program in shown):
+    words = context.words
+    if any(program.name == RAY_SERVE for program in programs_in(words, (FRAMEWORK,))):
         return RAY_SERVE
-    return SCRIPT if (SCRIPT in kinds or TEST in kinds) and SERVER not in kinds else ""
+    scripted = any(programs_in(words, (SCRIPT, TEST))) and not any(programs_in(words, (SERVER,)))
+    return SCRIPT if scripted else ""
 
 
 def adapt(fix: Fix, context: Context) -> tuple[Fix | None, str]:

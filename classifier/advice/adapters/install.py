@@ -201,11 +201,14 @@ def _by_line(fixes: list[Fix], context: Context) -> tuple[list[Fix], Withheld]:
 
 def _with_lifted(fixes: list[Fix], context: Context) -> list[Fix]:
     """Add the upgrade to a release that no longer refuses, or no longer fails so, behind what can be done without."""
-    if any(fix.upgrade for fix in fixes) or not context.from_registry or context.asked:
+    if any(fix.upgrade for fix in fixes) or context.asked:
         return fixes
     from ...repairs.since import lifted, repaired
 
     mended = repaired(context.failure)
+    known = mended or lifted(context.failure)
+    if known is None or not context.from_registry:
+        return fixes
     if mended is not None and mended.sure and not mended.older:
         # What the cause knows of it costs no other release.
         return [
@@ -213,8 +216,7 @@ def _with_lifted(fixes: list[Fix], context: Context) -> list[Fix]:
             replace(_dated(UPGRADE, mended, context), tier=fixes[0].tier if fixes else KNOWN),
             *fixes[1:],
         ]
-    known = mended or lifted(context.failure)
-    return [*fixes, replace(_dated(UPGRADE, known, context), tier=BLIND)] if known is not None else fixes
+    return [*fixes, replace(_dated(UPGRADE, known, context), tier=BLIND)]
 
 
 def _undated(fix: Fix) -> bool:
