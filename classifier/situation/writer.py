@@ -234,6 +234,12 @@ def _is_prose(line: str) -> bool:
     return len(foreign) * 4 >= len(said) if foreign else says or any(signs.search(said) for _, signs in _KINDS)
 
 
+def is_sentence(text: str) -> bool:
+    """Tell whether a text is a sentence from its first word to its last."""
+    words = _WORD.findall(text)
+    return len(words) >= 5 and text[:1].isupper() and text.rstrip()[-1:] in (".", "!", "?") and _says(words)
+
+
 def _says(words: list[str]) -> bool:
     """Return whether words are of a sentence."""
     return not _WORDS.isdisjoint([word.lower() for word in words])

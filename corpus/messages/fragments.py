@@ -24,16 +24,18 @@ RUN = 3
 """Words of a run."""
 FEWEST = 4
 """Points of the shortest part by which a message is known: a word has one, a name of several words two."""
-QUOTED, TELLING = 0.25, 1
-"""Other words for each of the message's that may stand with it between two marks, or on a line, where somebody says that something
-fails, and how many of its words may not be common ones: it is quoted there."""
+QUOTED, WHOLE, TELLING = 0.4, 0.1, 1
+"""Other words for each of the message's that may stand with it between two marks, and in a whole sentence; and how many of its words
+may not be common ones: it is quoted there."""
+ENOUGH = 7
+"""Words from which on common ones are enough there."""
 PLAIN = 3
 """How many words of it must be plain ones."""
-IN_PROSE, COMPLAINED, CLOSE, LOOSE = (9, 3), (5, 2), 0.75, 0.5
-"""Points, and words that are not common, that it needs within a sentence that goes on with other words, and where somebody says
-there that something fails; and how much of its stretch must be its own, there and between two marks."""
-SHARE = 0.3
-"""Share of a message's own words that must stand in such a sentence: of less nobody would say that it is the message."""
+IN_PROSE, COMPLAINED = (9, 3, 0.5), (5, 1, 0.3)
+"""Points, words that are not common, and the share of the message's own words that it needs within a sentence that goes on with other
+words, and where somebody says there that something fails."""
+CLOSE, LOOSE = 0.75, 0.5
+"""How much of its stretch must be its own, there and between two marks."""
 GAP = 8
 """Words that may stand between two runs of one message: values, marks of a table, the prefix of the next line."""
 NEAREST = 200
@@ -48,9 +50,12 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z_]*")
 _MARK = re.compile(r"[`\"|{}\[\]\n<>]|: |'(?!\w)|(?<!\w)'")
 _PLAIN = re.compile(r"(?<![\w./=-])[A-Za-z]\w*(?![./=-]?\w)")
 """Words that are no part of a path, an option or a dotted name: such are quoted as often where nothing failed."""
+_CLASS = re.compile(r"\b\w+(?:Error|Exception): ")
+"""An exception: whoever shows one says that something fails."""
+_SENTENCE = re.compile(r"\W*[A-Z].{20,}[.!?]\W*$")
 _NO_WORDS = re.compile(r"\\+[nrt\"']|https?://[^\s)\]>\"']+")
 """Escapes, and addresses: whoever points to the same page says something else."""
-_POINTING = frozenset("refer see details information documentation docs guide issue github about".split())  # noqa: SIM905
+_POINTING = frozenset("refer see details information documentation docs guide raise open issue github about".split())  # noqa: SIM905
 """Words that lead elsewhere: messages end with them, and sentences."""
 _LEVELS = frozenset(
     (
@@ -119,8 +124,9 @@ class Fragments:
             complained: Whether it says that something fails: less of a message is then taken for one within a sentence.
         """
         words = words_of(text)[:LONGEST]
+        shown = _CLASS.search(text) is not None
         found = sorted(self._stretches(words), key=lambda item: -item[0])
-        best = next((item for item in found if self._tells(item, words, text, complained)), None)
+        best = next((item for item in found if self._tells(item, words, text, complained or shown, shown)), None)
         if best is None:
             return None
         points, source, covered = best
@@ -155,35 +161,39 @@ class Fragments:
                 covered += range(max(start, covered[-1] + 1) if covered else start, start + RUN)
             yield _points(covered, words), source, covered
 
-    def _tells(self, item: Stretch, words: list[tuple[str, int]], text: str, complained: bool) -> bool:
+    def _tells(self, item: Stretch, words: list[tuple[str, int]], text: str, complained: bool, shown: bool) -> bool:
         points, source, covered = item
-        if points < FEWEST:
+        said = {words[at][0] for at in covered} - _POINTING
+        telling = len(said - COMMON)
+        if points < FEWEST - (shown and telling > TELLING):
             return False
-        telling = len({words[at][0] for at in covered} - COMMON - _POINTING)
-        around = _beside(words, covered, text)
-        last, end = words[covered[-1]]
-        begin = words[covered[0]][1]
-        within = text[max(0, begin - 3) : begin].rjust(3) + text[begin : end + len(last)]
+        begin, end = words[covered[0]][1], words[covered[-1]][1] + len(words[covered[-1]][0])
+        within = text[max(0, begin - 3) : begin].rjust(3) + text[begin:end]
         own = len(covered) / (covered[-1] - covered[0] + 1)
-        if around <= (QUOTED if complained else 0) * len(covered) and (complained or "`" not in within[3:]):
-            return own >= LOOSE and telling >= TELLING and len(_PLAIN.findall(within)) >= PLAIN
-        least, apart = COMPLAINED if complained else IN_PROSE
-        large = points >= least and len(covered) >= SHARE * self._sizes[source]
+        first = text.rfind("\n", 0, begin) + 1
+        line = text[first : (text.find("\n", begin) + 1 or len(text) + 1) - 1]
+        # Whoever writes a whole sentence may use a message's words; what has no end, no beginning, or quotes was copied.
+        quoted = any(text.count(mark, first, begin) % 2 for mark in "`\"")
+        copied = complained or quoted or not _SENTENCE.match(line)
+        around = _beside(text, begin, end) if copied else len(_WORD.findall(line)) - len(covered)
+        if around <= (QUOTED if copied else WHOLE) * len(covered):
+            plain = len(_PLAIN.findall(within)) >= PLAIN
+            return own >= LOOSE and (plain or shown) and (telling >= TELLING or (copied and len(said) >= ENOUGH))
+        least, apart, share = COMPLAINED if complained else IN_PROSE
+        large = points >= least and len(covered) >= share * self._sizes[source]
         return own >= CLOSE and large and telling >= apart
 
 
 def _points(covered: list[int], words: list[tuple[str, int]]) -> int:
-    return sum(1 + ("_" in words[at][0].strip("_")) for at in covered)
+    return sum(1 + ("_" in word.strip("_")) for word in {words[at][0] for at in covered})
 
 
-def _beside(words: list[tuple[str, int]], covered: list[int], text: str) -> int:
+def _beside(text: str, begin: int, end: int) -> int:
     """Return how many other words stand between a stretch and the marks around it, on both sides."""
-    first, last = words[covered[0]], words[covered[-1]]
-    behind = last[1] + len(last[0])
-    before = _MARK.split(text[max(0, first[1] - NEAREST) : first[1]])[-1]
-    after = _MARK.split(text[behind : behind + NEAREST], maxsplit=1)[0]
-    own = [word for word in _WORD.findall(before) if word.lower() not in _LEVELS]
-    return len(own) + len(_WORD.findall(after))
+    first = max([max(0, begin - NEAREST), *(found.end() for found in _MARK.finditer(text, max(0, begin - NEAREST), begin))])
+    after = _MARK.search(text, end, end + NEAREST)
+    own = [word for word in _PLAIN.findall(text, first, begin) if word.lower() not in _LEVELS]
+    return len(own) + len(_PLAIN.findall(text, end, after.start() if after else end + NEAREST))
 
 
 def words_of(text: str) -> list[tuple[str, int]]:

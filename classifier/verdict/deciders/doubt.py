@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ....corpus.records import replace
 from ...lines.types import Evidence
+from ...situation.writer import is_sentence
 from .. import policy
 from ..abnormal import REFUSED, kind_of
 from ..case import QUIET
@@ -29,7 +30,8 @@ def unaccounted(found: Findings) -> Verdict | None:
     told = [line for line in found.residue if kind_of(line) != REFUSED and not line.text.startswith(CONDITIONS)]
     if not told:
         return None
-    guess = found.sure_guess(policy.GUESS)
+    # The model has learnt what programs say: a sentence that somebody wrote about vLLM would be one of its causes, too.
+    guess = found.sure_guess(policy.GUESS) if not all(is_sentence(line.text) for line in told) else None
     if guess is not None:
         return with_alternatives(conclude_guess(found, guess), found)
     told = sorted(told, key=lambda line: line.level in QUIET)[:3]
