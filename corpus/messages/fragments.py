@@ -173,7 +173,7 @@ class Fragments:
         first = text.rfind("\n", 0, begin) + 1
         line = text[first : (text.find("\n", begin) + 1 or len(text) + 1) - 1]
         # Whoever writes a whole sentence may use a message's words; what has no end, no beginning, or quotes was copied.
-        quoted = any(text.count(mark, first, begin) % 2 for mark in "`\"")
+        quoted = any(text.count(mark, first, begin) % 2 for mark in '`"')
         copied = complained or quoted or not _SENTENCE.match(line)
         around = _beside(text, begin, end) if copied else len(_WORD.findall(line)) - len(covered)
         if around <= (QUOTED if copied else WHOLE) * len(covered):
@@ -190,7 +190,9 @@ def _points(covered: list[int], words: list[tuple[str, int]]) -> int:
 
 def _beside(text: str, begin: int, end: int) -> int:
     """Return how many other words stand between a stretch and the marks around it, on both sides."""
-    first = max([max(0, begin - NEAREST), *(found.end() for found in _MARK.finditer(text, max(0, begin - NEAREST), begin))])
+    first = max(
+        [max(0, begin - NEAREST), *(found.end() for found in _MARK.finditer(text, max(0, begin - NEAREST), begin))]
+    )
     after = _MARK.search(text, end, end + NEAREST)
     own = [word for word in _PLAIN.findall(text, first, begin) if word.lower() not in _LEVELS]
     return len(own) + len(_PLAIN.findall(text, end, after.start() if after else end + NEAREST))
