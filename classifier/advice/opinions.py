@@ -27,10 +27,11 @@ from ...corpus.records import Record, record, replace
 from ..fix import CAUSE, Fix, ranked
 from .pipeline import fitted
 from .restricted import asks_for_own, is_harmful, restricted
+from .track_record import JUDGED, LATER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ...corpus.guards import Guards
     from ..proposal import Heard, ProposedFix
@@ -42,10 +43,11 @@ PRIOR = 2
 """Answers, half of them right, that a way of deciding is given besides those that were measured."""
 SHOWN = 0.4
 """A proposal is shown from this share of right first fixes on, as rules' fixes are."""
+_BEHIND = f"{JUDGED[0]}such advice is seldom right behind another's"
 _OVERRULED = "it mends another cause than the proposal names that stands first"
 _SETTINGS = (SetOption, SetVariable, DropOption, DropVariable, DropWords)
 _OPTION = re.compile(r"(?<![\w/-])--[a-z][a-z0-9]*(?:-[a-z0-9]+)+(?:\.\w+)*|\bVLLM_[A-Z0-9_]+\b")
-_OTHERS = re.compile(r"\b(?:docker|podman|pip|uv|apt|ray|helm|kubectl|nvidia-smi|cmake|torchrun|mpirun|srun|conda|git|nsys|hf|huggingface-cli)\b", re.IGNORECASE)  # fmt: skip
+_OTHERS = re.compile(r"\b(?:docker|containers?|compose|pod|image|podman|pip|uv|apt|ray|helm|kubectl|nvidia-smi|cmake|torchrun|mpirun|srun|conda|git|nsys|hf|huggingface-cli)\b", re.IGNORECASE)  # fmt: skip
 """Programs whose options a sentence may name."""
 _INTEGER = re.compile(r"-?\d+(?:\.\d+)?[kKmMgGtT]?(?:iB|B)?|auto")
 
@@ -79,19 +81,23 @@ def weighed(heard: Heard, context: Context, guards: Guards, verdict: Verdict) ->
     if not problem and any(map(is_harmful, (proposal.cause, proposal.missing))):
         problem = "its words ask for what no answer asks for"
     agrees = proposal.candidate == verdict.cause if proposal.cause and verdict.bucket != "unknown" else None
+    share, later = share_of(verdict, proposal.confidence), share_of_later()
     kept: list[Fix] = []
     withheld: list[tuple[str, str]] = []
     for one in proposal.fixes:
         fix, reason = (None, problem) if problem else _checked(one, heard, context, guards)
-        if fix is not None and all(fix.change != other.change for other in kept):
-            kept.append(fix)
+        if fix is not None and kept and later < LATER:
+            withheld.append(
+                (one.title, f"{JUDGED[0]}such advice was right in {later:.0%} of logs that nobody had read")
+            )
+        elif fix is not None and all(fix.change != other.change for other in kept):
+            own = share if one is proposal.fixes[0] else min(share, later)
+            kept.append(replace(fix, confidence=round(own, 2)))
         elif fix is None:
             harmful = is_harmful(f"{one.title} {reason}")
             withheld.append(
                 ("a fix" if harmful else one.title, "its words ask for what no answer asks for" if harmful else reason)
             )
-    share = share_of(verdict, proposal.confidence)
-    kept = [replace(fix, confidence=round(share, 2)) for fix in kept]
     return Opinion(
         replace(heard, problem=problem), tuple(kept if share >= SHOWN else ()), tuple(withheld), share, agrees
     )
@@ -118,17 +124,19 @@ def joined(fixes: Sequence[Fix], opinions: Sequence[Opinion]) -> tuple[list[Fix]
             made = [*lead, *others, *(fix for fix in made if fix not in lead)]
         else:
             made = [*others, *made] if before else [*made, *others]
-        if before and opinion.agrees is not True:
-            # Whoever is right more often names another cause: what would mend this one misleads.
-            own = {fix.change for fix in opinion.fixes} | same.keys() | set(same.values())
-            fallen += [(fix.title, _OVERRULED) for fix in made if _falls(fix, own)]
-            made = [fix for fix in made if not _falls(fix, own)]
+        if before:
+            kept = [fix for fix in made if _stays(fix, opinion, same.values())]
+            fallen += [(fix.title, _BEHIND if opinion.agrees else _OVERRULED) for fix in made if fix not in kept]
+            made = kept
         told.append(replace(opinion, first=before))
     return ranked(made), told, fallen
 
 
-def _falls(fix: Fix, own: set[str]) -> bool:
-    return not fix.proposed_by and fix.confidence is not None and fix.change not in own
+def _stays(fix: Fix, opinion: Opinion, same: Iterable[str]) -> bool:
+    """Return whether a fix is shown behind a proposal's: as one of its own, or a sure one for the same cause."""
+    if fix.proposed_by or fix.confidence is None or fix.change in same:
+        return True
+    return opinion.agrees is True and fix.confidence >= LATER
 
 
 def _is_less(rule: Fix, share: float) -> bool:
@@ -142,10 +150,20 @@ def share_of(verdict: Verdict, confidence: float) -> float:
     The file holds right ones and all, by ``decided_by`` and by whether the proposal was sure of itself, "" for what was not measured
     apart; it is written by ``python -m vllm_triage.training.ask --fit``.
     """
-    with open(FILE, encoding="utf-8") as file:  # noqa: PTH123
-        table: dict[str, list[int]] = json.load(file)["first"]
+    table = _record()["first"]
     right, count = table.get(key_of(verdict.decided_by, confidence)) or table[""]
     return (right + PRIOR / 2) / (count + PRIOR)
+
+
+def share_of_later() -> float:
+    """Return how often a fix was right that a proposal named after its first."""
+    right, count = _record()["later"][""]
+    return (right + PRIOR / 2) / (count + PRIOR)
+
+
+def _record() -> dict[str, dict[str, list[int]]]:
+    with open(FILE, encoding="utf-8") as file:  # noqa: PTH123
+        return json.load(file)  # type: ignore[no-any-return]
 
 
 def key_of(decided_by: str, confidence: float) -> str:

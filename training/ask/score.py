@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...classifier.advice import opinions
+from ...classifier.advice.track_record import JUDGED
 from ...classifier.api import shared
 from ...classifier.errors import InputError
 from ...classifier.proposal import Proposal, ProposedFix
@@ -52,6 +53,8 @@ class Scored:
     """Of the joint answer's first three."""
     proposed: int
     """Fixes that were proposed."""
+    later: tuple[str, ...]
+    """Of the model's other fixes, unchecked."""
     killed: tuple[Killed, ...]
     problem: str
     invented: int
@@ -95,27 +98,32 @@ def score(log: Log, reference: Referenced, proposal: Proposal) -> Scored:
     killed = tuple(
         Killed(log.name, item.title, item.reason, raw[by_title[item.title]] if item.title in by_title else "other")
         for item in report.withheld
-        if item.proposed_by
+        if item.proposed_by and not item.reason.startswith(JUDGED)
     )
     told = report.proposals[0] if report.proposals else None
     return Scored(
         log.name, alone.decided_by, proposal.confidence, _first(alone, reference), raw[0] if raw else "", left[0] if left else "",
-        grades[0] if grades else "", tuple(grades[:3]), len(raw), killed, told.problem if told else "",
+        grades[0] if grades else "", tuple(grades[:3]), len(raw), tuple(raw[1:]), killed, told.problem if told else "",
         sum(bool(_invented(fix)) for fix in proposal.fixes),
         sum(bool(_invented(proposal.fixes[by_title[one.title]])) for one in report.fixes if one.title in by_title),
     )  # fmt: skip
 
 
 def fitted(scored: Sequence[Scored], model: str) -> dict[str, object]:
-    """Return the record of proposals: right first fixes and all, by way of deciding."""
+    """Return the record of proposals: right first fixes and all by way of deciding, and the same of those behind them."""
     counts: dict[str, list[int]] = {}
+    later = [grade for one in scored for grade in one.later]
     for one in scored:
         if one.after:
             for key in (opinions.key_of(one.decided_by, one.confidence), ""):
                 row = counts.setdefault(key, [0, 0])
                 row[0] += one.after == "right"
                 row[1] += 1
-    return {"about": f"{model}, checked, by readers' references of {len(scored)} logs", "first": counts}
+    return {
+        "about": f"{model}, checked, by readers' references of {len(scored)} logs",
+        "first": counts,
+        "later": {"": [later.count("right"), len(later)]},
+    }
 
 
 def _told(scored: Sequence[Scored], unread: Sequence[str], every: bool) -> Iterator[str]:
