@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-ABOUT = ("option", "dropped", "variable", "value", "installs", "tag", "kind")
+ABOUT = ("option", "dropped", "variable", "value", "installs", "runs", "tag", "kind")
 """What a row may be about, as lists of names in which ``*`` stands for anything."""
 EXPRESSIONS = ("mentions", "unless_mentions", "said", "unless_said", "raised", "unless_raised", "frames", "unless_frames", "unless_innermost", "process")  # fmt: skip
 SWITCHES = ("presumes", "always", "part", "alone", "unless_framework")
@@ -166,7 +166,7 @@ def as_table(rows: Iterable[Mapping[str, object]]) -> str:
         named += [
             f"{name} left out" for name in (f"`{each}`" for each in _names(about.get("dropped"))) if name not in named
         ]
-        named += [f"installs `{name}`" for name in _names(about.get("installs"))]
+        named += [f"{kind} `{name}`" for kind in ("installs", "runs") for name in _names(about.get(kind))]
         named += [f"tag `{tag}`" for tag in _names(about.get("tag"))]
         named += [f"kind `{kind}`" for kind in _names(about.get("kind"))] if not named else []
         named += ["vLLM at all"] if about.get("vllm") else []

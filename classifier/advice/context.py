@@ -145,6 +145,8 @@ class Context:
         case = Case.of(hit, incident, release)
         gone = gone_from(hit.rule.versions, bound) if hit is not None and hit.rule.source == "vllm" else ""
         captures: dict[str, object] = dict(verdict.captures)
+        if any(item.role == "telling" for item in verdict.evidence):
+            captures["death_told"] = True
         if not verdict.failed:
             return cls(
                 case, incident.facts, release, hit=hit, reached=incident.reached, bound=bound, cause=cause, corpus=corpus, captures=captures, gone=gone,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from ...corpus.actions import Action, DropOption, DropVariable, Install, Serve, SetOption, SetVariable
+from ...corpus.actions import Action, DropOption, DropVariable, Install, Run, Serve, SetOption, SetVariable
 from ...corpus.guards import Names, flags_of
 from ...corpus.records import replace
 from ...corpus.remedies.find import SOURCE
@@ -105,6 +105,8 @@ def _names_of(fix: Fix) -> Iterator[tuple[str, str, Action | None]]:
             yield "installs", action.package, action
         elif isinstance(action, DropOption):
             yield "dropped", action.name, action
+        elif isinstance(action, Run):
+            yield "runs", action.shell, action
     for tag in fix.tags:
         yield "tag", tag, None
     yield "kind", fix.kind, None
@@ -236,6 +238,7 @@ _DERIVED: dict[str, Callable[[Context], object]] = {
     "ranks_in_force": lambda context: context.in_force("--tensor-parallel-size"),
     "longest_prompt": lambda context: longest_prompt(context),  # noqa: PLW0108 - defined below
     "prompt_beyond": lambda context: _prompt_beyond(context),  # noqa: PLW0108 - the same
+    "death_told": lambda context: context.captures.get("death_told"),
     "waited_s": lambda context: waited(context.text),
     "other_process_gib": lambda context: other_process(context)[1] or None,
     "oom_gpu_gib": lambda context: other_process(context)[2] or None,

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "track_record.json")  # noqa: PTH100, PTH118, PTH120
 CLUES = frozenset(["idiom", "component"])
 """Tags of what the error's words or place ask for."""
-FIRST = 0.45
+FIRST = 0.3
 """A first fix is shown from this share of right ones on; below it a guess costs people more than silence (docs/advice.md)."""
 LATER = 0.65
 """The same for the fixes behind it."""
 MARGIN = 0.1
 """By how much such a share must be greater than that of the first fix where a rule decided."""
-REFUTED = 0.2
+REFUTED = 0.15
 """Share of fixes that their log refuted, or that did harm, above which one of that kind is not shown."""
 JUDGED = ("a guess: ", "a risk: ")
 """How the reason begins why a fix is not shown that no fact speaks against."""

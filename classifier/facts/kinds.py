@@ -50,7 +50,7 @@ NUMBERS = frozenset(
         "swap_space",
     ]
 )
-BOOLEANS = frozenset({"enforce_eager", "trust_remote_code", "enable_lora"})
+BOOLEANS = frozenset({"enforce_eager", "trust_remote_code", "enable_lora", "disable_custom_all_reduce"})
 LARGEST = frozenset(
     {"weights_gib", "gpu_memory_total_gib", "kv_cache_needed_gib", "activation_gib", "non_torch_gib", "gpu_count"}
     | {"weights_seconds", "compile_seconds", "graph_seconds", "init_seconds"}

@@ -35,6 +35,7 @@ _BANNER_NAMES = {
         "tokenizer",
         "trust_remote_code",
         "load_format",
+        "disable_custom_all_reduce",
     ]
 } | {"max_seq_len": "max_model_len"}
 _ENGINE_OF_MODULE = {"core": "V1", "llm_engine": "V0"}

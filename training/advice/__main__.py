@@ -22,6 +22,8 @@ HELD, SEEN = 1.0, 0.7
 """Weights of what was answered with its cause hidden, and with all in sight."""
 SMOOTH = 0.3
 """Strength of the fit, the inverse of its regularisation: few logs, many traits."""
+READ = "was_read"
+"""Trait of advice on a log that was read when its rules were written."""
 BANDS = (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 1.01)
 
 
@@ -36,13 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     plain = list(in_sight(read(options.references, options.logs)))
     hidden = list(held_out(plain))
     if options.fit:
-        ours = [
-            (one, weight)
-            for part, weight in ((plain, SEEN), (hidden, HELD))
-            for one in part
-            if one.log.group not in options.unread
-        ]
-        _fit(ours)
+        _fit(*([one for one in part if one.log.group not in options.unread] for part in (plain, hidden)))
         track_record._table.clear()  # noqa: SLF001 - what was just written counts
         return main(
             [
@@ -62,24 +58,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _fit(answers: Sequence[tuple[Answered, float]]) -> None:
+def _fit(plain: Sequence[Answered], hidden: Sequence[Answered]) -> None:
+    """Write the record. What is better because the log was read when its rules were written is a trait of its own, which no answer has."""
     import numpy as np
     from sklearn.linear_model import LogisticRegression
 
-    rows = [(fix, weight) for one, weight in answers for fix in one.fixes]
-    names = sorted({name for fix, _ in rows for name in fix.traits})
-    table = np.array([[fix.traits.get(name, 0.0) for name in names] for fix, _ in rows])
+    rows = [(fix, HELD, {}) for one in hidden for fix in one.fixes]
+    rows += [(fix, SEEN, {READ: 1.0, f"{READ}_{one.decided_by}": 1.0}) for one in plain for fix in one.fixes]
     weights: dict[str, dict[str, float]] = {}
-    for what, grade in (("right", "right"), ("refuted", "trap")):
+    # What a log refutes was refuted whoever had read it.
+    for what, grade, traits in (
+        ("right", "right", [fix.traits | was_read for fix, _, was_read in rows]),
+        ("refuted", "trap", [fix.traits for fix, _, _ in rows]),
+    ):
+        names = sorted({name for each in traits for name in each})
         fitted = LogisticRegression(C=SMOOTH, max_iter=5000).fit(
-            table, [fix.grade == grade for fix, _ in rows], sample_weight=[weight for _, weight in rows]
+            np.array([[each.get(name, 0.0) for name in names] for each in traits]),
+            [fix.grade == grade for fix, _, _ in rows],
+            sample_weight=[weight for _, weight, _ in rows],
         )
         found = {name: round(float(value), 3) for name, value in zip(names, fitted.coef_[0], strict=True)}
         weights[what] = {
             "": round(float(fitted.intercept_[0]), 3),
-            **{name: value for name, value in found.items() if value},
+            **{name: value for name, value in found.items() if value and not name.startswith(READ)},
         }
-    about = {"answers": len(answers), "fixes": len(rows)}
+    about = {"answers": len(plain) + len(hidden), "fixes": len(rows)}
     Path(track_record.FILE).write_text(json.dumps({"fitted_on": about, "weights": weights}, indent=1) + "\n")
 
 
