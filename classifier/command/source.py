@@ -109,7 +109,8 @@ def _flag(name: str, value: object, release: str = "") -> list[str]:
     if isinstance(value, bool):
         return _switch(flag, value, release)
     if isinstance(value, dict):
-        return [flag, json.dumps(value, ensure_ascii=False)]
+        # A configuration that the log prints whole has every field in it: what is nothing was not set.
+        return [flag, json.dumps(_set_in(value), ensure_ascii=False)]
     if isinstance(value, (list, tuple)):
         if _kind(flag, release) == "json":
             return [flag, json.dumps(list(value), ensure_ascii=False)]
@@ -120,6 +121,11 @@ def _flag(name: str, value: object, release: str = "") -> list[str]:
     # An argument that begins with a dash would be taken for an option.
     text = str(value)
     return [f"{flag}={text}"] if text.startswith("-") and not isinstance(value, (int, float)) else [flag, text]
+
+
+def _set_in(table: Mapping[str, object]) -> dict[str, object]:
+    told = {key: _set_in(value) if isinstance(value, dict) else value for key, value in table.items()}
+    return {key: value for key, value in told.items() if value not in (None, "", {})}
 
 
 def _switch(flag: str, value: bool, release: str) -> list[str]:

@@ -31,7 +31,7 @@ font-variant-numeric:tabular-nums;white-space:nowrap}}code{{font:.85em var(--mon
 .grid{{stroke:var(--rule)}}.reach{{stroke:var(--ink);stroke-width:1.5}}.legend span{{margin-right:1.2rem;white-space:nowrap;font-size:.85rem}}
 .legend i{{width:.8em;height:.8em;margin-right:.4em}}.scroll{{overflow-x:auto}}.scroll svg,details>svg{{min-width:680px}}
 details{{overflow-x:auto;padding-block:.5rem}}summary{{cursor:pointer}}summary h2{{display:inline-block;margin:.2rem 0}}
-a{{color:var(--accent)}}.few tbody tr:nth-child(n+9){{display:none}}.tools{{display:flex;gap:.6rem;margin:.4rem 0}}
+main>p{{margin-top:1rem}}a{{color:var(--accent)}}.few tbody tr:nth-child(n+9){{display:none}}.tools{{display:flex;gap:.6rem;margin:.4rem 0}}
 .tools input,.tools button{{font:inherit;font-size:.85rem;padding:.25rem .6rem;border:1px solid var(--rule);border-radius:6px;color:inherit;
 background:var(--paper)}}.tools input{{border-color:var(--edge);min-width:0}}th button{{all:unset;cursor:pointer}}th button:focus-visible{{outline:2px solid}}
 @media(max-width:600px){{td,th{{padding-right:.5rem}}td:nth-child(n+5),th:nth-child(n+5){{display:none}}.few tbody tr:nth-child(n+6){{display:none}}

@@ -175,7 +175,8 @@ class _Page:
 
     def _startup(self) -> list[Text]:
         states = timeline(self._report)
-        if not states or not (self._report.failed or self._options.verbose):
+        # Of one stage there is nothing to tell: that may be no more than the name of an image.
+        if not (states if self._options.verbose else states[1:] and self._report.failed):
             return []
         took = seconds_between(self._report)
         head = Text("  start-up   ", "dim")

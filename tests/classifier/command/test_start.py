@@ -75,6 +75,13 @@ def test_arguments_from_the_log_make_the_command(words):
     assert (expected, "arguments") == (shlex.split(made["shell"]), made["basis"])
 
 
+def test_of_a_configuration_that_is_printed_whole_what_was_set_is_kept():
+    """Fields that are nothing were not set, in nested tables too; zero and false say something."""
+    printed = {"mode": None, "cache_dir": "", "level": 0, "use": False, "pass_config": {"fuse": None}, "sizes": [1]}
+    made = forms(None, FLAG, arguments={"model": "a/b", "compilation_config": printed})
+    assert """--compilation-config '{"level": 0, "use": false, "sizes": [1]}'""" in made["shell"]
+
+
 def test_adapters_are_read_from_their_objects():
     """vLLM lists adapters as Python objects; their names and paths are enough."""
     arguments = {"model": "a/b", "lora_modules": "[LoRAModulePath(name='n', path='/p', base_model_name=None)]"}
