@@ -66,12 +66,12 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
     hit, remedy = verdict.hit, context.remedy if led else None
     unsure = verdict.failed and not led and (verdict.decided_by != "rule" or verdict.strength in ("guess", "weak"))
     site = None
-    if unsure and hit is not None:
+    if verdict.failed and verdict.strength != "certain" and hit is not None:
         from ..raise_sites.explain import explain
 
         site = explain(hit.line.text, hit.trace, context.facts, context.bound)
     said = [site.sentence] if site is not None else []
-    if site is not None and verdict.strength != "weak":
+    if unsure and site is not None and verdict.strength != "weak":
         from .origins import without
 
         fixes = ranked([*without(site), *fixes])

@@ -9,9 +9,12 @@ from ...corpus.records import replace
 
 
 class HiddenCorpus:
-    """A corpus in which one cause was never written: neither its fixes, nor the messages that stand for it, nor any remedy."""
+    """A corpus in which one cause was never written: neither its fixes, nor the messages that stand for it, nor any remedy.
 
-    def __init__(self, corpus: Any, cause: str) -> None:
+    Without a cause all messages are unknown.
+    """
+
+    def __init__(self, corpus: Any, cause: str = "") -> None:
         self._corpus = corpus
         self._cause = cause
 
@@ -44,7 +47,7 @@ class _HiddenMessages:
         return [
             match
             for match in self._matcher.find(text)
-            if f"{match.row.label.bucket}/{match.row.label.cause}" != self._cause
+            if self._cause and f"{match.row.label.bucket}/{match.row.label.cause}" != self._cause
         ]
 
 
@@ -57,4 +60,11 @@ def hidden(cause: str) -> Triage:
     """Return a library in which nobody has written this cause."""
     triage = Triage(without=[cause])
     triage.corpus = HiddenCorpus(triage.corpus, cause)  # type: ignore[assignment]
+    return triage
+
+
+def wordless() -> Triage:
+    """Return a library whose catalogue knows no message: rules are left."""
+    triage = Triage()
+    triage.corpus = HiddenCorpus(triage.corpus)  # type: ignore[assignment]
     return triage

@@ -36,7 +36,7 @@ class Sites:
         """Read a release's Python files."""
         number = len(self.releases)
         self.releases.append(version)
-        is_option = _options_of(version)
+        is_option = options_of(version)
         now: dict[str, tuple[int, list[Site]]] = {}
         with zipfile.ZipFile(archive) as opened:
             for info in opened.infolist():
@@ -70,7 +70,7 @@ class Sites:
         return made.finish(MAGIC, head)
 
 
-def _options_of(version: str) -> Callable[[str], bool]:
+def options_of(version: str) -> Callable[[str], bool]:
     """Return what tells whether a name is an option of a release, or of the first that the table covers."""
     covered = options.releases()
     release = version if version in covered else covered[0]

@@ -80,6 +80,8 @@ def _compared(left: ast.expr, op: ast.cmpop, right: ast.expr, holds: bool) -> st
             return f"{name_of(left)} is {'not ' if unset else ''}set"
     one, other = name_of(left), name_of(right)
     verb = _COMPARED.get(type(op))
+    if isinstance(op, ast.In | ast.NotIn) and not isinstance(right, ast.List | ast.Tuple | ast.Set):
+        verb = ("is in", "is not in") if isinstance(op, ast.In) else ("is not in", "is in")
     return f"{one} {verb[not holds]} {other}" if one and other and verb else ""
 
 

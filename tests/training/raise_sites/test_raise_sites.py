@@ -11,6 +11,8 @@ from vllm_triage.classifier.lines.types import Frame, Trace
 from vllm_triage.classifier.raise_sites.explain import Explained, explain
 from vllm_triage.classifier.situation.releases import ReleaseBound
 from vllm_triage.corpus import raise_sites
+from vllm_triage.training.options.index import Files
+from vllm_triage.training.raise_sites import drawn
 from vllm_triage.training.raise_sites.__main__ import Sites
 from vllm_triage.training.raise_sites.guards import cards
 
@@ -40,6 +42,7 @@ RAISE = f"    raise ValueError('{MESSAGE}')"
         (("if config.enable_lora is None:", RAISE), "enable_lora is not set", ("--enable-lora",)),
         (("size = config.block_size", "if size > 64:", RAISE), "size is greater than 64", ("--block-size",)),
         (("if block_size not in (8, 16):", RAISE), "block_size is none of 8, 16", ("--block-size",)),
+        (("if 'factor' not in scaling:", RAISE), "'factor' is not in scaling", ()),
         (("if envs.VLLM_LIMIT < 2:", RAISE), "VLLM_LIMIT is less than 2", ("VLLM_LIMIT",)),
         (("if request.n > 4:", RAISE), "request.n is greater than 4", ("request n",)),
         (("if hf_config.num_heads == 0:", RAISE), "num_heads is 0", ("config.json num_heads",)),
@@ -116,3 +119,21 @@ def test_an_assertion_without_words_is_found_by_its_line() -> None:
 def test_what_nobody_raised_on_purpose_is_not_explained(path: str, code: str) -> None:
     """Frames of other packages, and lines that merely failed, have no guard."""
     assert explained(MESSAGE, ReleaseBound("0.2.0", ("0.2.0",), (), True), path, code) is None
+
+
+@pytest.mark.usefixtures("index")
+def test_errors_that_are_drawn_become_logs_whose_answers_name_the_guard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each is raised in its place, below its caller, once with the catalogue's words and once without."""
+    text = (
+        function("if config.block_size > 128:", RAISE, "assert self.pages") + "def start(pool):\n    pool.check(16)\n"
+    )
+    with zipfile.ZipFile(tmp_path / "vllm-0.2.0.zip", "w") as opened:
+        opened.writestr(PATH, text)
+    monkeypatch.setattr(drawn, "releases", lambda since: [Files("0.2.0", "", [])])
+    assert drawn.main(["--out", str(tmp_path / "logs"), "--cache", str(tmp_path), "--count", "2"]) == 0
+    assert capsys.readouterr().out.count("n 1  guard named 1.000") == 2
+    logs = [path.read_text() for path in sorted((tmp_path / "logs").iterdir())]
+    assert all("in start\n    pool.check(16)\n" in log for log in logs)
+    assert sorted(log.splitlines()[-1] for log in logs) == ["AssertionError", f"ValueError: {MESSAGE}"]
