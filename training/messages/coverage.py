@@ -1,4 +1,4 @@
-"""Which messages of a release some rule answers, by their words alone and with the place that raises them."""
+"""What a rule answers to a message of a release, by its words alone and with the place that raises it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,6 @@ from typing import Any
 
 from ...classifier.api import Triage
 from .templates import Template
-
-# Modules whose errors end or prevent a start, by how often users meet them (weights are rough orders of magnitude).
-START_UP = {
-    "vllm/engine/arg_utils": 10, "vllm/config": 9, "vllm/platforms": 8, "vllm/v1/core/kv_cache": 8, "vllm/v1/worker/utils": 7, "vllm/v1/worker/gpu_worker": 8,
-    "vllm/v1/engine/core": 8, "vllm/v1/engine/utils": 8, "vllm/v1/executor": 8, "vllm/v1/utils": 6, "vllm/transformers_utils": 7, "vllm/model_executor/model_loader": 8,
-    "vllm/model_executor/models/registry": 8, "vllm/model_executor/layers/quantization/__init__": 6, "vllm/entrypoints/cli": 5, "vllm/entrypoints/launchers": 5,
-    "vllm/entrypoints/openai/api_server": 6, "vllm/entrypoints/openai/cli_args": 6, "vllm/utils": 3, "vllm/envs": 7, "vllm/distributed/parallel_state": 6,
-    "vllm/distributed/utils": 4, "vllm/v1/attention/selector": 6, "vllm/tokenizers": 5, "vllm/lora/peft_helper": 5, "vllm/plugins": 3, "vllm/usage": 1,
-}  # fmt: skip
 
 
 def answer(engine: Triage, log: str) -> Any:

@@ -10,12 +10,10 @@ import pytest
 
 from vllm_triage.corpus import messages
 from vllm_triage.corpus.messages import Label, Row
-from vllm_triage.corpus.messages.matching import Matcher
 from vllm_triage.corpus.messages.place import TABLE, by_place
 from vllm_triage.training.messages.__main__ import main
 from vllm_triage.training.messages.catalogue import merged
 from vllm_triage.training.messages.collect import Entry
-from vllm_triage.training.messages.figures import Coverage, coverage
 
 BUCKETS = Path(TABLE).parent.parent / "buckets"
 READ = Label("kv_cache_oom", "no_cache_blocks", "user", "start", True, "read")
@@ -92,16 +90,6 @@ def test_of_neighbours_only_the_catalogued_modules_and_no_warnings_or_assertions
     ]
 
     assert ["Driver is missing"] == [row.template for row in merged("torch", entries, [], "1")]
-
-
-def test_figures_count_what_rules_and_catalogue_name() -> None:
-    other = replace(ROW, template="A lonely message of {} words", label=replace(READ, bucket="lora"))
-    unread = replace(ROW, template="Nobody has ever read this", label=replace(READ, by="place", specific=False))
-    ruled = {"ValueError: A lonely message of example words\n": "kv_cache_oom"}
-
-    found = coverage([ROW, other, unread], Matcher([ROW, other, unread]), lambda text: ruled.get(text, ""))
-
-    assert Coverage(errors=3, by_rules=1, rules_right=0, either=2, either_right=1, wrong=1) == found
 
 
 def test_the_command_mines_a_folder_into_a_catalogue_of_its_own(
