@@ -1,6 +1,6 @@
 """Until when vLLM's releases have a line of code (``vllm/lines.bin``), for the lines that frames of tracebacks show.
 
-Written by ``python -m vllm_triage.training.fingerprint.lines`` from all releases, read when first asked for. It is in the form of
+Written by ``python -m vllm_triage.training.tables lines`` from all releases, read when first asked for. It is in the form of
 ``shards.py``:
 
 - The table: ``releases`` (oldest first), ``files`` (a path → offset and length of its record, from the end of

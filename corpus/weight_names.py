@@ -1,6 +1,6 @@
 """From which release on vLLM's files of models name a part of a weight's name (``vllm/weight_names.json``).
 
-Written by ``python -m vllm_triage.training.options.weight_names`` from the sources of all releases; read when first asked for.
+Written by ``python -m vllm_triage.training.tables weight_names`` from the sources of all releases; read when first asked for.
 """
 
 # ruff: noqa: PTH118, PTH123 - pathlib takes longer to import than the table to load

@@ -1,6 +1,6 @@
 r"""Why each error of vLLM is raised: what its guard asks, in words, and what flows into it (``cards.bin``).
 
-Written by ``python -m vllm_triage.training.raise_sites`` from the released packages, read when an answer asks, and then only the
+Written by ``python -m vllm_triage.training.tables raise_sites`` from the released packages, read when an answer asks, and then only the
 parts that it asks for. It is in the form of ``corpus/shards.py``:
 
 - The table: ``releases`` (oldest first), the record ``heads``, and what finds rows.

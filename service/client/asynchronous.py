@@ -10,7 +10,7 @@ from typing import Self
 import httpx2 as httpx
 
 from ...classifier.question import Question
-from ..wire import Event
+from ..wire import Event, loads
 from . import protocol
 from .calls import Calls
 from .errors import UnreachableError
@@ -73,7 +73,7 @@ class AsyncClient(Calls):
                     protocol.check(response)
                 async for line in response.aiter_lines():
                     if line:
-                        yield protocol.event(line)
+                        yield loads(Event, line)
         except httpx.TransportError as error:
             raise UnreachableError(f"{self._http.base_url}: {str(error) or type(error).__name__}") from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, Literal, Protocol
+from urllib.parse import quote
 
 import httpx2 as httpx
 
@@ -22,7 +23,7 @@ from ..wire import (
     Unnamed,
 )
 from . import protocol
-from .protocol import About, Call, Source
+from .protocol import About, Call, Source, given, of_incident
 
 
 class Sender(Protocol):
@@ -102,7 +103,7 @@ class Calls:
         Raises:
             ClientError: It cannot be told.
         """
-        response = await self._send(protocol.plan(**asked))
+        response = await self._send(Call("POST", "/v1/plan", json=given(asked)))
         protocol.check(response)
         found: dict[str, Any] = response.json()
         return found
@@ -113,7 +114,7 @@ class Calls:
         Raises:
             ClientError: There is none of that name.
         """
-        return protocol.result(await self._send(protocol.bucket(name)), Bucket)
+        return protocol.result(await self._send(Call("GET", f"/v1/buckets/{quote(name, safe='')}")), Bucket)
 
     async def incidents(self: Sender, /, **wanted: Any) -> Incidents:
         """Return a page of incidents (``service``, ``bucket``, ``since`` …; ``cursor`` for the next).
@@ -121,7 +122,7 @@ class Calls:
         Raises:
             ClientError: They cannot be had.
         """
-        return protocol.result(await self._send(protocol.incidents(**wanted)), Incidents)
+        return protocol.result(await self._send(Call("GET", "/v1/incidents", given(wanted))), Incidents)
 
     async def incident(self: Sender, id: str) -> IncidentDetails:  # noqa: A002 - its name in the API
         """Return all that is kept of an incident.
@@ -129,7 +130,7 @@ class Calls:
         Raises:
             ClientError: There is none.
         """
-        return protocol.result(await self._send(protocol.incident(id)), IncidentDetails)
+        return protocol.result(await self._send(Call("GET", of_incident(id))), IncidentDetails)
 
     async def pack(self: Sender, id: str, budget: int = BUDGET, *, candidates: bool = True) -> Pack:  # noqa: A002
         """Return the evidence of an incident, in so many characters (docs/pack.md).
@@ -137,7 +138,8 @@ class Calls:
         Raises:
             ClientError: There is none.
         """
-        return protocol.result(await self._send(protocol.pack(id, budget, candidates)), Pack)
+        query = {"budget": budget, "candidates": str(candidates).lower()}
+        return protocol.result(await self._send(Call("GET", of_incident(id, "/pack"), query)), Pack)
 
     async def lines(self: Sender, /, id: str, **asked: Any) -> Look:  # noqa: A002
         """Return lines that are kept of an incident (``lines``, ``find``, ``process``, ``budget``).
@@ -145,7 +147,7 @@ class Calls:
         Raises:
             ClientError: There are none.
         """
-        return protocol.result(await self._send(protocol.lines(id, **asked)), Look)
+        return protocol.result(await self._send(Call("GET", of_incident(id, "/lines"), given(asked))), Look)
 
     async def handle(self: Sender, /, id: str, **change: Any) -> Incident:  # noqa: A002
         """Acknowledge, mute or assign an incident (``state``, ``muted_until``, ``assignee``); return it as it is then.
@@ -153,7 +155,9 @@ class Calls:
         Raises:
             ClientError: It was not changed.
         """
-        return protocol.result(await self._send(protocol.handle(id, **change)), Incident)
+        # An empty name takes an assignment back: nothing that was given is left out.
+        said = {key: value.isoformat() if hasattr(value, "isoformat") else value for key, value in change.items()}
+        return protocol.result(await self._send(Call("PATCH", of_incident(id), json=said)), Incident)
 
     async def remove(self: Sender, id: str) -> None:  # noqa: A002
         """Remove an incident.
@@ -161,7 +165,7 @@ class Calls:
         Raises:
             ClientError: It was not removed.
         """
-        protocol.check(await self._send(protocol.incident(id, "DELETE")))
+        protocol.check(await self._send(Call("DELETE", of_incident(id))))
 
     async def stats(self: Sender, /, **span: Any) -> Stats:
         """Return counts over time (``since``, ``until``, ``step``, ``service``).
@@ -169,7 +173,7 @@ class Calls:
         Raises:
             ClientError: They cannot be had.
         """
-        return protocol.result(await self._send(protocol.stats(**span)), Stats)
+        return protocol.result(await self._send(Call("GET", "/v1/incidents/stats", given(span))), Stats)
 
     async def unnamed(self: Sender) -> Unnamed:
         """Return not named yet, in groups; ``pending`` says to ask again.
@@ -177,7 +181,7 @@ class Calls:
         Raises:
             ClientError: It cannot be had.
         """
-        return protocol.result(await self._send(protocol.unnamed()), Unnamed)
+        return protocol.result(await self._send(Call("GET", "/v1/unnamed")), Unnamed)
 
     async def feedback(
         self: Sender,
@@ -194,5 +198,6 @@ class Calls:
         Raises:
             ClientError: It was not kept.
         """
-        call = protocol.feedback(incident, verdict, bucket=bucket, cause=cause, note=note, new=new)
-        return protocol.result(await self._send(call), Feedback)
+        more = given({"bucket": bucket, "cause": cause, "note": note, "new": new or None})
+        said = {"incident": incident, "verdict": verdict, **more}
+        return protocol.result(await self._send(Call("POST", "/v1/feedback", json=said)), Feedback)

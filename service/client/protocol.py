@@ -15,7 +15,7 @@ import httpx2 as httpx
 
 from ...classifier.question import Question
 from ...classifier.report.model import Node
-from ..wire import Event, loads
+from ..wire import loads
 from .errors import ProblemError
 
 PIECE = 1 << 18
@@ -75,57 +75,9 @@ def stream(log: Source, question: Question | None, about: About) -> Call:
     return Call("POST", "/v1/triage/stream", _asked(question, about, log), log, headers=headers)
 
 
-def plan(**asked: Any) -> Call:
-    """Return the request for a plan."""
-    return Call("POST", "/v1/plan", json=_given(asked))
-
-
-def bucket(name: str) -> Call:
-    """Return the request for a bucket's page."""
-    return Call("GET", f"/v1/buckets/{quote(name, safe='')}")
-
-
-def incidents(**wanted: Any) -> Call:
-    """Return the request for a page of incidents."""
-    return Call("GET", "/v1/incidents", _given(wanted))
-
-
-def incident(name: str, method: str = "GET") -> Call:
-    """Return the request for, or to remove, an incident."""
-    return Call(method, f"/v1/incidents/{quote(name, safe='')}")
-
-
-def pack(name: str, budget: int, candidates: bool) -> Call:
-    """Return the request for the evidence of an incident."""
-    query = {"budget": budget, "candidates": str(candidates).lower()}
-    return Call("GET", f"{incident(name).path}/pack", query)
-
-
-def lines(name: str, **asked: Any) -> Call:
-    """Return the request for lines of an incident."""
-    return Call("GET", f"{incident(name).path}/lines", _given(asked))
-
-
-def handle(name: str, **change: Any) -> Call:
-    """Return the request that says what is done about an incident."""
-    # An empty name takes an assignment back: nothing that was given is left out.
-    said = {key: value.isoformat() if hasattr(value, "isoformat") else value for key, value in change.items()}
-    return Call("PATCH", incident(name).path, json=said)
-
-
-def stats(**span: Any) -> Call:
-    """Return the request for counts over time."""
-    return Call("GET", "/v1/incidents/stats", _given(span))
-
-
-def unnamed() -> Call:
-    """Return the request for what nobody has named."""
-    return Call("GET", "/v1/unnamed")
-
-
-def feedback(incident_id: str, verdict: str, **more: str | bool) -> Call:
-    """Return the request that says whether an answer was right."""
-    return Call("POST", "/v1/feedback", json={"incident": incident_id, "verdict": verdict, **_given(more)})
+def of_incident(name: str, part: str = "") -> str:
+    """Return the path of an incident, or of a part of what is kept of it."""
+    return f"/v1/incidents/{quote(name, safe='')}{part}"
 
 
 def headers(key: str) -> dict[str, str]:
@@ -192,15 +144,10 @@ def wait_before(attempt: int, response: httpx.Response) -> float:
     return min(LONGEST, seconds) + random.uniform(0, 0.25)  # noqa: S311 - so that clients do not return all at once
 
 
-def event(line: str) -> Event:
-    """Return a line of a stream."""
-    return loads(Event, line)
-
-
 def _asked(question: Question | None, about: About, log: Source | None = None) -> dict[str, Any]:
     """Return a question as it stands in a query; what is as usual is left out."""
     asked = question or Question()
-    return _given(
+    return given(
         {
             "service": about.service,
             "name": about.name or (Path(log).name if isinstance(log, os.PathLike) else ""),
@@ -216,7 +163,8 @@ def _asked(question: Question | None, about: About, log: Source | None = None) -
     )
 
 
-def _given(values: dict[str, Any]) -> dict[str, Any]:
+def given(values: dict[str, Any]) -> dict[str, Any]:
+    """Return what says something, times as text."""
     found = {}
     for name, value in values.items():
         if value not in ("", None, [], ()):

@@ -11,7 +11,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 import httpx2 as httpx
 
 from ...classifier.question import Question
-from ..wire import Event
+from ..wire import Event, loads
 from . import protocol
 from .calls import Calls, Sender
 from .errors import UnreachableError
@@ -109,7 +109,7 @@ class Client:
                     protocol.check(response)
                 for line in response.iter_lines():
                     if line:
-                        yield protocol.event(line)
+                        yield loads(Event, line)
         except httpx.TransportError as error:
             raise UnreachableError(f"{self._http.base_url}: {str(error) or type(error).__name__}") from None
 

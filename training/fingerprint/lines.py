@@ -1,19 +1,17 @@
-"""``python -m vllm_triage.training.fingerprint.lines``: bring corpus/vllm/lines.bin up to date with the package index."""
+"""Until when releases have each line, for corpus/vllm/lines.bin."""
 
 from __future__ import annotations
 
 import lzma
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ...corpus.code_lines import INDEX, MAGIC, NEVER, key_of
 from ...corpus.shards import FILTERS, file_of
 from .lives import Entry, Lives
-from .rewrite import rewrite
 
-FIRST = "0.5.2"
-"""The oldest release whose lines are kept: few logs of older ones are still met."""
+FILE = INDEX
 BEST: dict[str, Any] = {"preset": 9 | lzma.PRESET_EXTREME, "pb": 0, "lc": 0}
 
 
@@ -56,11 +54,9 @@ def _fates(entries: list[Entry]) -> list[tuple[int, int, int, int]]:
     return [(*max(each[2:4] for each in entries), NEVER, 0)]
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Read every release and write the index anew; return the exit code."""
+def made(archives: Mapping[str, Path]) -> bytes:
+    """Return the index of these releases, oldest first."""
     lives = Lives()
-    return rewrite("lines", INDEX, FIRST, lives.add, lambda: pack(lives.releases, lives.entries()), arguments)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    for version, archive in archives.items():
+        lives.add(version, archive)
+    return pack(lives.releases, lives.entries())

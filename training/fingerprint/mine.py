@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 import warnings
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
+from ...classifier.facts.fingerprint_index import INDEX
 from .pack import pack
 from .sites import Site, sites_of
 from .spots import is_trunk
 from .weave import Weave
 
+FILE = INDEX
 _WORDS = (b"log", b"_once(")
 """A file without any of these has no logging call; to parse it would be the most of the work."""
 
@@ -21,8 +24,6 @@ class Miner:
 
     def __init__(self) -> None:
         self.releases: list[str] = []
-        self.changed = 0
-        """Files of the last release that the one before had not, or had otherwise."""
         self._sites: dict[str, list[tuple[int, Site]]] = {}
         self._weaves: dict[str, Weave] = {}
         self._now: dict[str, bytes] = {}
@@ -36,7 +37,6 @@ class Miner:
             files = {name: opened.read(name) for name in opened.namelist() if name.endswith(".py")}
         changed = [path for path in files if self._now.get(path) != files[path]]
         gone = self._now.keys() - files.keys()
-        self.changed = len(changed)
         for path in changed:
             self._calls[path] = _calls(files[path])
             if is_trunk(path):
@@ -52,6 +52,14 @@ class Miner:
     def packed(self) -> bytes:
         """Return the index of all releases taken up so far."""
         return pack(self.releases, self._sites, self._weaves)
+
+
+def made(archives: Mapping[str, Path]) -> bytes:
+    """Return the index of these releases, oldest first."""
+    miner = Miner()
+    for version, archive in archives.items():
+        miner.add(version, archive)
+    return miner.packed()
 
 
 def _calls(content: bytes) -> list[Site]:

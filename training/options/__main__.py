@@ -11,14 +11,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from ...corpus import options as loader
-from .fetch import FetchError, fetch
+from .fetch import CACHE, FetchError, fetch
 from .fetch import Progress as Reporter
 from .index import Files, PackageIndexError, releases
 from .release import MiningError, Release, mine
 from .source import Tree
 from .table import pack, text, unpack
-
-CACHE = Path.home() / ".cache" / "vllm-triage" / "releases"
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,23 +1,13 @@
-"""Which release of vLLM serves which model architecture, and what its class can do: ``corpus/vllm/architectures.json``.
-
-``python -m vllm_triage.training.options.architectures`` reads the registry of models and the model classes of all releases that
-the options table has, from the archives that ``training.options`` keeps in ``--cache DIR``; one that is missing is downloaded.
-Sources are parsed, never run.
-"""
+"""Which release of vLLM serves which model architecture, and what its class can do: ``corpus/vllm/architectures.json``."""
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ...corpus import options
-from .__main__ import CACHE
-from .fetch import FetchError, fetch, silently
-from .index import Files, PackageIndexError, releases
 from .model_classes import Found, RegistryError, architectures_of, dropped_by
 from .source import Tree
 from .table import entry_of
@@ -57,6 +47,11 @@ def text(table: Mapping[str, Any]) -> str:
     return "{\n" + "\n".join(head) + '\n"architectures":{\n' + ",\n".join(rows) + "\n}}\n"
 
 
+def made(archives: Mapping[str, Path]) -> bytes:
+    """Return the file of these releases."""
+    return text(mine(archives)).encode()
+
+
 def mine(archives: Mapping[str, Path]) -> dict[str, Any]:
     """Return the table of the releases whose archives these are, oldest first.
 
@@ -80,34 +75,5 @@ def mine(archives: Mapping[str, Path]) -> dict[str, Any]:
     return pack(found, {name: last for name, last in until.items() if name not in served}, plugins)
 
 
-def main(words: Sequence[str]) -> int:
-    """Write the table anew."""
-    parser = argparse.ArgumentParser(prog="python -m vllm_triage.training.options.architectures", description=__doc__)
-    parser.add_argument("--cache", type=Path, default=CACHE, metavar="DIR", help="where the archives are (%(default)s)")
-    given = parser.parse_args(words)
-    try:
-        archives = {version: archive_of(version, given.cache) for version in options.releases()}
-        FILE.write_text(text(mine(archives)), "utf-8")
-    except (FetchError, PackageIndexError, RegistryError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
-
-
-def archive_of(version: str, cache: Path) -> Path:
-    """Return the archive of a release, downloaded where it is not there."""
-    kept = cache / f"vllm-{version}.zip"
-    if kept.exists():
-        return kept
-    offered: Files | None = next((files for files in releases() if files.version == version), None)
-    if offered is None:
-        raise PackageIndexError(f"the index has no release {version}")
-    return fetch(offered, cache, silently)
-
-
 def _compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

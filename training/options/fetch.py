@@ -18,6 +18,7 @@ from typing import IO
 
 from .index import PROJECT, Files, open_url
 
+CACHE = Path.home() / ".cache" / "vllm-triage" / "releases"
 BLOCK = 1 << 20
 TRIES = 4
 PAUSE = 2.0

@@ -1,31 +1,29 @@
 """Which release of transformers knows which model type, and which of them vLLM asks for: ``corpus/vllm/model_types.json``.
 
-``python -m vllm_triage.training.options.model_types`` reads the last release of each minor version of transformers since 4.40, and
+It takes the last release of each minor version of transformers since 4.40, and
 the requirement of each release of vLLM, from the wheels on the package index: a few blocks of each. Of vLLM's own configuration
-classes (``_CONFIG_REGISTRY``) it takes the model types from the archives in ``--cache DIR``.
+classes (``_CONFIG_REGISTRY``) it takes the model types from the archives.
 """
 
 from __future__ import annotations
 
-import argparse
 import ast
 import json
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...corpus import options
-from .__main__ import CACHE
 from .fetch import silently, wheel_members
-from .index import Files, PackageIndexError, releases
+from .index import Files, releases
 from .names import Names
 from .source import Tree
 
 FILE = Path(options.FOLDER) / "model_types.json"
 FORMAT = 1
-FIRST = "4.40"
+OLDEST = "4.40"
+"""Of transformers."""
 _MAPPINGS = ("transformers/models/auto/auto_mappings.py", "transformers/models/auto/configuration_auto.py")
 _VLLM_CONFIGS = "vllm/transformers_utils/config.py"
 _ASKED = re.compile(r"^Requires-Dist: transformers(?:\[[^\]]*\])? ?(?P<range>[^;\n]*)(?P<when>;.*)?$", re.MULTILINE)
@@ -86,22 +84,14 @@ def text(table: Mapping[str, Any]) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def main(words: Sequence[str]) -> int:
-    """Write the table anew."""
-    parser = argparse.ArgumentParser(prog="python -m vllm_triage.training.options.model_types", description=__doc__)
-    parser.add_argument("--cache", type=Path, default=CACHE, metavar="DIR", help="where the archives are (%(default)s)")
-    given = parser.parse_args(words)
-    try:
-        known = {files.version: _types_of(files) for files in last_of_minors(releases(FIRST, "transformers"))}
-        offered = {files.version: files for files in releases()}
-        versions = options.releases()
-        asked = {version: _asked_by(offered[version]) for version in versions}
-        own = {version: own_types(Tree.from_archive(given.cache / f"vllm-{version}.zip")) for version in versions}
-    except (OSError, KeyError, PackageIndexError) as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        return 1
-    FILE.write_text(text(pack(known, asked, own)), "utf-8")
-    return 0
+def made(archives: Mapping[str, Path]) -> bytes:
+    """Return the file of these releases."""
+    known = {files.version: _types_of(files) for files in last_of_minors(releases(OLDEST, "transformers"))}
+    offered = {files.version: files for files in releases()}
+    asked = {version: _asked_by(offered[version]) for version in archives}
+    return text(
+        pack(known, asked, {version: own_types(Tree.from_archive(path)) for version, path in archives.items()})
+    ).encode()
 
 
 def _types_of(files: Files) -> set[str]:
@@ -146,7 +136,3 @@ def _changes(texts: list[str]) -> list[list[object]]:
 
 def _compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,24 +1,14 @@
-"""In which releases of vLLM a module can be imported: ``corpus/vllm/modules.json``.
-
-``python -m vllm_triage.training.options.modules`` reads the names of the Python files of all releases that the options table has,
-from the archives that ``training.options`` keeps in ``--cache DIR``; one that is missing is downloaded.
-"""
+"""In which releases of vLLM a module can be imported: ``corpus/vllm/modules.json``."""
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...corpus import options
-from .__main__ import CACHE
-from .architectures import archive_of
-from .fetch import FetchError
-from .index import PackageIndexError
 
 FILE = Path(options.FOLDER) / "modules.json"
 _ROOT = "vllm/"
@@ -64,21 +54,13 @@ def text(table: Mapping[str, Any]) -> str:
     return f'{{\n"releases":{_compact(table["releases"])},\n"modules":{{\n' + ",\n".join(rows) + "\n}}\n"
 
 
-def main(words: Sequence[str]) -> int:
-    """Write the table anew."""
-    parser = argparse.ArgumentParser(prog="python -m vllm_triage.training.options.modules", description=__doc__)
-    parser.add_argument("--cache", type=Path, default=CACHE, metavar="DIR", help="where the archives are (%(default)s)")
-    given = parser.parse_args(words)
+def made(archives: Mapping[str, Path]) -> bytes:
+    """Return the file of these releases."""
     found: dict[str, set[str]] = {}
-    try:
-        for version in options.releases():
-            with zipfile.ZipFile(archive_of(version, given.cache)) as archive:
-                found[version] = modules_in(archive.namelist())
-    except (FetchError, PackageIndexError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    FILE.write_text(text(pack(found)), "utf-8")
-    return 0
+    for version, path in archives.items():
+        with zipfile.ZipFile(path) as archive:
+            found[version] = modules_in(archive.namelist())
+    return text(pack(found)).encode()
 
 
 def _folded(node: dict[str, Any]) -> Any:
@@ -90,7 +72,3 @@ def _folded(node: dict[str, Any]) -> Any:
 
 def _compact(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), sort_keys=True)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

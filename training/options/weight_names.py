@@ -1,26 +1,18 @@
 """From which release on vLLM's files of models name a part of a weight's name: ``corpus/vllm/weight_names.json``.
 
-``python -m vllm_triage.training.options.weight_names`` reads the model files of all releases that the options table has, from
-the archives that ``training.options`` keeps in ``--cache DIR``. Of a file count the modules and parameters that its classes
+Of a file of models count the modules and parameters that its classes
 assign, and the parts of the strings by which its weights are loaded. Sources are parsed, never run.
 """
 
 from __future__ import annotations
 
-import argparse
 import ast
 import json
 import re
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ...corpus import options
 from ...corpus.weight_names import TABLE, parts_of
-from .__main__ import CACHE
-from .architectures import archive_of
-from .fetch import FetchError
-from .index import PackageIndexError
 from .model_classes import MODELS
 from .source import Tree
 
@@ -28,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ...corpus.weight_names import Table
 
+FILE = TABLE
 FORMAT = 1
 FOLDER = MODELS.replace(".", "/") + "/"
 _NAME = re.compile(r"[A-Za-z_][\w.]{2,120}")
@@ -76,20 +69,9 @@ def text(table: Table) -> str:
     return "{\n" + "\n".join(head) + '\n"files":{\n' + ",\n".join(rows) + "\n}}\n"
 
 
-def main(words: Sequence[str]) -> int:
-    """Write the table anew."""
-    parser = argparse.ArgumentParser(prog="python -m vllm_triage.training.options.weight_names", description=__doc__)
-    parser.add_argument("--cache", type=Path, default=CACHE, metavar="DIR", help="where the archives are (%(default)s)")
-    given = parser.parse_args(words)
-    try:
-        found = {
-            version: words_of(Tree.from_archive(archive_of(version, given.cache))) for version in options.releases()
-        }
-    except (FetchError, PackageIndexError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    Path(TABLE).write_text(text(pack(found)), "utf-8")
-    return 0
+def made(archives: Mapping[str, Path]) -> bytes:
+    """Return the file of these releases."""
+    return text(pack({version: words_of(Tree.from_archive(path)) for version, path in archives.items()})).encode()
 
 
 def _named(module: ast.Module) -> Iterator[str]:
@@ -126,7 +108,3 @@ def _parts(name: str) -> Iterator[str]:
 
 def _compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

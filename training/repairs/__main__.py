@@ -10,9 +10,9 @@ from pathlib import Path
 from rich.console import Console
 
 from ...corpus.repairs import INDEX, Facet
-from ..fingerprint.__main__ import CACHE, FIRST
-from ..options.fetch import FetchError, fetch, silently
+from ..options.fetch import CACHE, FetchError, fetch, silently
 from ..options.index import PackageIndexError, releases
+from ..tables import OLDEST
 from .history import Commit, commits
 from .landed import Landings
 from .mends import facets
@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     console = Console(stderr=True)
     try:
-        offered = releases(since=FIRST)
+        offered = releases(since=OLDEST)
         archives = [fetch(files, given.cache, silently) for files in offered]
     except (PackageIndexError, FetchError) as error:
         console.print(f"[red]{error}[/red]")

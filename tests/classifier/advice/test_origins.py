@@ -9,7 +9,7 @@ import pytest
 
 from vllm_triage import triage
 from vllm_triage.corpus import raise_sites
-from vllm_triage.training.raise_sites.__main__ import Sites
+from vllm_triage.training.raise_sites.sites import Sites
 
 PATH = "vllm/v1/worker/acme.py"
 STACK = """INFO 02-27 10:00:00 [api_server.py:911] vLLM API server version 0.10.2

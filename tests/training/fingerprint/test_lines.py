@@ -8,11 +8,8 @@ from pathlib import Path
 import pytest
 
 from vllm_triage.corpus.code_lines import FILE, FUNCTION, STATEMENT, Fate, Index
-from vllm_triage.training.fingerprint import lines as command
-from vllm_triage.training.fingerprint import rewrite
 from vllm_triage.training.fingerprint.lines import pack
 from vllm_triage.training.fingerprint.lives import Lives
-from vllm_triage.training.options.index import Files, PackageIndexError
 
 PATH = "vllm/v1/core/pool.py"
 LAST = "return 1\n"
@@ -140,19 +137,3 @@ def test_what_the_index_does_not_hold_is_not_known(tmp_path: Path) -> None:
     assert index.fate("vllm/benchmarks/x.py", "take", BEFORE) is None
     with pytest.raises(ValueError, match="not an index"):
         Index(b"VTF1" + bytes(8))
-
-
-def test_the_command_writes_the_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the archives that the cache holds; without a package index it says so."""
-    with zipfile.ZipFile(tmp_path / "vllm-0.6.0.zip", "w") as opened:
-        opened.writestr(PATH, function(BEFORE))
-    monkeypatch.setattr(rewrite, "releases", lambda **_: [Files("0.6.0")])
-    target = tmp_path / "lines.bin"
-    assert command.main(["--cache", str(tmp_path), "--index", str(target)]) == 0
-    assert Index(target.read_bytes()).fate(PATH, "take", BEFORE) == Fate("")
-
-    def none(**_: object) -> list[Files]:
-        raise PackageIndexError("no index")
-
-    monkeypatch.setattr(rewrite, "releases", none)
-    assert command.main(["--cache", str(tmp_path), "--index", str(target)]) == 2

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.training.fingerprint.releases import RELEASES, archive
 from vllm_triage.classifier.facts.fingerprint_index import Index, Spot
-from vllm_triage.training.fingerprint import __main__ as command
 from vllm_triage.training.fingerprint.mine import Miner
 from vllm_triage.training.fingerprint.pack import pack
-from vllm_triage.training.options.index import Files, PackageIndexError
 
 CORE = "vllm/v1/engine/core.py"
 
@@ -83,29 +79,3 @@ def test_more_releases_than_a_byte_holds_are_refused() -> None:
     """Rather than a wrong index."""
     with pytest.raises(ValueError, match="300 releases"):
         pack([f"0.{number}.0" for number in range(300)], {}, {})
-
-
-def test_the_command_writes_the_index(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Every release that the package index offers is read."""
-    offered = [Files(version) for version in RELEASES]
-    monkeypatch.setattr(command, "releases", lambda since: offered if since == "0.2.0" else [])
-    monkeypatch.setattr(command, "fetch", lambda files, cache, _progress: archive(cache, files.version))
-    target = tmp_path / "index.bin"
-
-    assert command.main(["--cache", str(tmp_path), "--index", str(target)]) == 0
-    assert tuple(RELEASES) == Index(target.read_bytes()).releases
-    assert "3 releases" in capsys.readouterr().err
-
-
-def test_the_command_says_why_it_cannot(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """The package index may not answer."""
-
-    def refuse(since: str) -> list[Files]:
-        raise PackageIndexError(f"no answer about releases since {since}")
-
-    monkeypatch.setattr(command, "releases", refuse)
-
-    assert command.main([]) == 2
-    assert "no answer" in capsys.readouterr().err

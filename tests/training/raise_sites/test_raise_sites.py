@@ -13,8 +13,8 @@ from vllm_triage.classifier.situation.releases import ReleaseBound
 from vllm_triage.corpus import raise_sites
 from vllm_triage.training.options.index import Files
 from vllm_triage.training.raise_sites import drawn
-from vllm_triage.training.raise_sites.__main__ import Sites
 from vllm_triage.training.raise_sites.guards import cards
+from vllm_triage.training.raise_sites.sites import Sites
 
 PATH = "vllm/config/parallel.py"
 MESSAGE = "The pool cannot be split over so many ranks"

@@ -5,6 +5,8 @@ Revision: 0007, follows: 0001, the schema of 0.1.0. Adds tables and exchanges an
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -21,10 +23,10 @@ def upgrade() -> None:
     """Go to this schema. What a process of 0.1.0 counts meanwhile is missing in the sums, and nowhere else."""
     key = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
-    def column(name: str, kind: sa.types.TypeEngine[object] | type[sa.types.TypeEngine[object]]) -> sa.Column[object]:
+    def column(name: str, kind: Any) -> sa.Column[Any]:
         return sa.Column(name, kind, nullable=False)
 
-    def incident() -> sa.Column[object]:
+    def incident() -> sa.Column[Any]:
         return sa.Column("incident", key, sa.ForeignKey("incidents.number", ondelete="CASCADE"), primary_key=True)
 
     op.create_table(

@@ -1,20 +1,18 @@
-"""``python -m vllm_triage.training.raise_sites``: write corpus/raise_sites/cards.bin anew from the released packages."""
+"""The cards of all releases, for corpus/raise_sites/cards.bin."""
 
 from __future__ import annotations
 
-import sys
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
 from ...corpus import options
 from ...corpus.raise_sites import INDEX, MAGIC, columns
 from ...corpus.shards import Writer
-from ..fingerprint.__main__ import FIRST
-from ..fingerprint.rewrite import rewrite
 from .guards import Card, cards
 
+FILE = INDEX
 Site = tuple[str, Card]
 """A file's name and a card of it."""
 
@@ -77,12 +75,9 @@ def options_of(version: str) -> Callable[[str], bool]:
     return lru_cache(maxsize=None)(lambda name: options.exists(name, release) is True)
 
 
-def main(arguments: Iterable[str] | None = None) -> int:
-    """Read every release and write the index anew; return the exit code."""
+def made(archives: Mapping[str, Path]) -> bytes:
+    """Return the index of these releases, oldest first."""
     sites = Sites()
-    words = list(arguments) if arguments is not None else None
-    return rewrite("raise_sites", INDEX, FIRST, sites.add, sites.packed, words)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    for version, archive in archives.items():
+        sites.add(version, archive)
+    return sites.packed()
