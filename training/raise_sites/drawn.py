@@ -19,12 +19,12 @@ from ...classifier.api import Triage
 from ...corpus.code_lines import plain
 from ..advice.drawn import Drawn, answers, callers, stack
 from ..advice.hidden import wordless
-from ..fingerprint.__main__ import CACHE, FIRST
-from ..options.fetch import fetch, silently
+from ..options.fetch import CACHE, fetch, silently
 from ..options.index import releases
+from ..tables import OLDEST
 from ..text_model.rows.messages import filled
-from .__main__ import options_of
 from .guards import Card, cards
+from .sites import options_of
 
 _RAISES = re.compile(r"\s*(?:raise (?P<kind>[A-Z][\w.]*)\(|assert\b)")
 _ASIDE = re.compile(r"(?:^|/)(?:tests?|benchmarks|examples|third_party)/")
@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=31)
     given = parser.parse_args(arguments)
     seed = random.Random(given.seed)  # noqa: S311 - nothing is secret here
-    offered = list(releases(since=FIRST))
+    offered = list(releases(since=OLDEST))
     picked = sorted(seed.sample(range(len(offered)), min(_RELEASES, len(offered))))
     logs: list[Drawn] = []
     seen = set[tuple[str, Card]]()
