@@ -6,12 +6,13 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .alerts import Alerts
 from .deduplicate import Once
 from .firing import Firing
-from .interface import ALERTS, Adapter, Ask, ChatContext, Event, Outgoing, event_of
+from .interface import ALERTS, Adapter, Ask, BusyError, ChatContext, Event, Outgoing, event_of
 from .notify import Notifier
 from .registry import adapters
 from .settings import ChatSettings
@@ -106,6 +107,16 @@ class Chat:
             return None
         event = event_of(self.context, report, incident, service=service, name=name, tenant=tenant)
         return (lambda: self._notifier.tell(event)) if self._notifier.fresh(event) else None
+
+    def consider(self, report: Report, incident: Incident, *, tenant: str = "") -> None:
+        """Show a second opinion that came to an incident: in the messages that stand, or behind those that cannot be changed."""
+        event = event_of(self.context, report, incident, service=incident.service, tenant=tenant)
+        self._notifier.consider(event)
+        for show in self.context.shown_anew:
+            try:
+                self._jobs.submit(partial(show, event))
+            except BusyError:
+                log.warning("a second opinion is not shown: too much waits")
 
     @property
     def figures(self) -> Figures:

@@ -195,6 +195,8 @@ class ChatContext:
     """Takes back what `once` noted: the work was not done."""
     resolve: Callable[[str], None] = field(init=False)
     """Has the targets told that the window of an incident key has ended."""
+    shown_anew: list[Callable[[Event], None]] = field(default_factory=list)
+    """Added to by adapters that change messages which stand: told of an answer that a second opinion came to."""
 
     def feedback(self, incident_id: str, verdict: str, bucket: str = "", note: str = "", source: str = "") -> bool:
         """Store what a person said about an answer; return whether it was stored.
@@ -241,6 +243,14 @@ def incident_key(report: Report, incident: Incident | None, service: str) -> str
     from ..fingerprint import fingerprint
 
     return f"incident:{fingerprint(report)}:{service}"
+
+
+def second_opinion(report: Report) -> str:
+    """Return what is said of a second opinion whose fix stands first; "" where none does."""
+    first = report.fixes[0] if report.fixes else None
+    if first is None or not any(proposed.first for proposed in report.proposals):
+        return ""
+    return f"A second opinion, checked: {first.title}"
 
 
 def selects(select: Selection, event: Event) -> bool:

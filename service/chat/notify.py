@@ -14,10 +14,11 @@ from ..letter import Letter
 from .backoff import backoff
 from .courier import AT_ONCE, Courier
 from .deduplicate import Claim, Once
-from .interface import BusyError, Event, Outgoing, RetryError, UndeliverableError, new_id
+from .interface import BusyError, Event, Outgoing, RetryError, UndeliverableError, new_id, second_opinion
 from .lanes import Lane
 from .letters import pack_event, unpack_event
 from .settings import NotifySettings
+from .targets import Target
 from .work_queue import Background
 
 if TYPE_CHECKING:
@@ -48,10 +49,14 @@ class _Counted:
     """The event, packed, for there may be thousands; empty where it was told with others: there is no message of its own."""
     alone: bool = False
     """Whether a message of its own went out."""
+    opinion: bool = False
+    """Whether a second opinion came to it."""
 
     @classmethod
-    def of(cls, event: Event, *, alone: bool = False) -> _Counted:
-        return cls(event.id, event.recurrence, event.received, pack_event(event), alone)
+    def of(cls, event: Event, before: _Counted | None) -> _Counted:
+        same = before is not None and before.id == event.id
+        alone, opinion = (before.alone, before.opinion) if before is not None and same else (False, False)
+        return cls(event.id, event.recurrence, event.received, pack_event(event), alone, opinion)
 
 
 class Notifier:
@@ -185,6 +190,19 @@ class Notifier:
 
         self._counting.submit(end, urgent=True)
 
+    def consider(self, event: Event) -> None:
+        """Tell of a second opinion whose fix stands first, where messages cannot be changed; elsewhere later ones show it."""
+        with self._lock:
+            latest = self._latest.get(event.key)
+            if latest is None or not latest.body or latest.opinion:
+                return
+            told = replace(unpack_event(latest.body), report=event.report)
+            self._latest[event.key] = replace(latest, body=pack_event(told), opinion=True)
+        told = replace(told, id=new_id("msg"), note=second_opinion(event.report))
+        for number, (target, lane) in enumerate(self._lanes):
+            if told.note and isinstance(target, Target) and target.wants(told):
+                self._submit(number, target, lane, told)
+
     def close(self) -> None:
         """Deliver what waits within the time that the settings give."""
         deadline = time.monotonic() + self._settings.drain_seconds
@@ -240,10 +258,7 @@ class Notifier:
         elif before:
             event = replace(event, id=before.id)
         gathered = before is not None and before.id == event.id and not before.body
-        if gathered:
-            counted = _Counted(event.id, event.recurrence, event.received, b"")
-        else:
-            counted = _Counted.of(event, alone=before is not None and before.id == event.id and before.alone)
+        counted = _Counted(event.id, event.recurrence, event.received, b"") if gathered else _Counted.of(event, before)
         with self._lock:
             self._latest[key] = counted
             self._latest.move_to_end(key)

@@ -38,8 +38,9 @@ class SlackAdapter:
         self._settings = settings
         self._slack = Slack(settings)
 
-    def outgoing(self, context: ChatContext) -> list[Outgoing]:  # noqa: ARG002
+    def outgoing(self, context: ChatContext) -> list[Outgoing]:
         """Return the channel, if one is set."""
+        context.shown_anew.append(self._slack.show_opinion)
         return [SlackTarget(self._settings, self._slack)] if self._settings.channel else []
 
     def routes(self, context: ChatContext) -> APIRouter:

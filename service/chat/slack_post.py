@@ -7,6 +7,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,10 +16,10 @@ from slack_sdk.web import WebClient
 from slack_sdk.webhook import WebhookClient
 
 from .http_out import retry_after
-from .interface import Brief, Event, RetryError, UndeliverableError, selects
+from .interface import Brief, Event, RetryError, UndeliverableError, second_opinion, selects
 from .letters import pack_event, unpack_event
 from .platforms.slack import SlackSettings
-from .slack_blocks import message
+from .slack_blocks import escape, message
 from .slack_digest import digest
 
 log = logging.getLogger("vllm_triage.chat")
@@ -32,6 +33,8 @@ _PASSING = {"ratelimited", "rate_limited", "internal_error", "fatal_error", "ser
 _REMEMBERED = 10_000
 _TRIES = 3
 _PATIENCE = 10.0
+_AT_ONCE = 20
+"""Messages of one incident that are brought up to date with what came later, the last ones."""
 
 
 class Posted:
@@ -44,8 +47,10 @@ class Posted:
         self.channel = channel
         self.ts = ts
         self.event = event
+        self.incident = event.incident.id if event.incident is not None else ""
         self.verdict = ""
         self.closed = False
+        self.opinion = False
 
     @property
     def event(self) -> Event:
@@ -190,6 +195,23 @@ class Slack:
             ts=posted.ts,
             **message(posted.event, verdict=posted.verdict, closed=posted.closed, **words),
         )
+
+    def show_opinion(self, event: Event) -> None:
+        """Show a second opinion in the messages of its incident, in channel and threads, and say below them that it has come."""
+        if event.incident is None:
+            return
+        with self._lock:
+            standing = [posted for posted in self._by_place.values() if posted.incident == event.incident.id]
+        told = second_opinion(event.report)
+        for posted in standing[-_AT_ONCE:]:
+            posted.event = replace(posted.event, report=event.report)
+            try:
+                self.show(posted)
+                if told and not posted.opinion:
+                    posted.opinion = True
+                    self.say(escape(told), posted.channel, posted.ts)
+            except (RetryError, UndeliverableError) as error:
+                log.warning("a second opinion is not shown in a message: %s", error)
 
 
 class SlackTarget:

@@ -48,3 +48,7 @@ class Target:
 
     def again(self, event: Event) -> None:
         """Do nothing: there is one message for each incident and window."""
+
+    def send(self, event: Event) -> None:
+        """Deliver a message; see `Outgoing`."""
+        raise NotImplementedError

@@ -52,9 +52,9 @@ def open_chat(state: State) -> Chat | None:
     def record(report: Report, service: str, names: Sequence[str]) -> Incident | None:
         if state.loop is None:
             raise BusyError
-        keeping = state.recording.keep(state, report, label(service), [file_name(name) for name in names])
+        keeping = _kept(state, report, label(service), [file_name(name) for name in names])
         try:
-            return asyncio.run_coroutine_threadsafe(keeping, state.loop).result().incident
+            return asyncio.run_coroutine_threadsafe(keeping, state.loop).result()
         except concurrent.futures.CancelledError:
             raise BusyError from None
 
@@ -68,8 +68,15 @@ async def _triage(state: State, source: Source, job: Job, service: str | None) -
     state.metrics.answered(answer.report)
     if service is None:
         return answer.report, None
-    kept = await state.recording.keep(state, answer.report, service, job.name)
-    return answer.report, kept.incident
+    return answer.report, await _kept(state, answer.report, service, job.name)
+
+
+async def _kept(state: State, report: Report, service: str, name: str | Sequence[str]) -> Incident | None:
+    """Keep an answer, and have a model asked about it where that is wanted; what comes of it is shown in its message."""
+    incident = (await state.recording.keep(state, report, service, name)).incident
+    if incident is not None and state.opinions is not None:
+        state.opinions.later(state, report, incident, "", None)
+    return incident
 
 
 async def _pieces(source: Source) -> AsyncIterator[bytes]:

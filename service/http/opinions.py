@@ -6,6 +6,7 @@ import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...classifier.errors import TriageError
@@ -18,6 +19,7 @@ from .respond import in_store
 if TYPE_CHECKING:
     from ...classifier.proposal import Proposal
     from ..history import History
+    from ..wire import Incident
     from .settings import ServiceSettings
     from .state import State
 
@@ -29,7 +31,7 @@ _log = logging.getLogger("vllm_triage.http")
 @dataclass(frozen=True, slots=True)
 class _Wanted:
     report: Report
-    incident: str
+    incident: Incident
     tenant: str
 
 
@@ -49,7 +51,7 @@ class Opinions:
         self._thread = ThreadPoolExecutor(1, "opinions")
         self._working: asyncio.Task[None] | None = None
 
-    def later(self, state: State, report: Report, incident: str, tenant: str, mode: Mode | None) -> bool:
+    def later(self, state: State, report: Report, incident: Incident, tenant: str, mode: Mode | None) -> bool:
         """Ask about an answer when there is time; return whether that is going to happen."""
         if not is_wanted(report, mode or self._mode):
             return False
@@ -86,11 +88,16 @@ class Opinions:
         proposal = await self._proposal(state, history, wanted)
         engine = state.desk.engine
         made = await asyncio.get_running_loop().run_in_executor(
-            self._thread, history.take_in, wanted.incident, lambda report: engine.consider(report, [proposal])
+            self._thread, history.take_in, wanted.incident.id, lambda report: engine.consider(report, [proposal])
         )
         if made is None:
             return "too late"
-        return "shown" if any(fix.proposed_by for fix in made.fixes) else "nothing held"
+        if not any(fix.proposed_by for fix in made.fixes):
+            return "nothing held"
+        if (chat := state.chat) is not None:
+            tell = partial(chat.consider, made, wanted.incident, tenant=wanted.tenant)
+            await asyncio.get_running_loop().run_in_executor(self._thread, tell)
+        return "shown"
 
     async def _proposal(self, state: State, history: History, wanted: _Wanted) -> Proposal:
         key = fingerprint(wanted.report)

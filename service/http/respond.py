@@ -45,7 +45,7 @@ async def finish(state: State, report: Report, asked: Asked) -> TriageAnswer:
         await tell(state, state.chat, report, kept.incident, asked)
     later = False
     if state.opinions is not None and kept.incident is not None:
-        later = state.opinions.later(state, report, kept.incident.id, asked.tenant, asked.ask)
+        later = state.opinions.later(state, report, kept.incident, asked.tenant, asked.ask)
     return TriageAnswer.of(report, incident_of(kept.incident, state), kept.not_recorded, later)
 
 

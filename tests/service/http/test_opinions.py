@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
+pytest.importorskip("slack_bolt")
+
 from tests.service.ask.double import ANSWER, serving
+from tests.service.chat.slack_server import SECRET, TOKEN, FakeSlack, sign
 from tests.service.http.conftest import LOG, PATIENCE
 from vllm_triage.service.http.app import create_app
 from vllm_triage.service.http.settings import Settings
@@ -54,6 +58,28 @@ def test_the_answer_waits_for_no_model_and_the_incident_takes_its_word_in(servic
     assert [True] == ["no release has" in item["reason"] for item in report["withheld"] if "proposed_by" in item]
     assert "oak-70b" not in client.get(f"/v1/incidents/{answer['incident']['id']}/pack").text
     assert 'vllm_triage_opinions_total{outcome="shown"} 1.0' in client.get("/metrics").text
+
+
+def test_a_chat_that_was_answered_is_shown_the_opinion_when_it_comes(service, database) -> None:
+    """What a person asks for in a chat is asked about as well; the answer there waits for no model."""
+    with serving(late=0.5) as double, FakeSlack() as slack:
+        settings = {"signing_secret": SECRET, "bot_token": TOKEN, "api_url": f"{slack.url}/"}
+        client = service(database=database, ask=double.url, slack=settings, notify={"update_seconds": 0})
+        event = {
+            "type": "app_mention",
+            "user": "U7",
+            "channel": "C1",
+            "ts": "1.1",
+            "text": f"<@U1> ```{LOG.decode()}```",
+        }
+        body = json.dumps({"type": "event_callback", "team_id": "T1", "event_id": "Ev1", "event": event})
+        headers = {"Content-Type": "application/json", **sign(body, int(time.time()))}
+        assert client.post("/v1/hooks/slack/events", content=body, headers=headers).is_success
+        until = time.monotonic() + PATIENCE
+        while not slack.updated and time.monotonic() < until:
+            time.sleep(0.05)
+    assert "oak-70b" not in json.dumps(slack.posted[0])
+    assert "--max-model-len 32768" in json.dumps(slack.updated[-1]["blocks"])
 
 
 def test_the_same_failure_is_asked_about_once_also_after_a_restart(service, database) -> None:
