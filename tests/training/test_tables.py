@@ -10,8 +10,8 @@ import pytest
 
 from vllm_triage.classifier.facts.fingerprint_index import Index as Fingerprint
 from vllm_triage.corpus.code_lines import Index as Lines
-from vllm_triage.training import tables
 from vllm_triage.training.options.index import Files, PackageIndexError
+from vllm_triage.training.tables import __main__ as tables
 
 CODE = b"def take(name):\n    logger.info('took %s of them all', name)\n    return table[name].value\n"
 PATH = "vllm/v1/engine/core.py"

@@ -19,6 +19,8 @@ from ...corpus.options import version_key
 PROJECT = "vllm"
 FIRST = "0.5.2"
 """The oldest release in the table; logs of older ones are hardly seen any more."""
+OLDEST = "0.2.0"
+"""The oldest release on the index whose logs are still met."""
 
 
 class PackageIndexError(Exception):

@@ -20,8 +20,7 @@ from ...corpus.code_lines import plain
 from ..advice.drawn import Drawn, answers, callers, stack
 from ..advice.hidden import wordless
 from ..options.fetch import CACHE, fetch, silently
-from ..options.index import releases
-from ..tables import OLDEST
+from ..options.index import OLDEST, releases
 from ..text_model.rows.messages import filled
 from .guards import Card, cards
 from .sites import options_of

@@ -11,8 +11,7 @@ from rich.console import Console
 
 from ...corpus.repairs import INDEX, Facet
 from ..options.fetch import CACHE, FetchError, fetch, silently
-from ..options.index import PackageIndexError, releases
-from ..tables import OLDEST
+from ..options.index import OLDEST, PackageIndexError, releases
 from .history import Commit, commits
 from .landed import Landings
 from .mends import facets

@@ -15,13 +15,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ..corpus.options import version_key
-from .options.fetch import CACHE, FetchError, fetch, silently
-from .options.index import FIRST, PackageIndexError, releases
-from .options.model_classes import RegistryError
+from ...corpus.options import version_key
+from ..options.fetch import CACHE, FetchError, fetch, silently
+from ..options.index import FIRST, OLDEST, PackageIndexError, releases
+from ..options.model_classes import RegistryError
 
-OLDEST = "0.2.0"
-"""The oldest release on the index whose logs are still met."""
 TABLES = {
     "architectures": ("options.architectures", FIRST), "modules": ("options.modules", FIRST),
     "model_types": ("options.model_types", FIRST), "weight_names": ("options.weight_names", FIRST),
@@ -47,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
         archives = {files.version: fetch(files, given.cache, silently) for files in releases(since=OLDEST)}
         for name in given.names or TABLES:
             place, since = TABLES[name]
-            module, oldest = import_module(f".{place}", __package__), version_key(since) or ()
+            module, oldest = import_module(f"..{place}", __package__), version_key(since) or ()
             make: Callable[[Archives], bytes] = module.made
             data = make({version: path for version, path in archives.items() if (version_key(version) or ()) >= oldest})
             target = Path(module.FILE) if given.out is None else given.out / Path(module.FILE).name
