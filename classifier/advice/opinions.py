@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from .context import Context
 
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "opinion_record.json")  # noqa: PTH100, PTH118, PTH120
-PRIOR = 2
-"""Answers, half of them right, that a way of deciding is given besides those that were measured."""
+PRIOR = 4
+"""Answers, right as often as all are, that a way of deciding is given besides those that were measured."""
 SHOWN = 0.4
 """A proposal is shown from this share of right first fixes on, as rules' fixes are."""
 _BEHIND = f"{JUDGED[0]}such advice is seldom right behind another's"
@@ -151,14 +151,15 @@ def share_of(verdict: Verdict, confidence: float) -> float:
     apart; it is written by ``python -m vllm_triage.training.ask --fit``.
     """
     table = _record()["first"]
-    right, count = table.get(key_of(verdict.decided_by, confidence)) or table[""]
-    return (right + PRIOR / 2) / (count + PRIOR)
+    all_right, all_ = table[""]
+    right, count = table.get(key_of(verdict.decided_by, confidence), (0, 0))
+    return (right + PRIOR * all_right / all_) / (count + PRIOR)
 
 
 def share_of_later() -> float:
     """Return how often a fix was right that a proposal named after its first."""
     right, count = _record()["later"][""]
-    return (right + PRIOR / 2) / (count + PRIOR)
+    return right / count
 
 
 def _record() -> dict[str, dict[str, list[int]]]:
@@ -240,6 +241,8 @@ def _lacking(action: Action, context: Context) -> str:
     else:
         ours = isinstance(action, (SetVariable, DropVariable)) and action.name.startswith("VLLM_")
         names = (action.name,) if ours and isinstance(action, (SetVariable, DropVariable)) else ()
+        # A changed checkout has variables of its own, and its log names them.
+        names = tuple(name for name in names if name not in context.case.text)
     given = str(context.facts.get("command") or "")
     for name in names:
         if context.bound.having(name) is None and not (isinstance(action, DropOption) and name in given):
