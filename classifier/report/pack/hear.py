@@ -16,6 +16,8 @@ SHARED, FEW = 2, 3
 """Telling words and numbers that a cause has in common with the lines that prove it, at least; of so few words one is enough."""
 FAILING = frozenset({"deciding", "first death", "exception"})
 """Lines that say what failed: of whoever names one of them, one word of it is enough."""
+FOREIGN = 0.1
+"""Share of letters beyond ASCII from which on lines are in another language than the answer."""
 STEM = 5
 """Letters by which words are told apart: fetch, fetched."""
 _WORD = re.compile(r"\b(?:[a-z_][a-z0-9_]{3,}|\d{2,}|\d+\.\d+)\b", re.IGNORECASE)
@@ -53,7 +55,7 @@ def _found_again(proposal: Proposal, texts: dict[int, str]) -> list[int]:
 def _problem(proposal: Proposal, lines: tuple[tuple[int, str], ...], texts: dict[int, str], pack: Pack) -> str:
     if not proposal.cause:
         about = _words(" ".join([*texts.values(), *(text for part in pack.told for text in part.text)]))
-        return "" if about & _words(proposal.missing) else "it names no cause"
+        return "" if lines or about & _words(proposal.missing) else "it names no cause"
     if not proposal.lines:
         return "it names no line that proves it"
     if not lines:
@@ -66,6 +68,8 @@ def _problem(proposal: Proposal, lines: tuple[tuple[int, str], ...], texts: dict
     near = {number + step for number, _ in lines for step in range(-BESIDE, BESIDE + 1)}
     said = _words(" ".join(texts[number] for number in near if number in texts))
     words = _words(proposal.cause)
+    if _is_foreign(" ".join(text for _, text in lines)):
+        return ""  # words of two languages cannot be held against each other
     failing = {
         number
         for line in pack.lines
@@ -74,6 +78,10 @@ def _problem(proposal: Proposal, lines: tuple[tuple[int, str], ...], texts: dict
     }
     enough = SHARED if len(words) > FEW and failing.isdisjoint(number for number, _ in lines) else 1
     return "" if len(said & words) >= enough else "the lines that it names say nothing of it"
+
+
+def _is_foreign(text: str) -> bool:
+    return sum(not letter.isascii() for letter in text) > len(text) * FOREIGN
 
 
 def _plain(text: str) -> str:
