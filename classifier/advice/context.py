@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cache, cached_property
 
 from ...corpus.guards import ANY_CASE
 from ..complaints.case import Case
@@ -168,7 +168,16 @@ class Context:
 
     def say(self, pattern: str) -> bool:
         """Whether the words hold a pattern, whatever the case; False where no failure is answered."""
-        return self.failed and compiled(pattern, ANY_CASE).search(self.words) is not None
+        if not self.failed:
+            return False
+        if plain := _plain(pattern):
+            return any(word in self.lowered for word in plain)
+        return compiled(pattern, ANY_CASE).search(self.words) is not None
+
+    @cached_property
+    def lowered(self) -> str:
+        """The words in lower case."""
+        return self.words.lower()
 
     @cached_property
     def lack(self) -> Lack | None:
@@ -308,3 +317,14 @@ class Context:
             return 1 << (self.ranks - 1).bit_length()  # sizes are powers of two, as good as always
         about = options.describe(option, self.release)
         return about.default if about is not None else None
+
+
+@cache
+def _plain(pattern: str) -> tuple[str, ...]:
+    """Return the words of an expression that only lists words, in lower case: looking for these takes a tenth of the time."""
+    listed = pattern.isascii() and all(part and part.translate(_SPOKEN) == "" for part in pattern.split("|"))
+    return tuple(pattern.lower().split("|")) if listed else ()
+
+
+_SPOKEN = str.maketrans("", "", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-/:=,'\"<>&%@!#;~`")
+"""Leaves of a text what means something to ``re``."""

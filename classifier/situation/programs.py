@@ -31,7 +31,7 @@ _MARKS = (
     (SCRIPT, "", ("llm.py:", "offline.py:", ".generate(", ".chat(", ".score(", ".embed(", ".encode(", ".classify(", ".beam_search(", "LLM(", "in LLM."), LazyPattern(
         r"\bvllm/entrypoints/(?:(?:offline_)?llm|\w+/offline)\.py:|\bllm\.(?:generate|chat|score|embed|encode|classify|beam_search)\(|\bLLM\((?:\s*\w+ ?=|\s*['\"]|\*\*)|\bin LLM\.\w+\("
     )),
-    (TEST, "pytest", ("E  ",), LazyPattern(
+    (TEST, "pytest", ("E   ",), LazyPattern(
         r"(?m)^(?:\[[^\]\n]{1,40}\] )?E {3,}\S[\s\S]{0,4000}?(?:^(?:\[[^\]\n]{1,40}\] )?[\w./-]+\.py:\d+: \w+(?:Error|Exception)\s*$|"
         r"short test summary info|warnings summary =|-- Captured \w+ (?:log )?(?:call|setup))"
     )),

@@ -25,7 +25,7 @@ _LOGGED = LazyPattern(
     r"^\s*(?:[\w.-]+\s+\|\s|[a-z][\w.-]*: \(\d+\) |(?!it )[a-z\d][\w.-]* exited with code \d+(?: \(restarting\))?\s*$)"
 )
 """Lines of logs, code, commands and tables."""
-_PREFIXES = ("INFO ", "INFO:", "WARNING ", "ERROR ", "DEBUG ", "    ")
+_PREFIXES = ("INFO ", "INFO:", "WARNING ", "ERROR ", "DEBUG ", "    ", '  File "')
 """How most of them begin: asked for first, it takes a twentieth of the time."""
 _SAID = (
     "the this that is are was with without when after since what how why which it my our i we not no does did can can't any and for to in on at of as than would here below be "
@@ -225,7 +225,7 @@ def _is_prose(line: str) -> bool:
     said = line.strip()
     if not said or len(said) > 2000 or line.startswith(_PREFIXES) or "pid=" in line[:40]:
         return False
-    foreign, words = _OTHER_SCRIPT.findall(said), _WORD.findall(said)
+    foreign, words = () if said.isascii() else _OTHER_SCRIPT.findall(said), _WORD.findall(said)
     if not foreign and (len(words) < 2 or sum(map(len, words)) < 0.6 * len(said.replace(" ", ""))):
         return False
     says = bool(foreign) or _says(words)

@@ -24,7 +24,7 @@ _KINDS = (
         r"^(?:\S+?[:(]\d+(?:[:,]\d+)?\)?: )?(?:fatal )?error: |^ptxas (?:fatal|error)|^nvcc (?:fatal|error)|ninja: build stopped|^CMake Error|^\W*error: "
         r"|^[\w.\-]+(?: [\w\-]+){0,2}: error: "
     )),
-    ("an exit", False, ("", ), LazyPattern(r"(?i)\b(?:exit(?:ed)?|died|returned|terminated)\b.{0,30}\b(?:code|status):? ?=?(?:-[1-9]\d*|[1-9]\d{0,2})\b|\bsignal (?:6|7|8|9|11)\b|\bSIG(?:KILL|SEGV|ABRT|BUS|ILL)\b")),
+    ("an exit", False, ("xit", "XIT", "ied", "IED", "eturned", "ETURNED", "erminated", "ERMINATED", "ignal", "SIG"), LazyPattern(r"(?i)\b(?:exit(?:ed)?|died|returned|terminated)\b.{0,30}\b(?:code|status):? ?=?(?:-[1-9]\d*|[1-9]\d{0,2})\b|\bsignal (?:6|7|8|9|11)\b|\bSIG(?:KILL|SEGV|ABRT|BUS|ILL)\b")),
     (REFUSED, True, ("HTTP/", "curl: ("), LazyPattern(r"HTTP/\d(?:\.\d)?\"? [45]\d\d\b|^curl: \(\d+\) ")),
     ("an exception", False, ("Error", "Exception", "Value error, "), LazyPattern(r"(?<![\w.`'\"])(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?:: |\(|$)|^\s+Value error, ")),
 )  # fmt: skip

@@ -46,18 +46,20 @@ def residue_of(case: Case) -> list[Line]:
     last = max((line.number for line in lines if line.number not in read), default=0)
     found: list[Line] = []
     for line in lines:
-        plain, by = _plain(line) if words or waits else "", read.get(line.number, "")
+        by = read.get(line.number, "")
         # What is harmless where it is tried again is so where something follows; a native death never is.
-        if is_prompt(line.text) or (by != "benign" and (by or plain in words)):
+        if (by and by != "benign") or is_prompt(line.text):
             continue
         kind = kind_of(line)
         if by and not (kind in DEADLY or (kind and excerpt and line.level in RAISED and line.number > last)):
             continue
-        waited = waits[plain] > 1 and (excerpt or line.level == "WARNING") and line.number > moved
+        waited = (
+            bool(waits) and waits[_plain(line)] > 1 and (excerpt or line.level == "WARNING") and line.number > moved
+        )
         said = excerpt and complains(line) and (not case.incident.stages or _alone(line, case))
-        if (kind or waited or said) and not (said and _alone(line, case)) and _survived(case, line, kind, moved):
+        if not (kind or waited or said) or (not by and _plain(line) in words):
             continue
-        if kind or waited or said:
+        if (said and _alone(line, case)) or not _survived(case, line, kind, moved):
             found.append(line)
     return found[:MOST]
 
