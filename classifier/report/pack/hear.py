@@ -81,7 +81,7 @@ def _problem(proposal: Proposal, lines: tuple[tuple[int, str], ...], texts: dict
 
 
 def _is_foreign(text: str) -> bool:
-    return sum(not letter.isascii() for letter in text) > len(text) * FOREIGN
+    return sum(letter.isalpha() and not letter.isascii() for letter in text) > len(text) * FOREIGN
 
 
 def _plain(text: str) -> str:
