@@ -121,9 +121,9 @@ def library() -> Figures:
     for _ in range(TURNS * 2):
         # In turns: what else the machine does meets all.
         for name, engine in engines.items():
-            least[name] = min(least.get(name, 1e9), worked(lambda engine=engine: engine.report(data)))
+            least[name] = min(least.get(name, 1e9), processor_time(lambda engine=engine: engine.report(data)))
     report = engines["single"].report(data)
-    written = min(worked(report.to_json) for _ in range(TURNS))
+    written = min(processor_time(report.to_json) for _ in range(TURNS))
     return {
         "diagnosis, ms": least["single"] * 1e3,
         "json / diagnosis": written / least["single"],
@@ -171,7 +171,7 @@ def floods() -> Figures:
         peer = _drain3(lines)
         ours, theirs = 1e9, 1e9
         for _ in range(FEW):
-            ours = min(ours, worked(lambda data=data: engine.report(data)) / len(lines))
+            ours = min(ours, processor_time(lambda data=data: engine.report(data)) / len(lines))
             theirs = min(theirs, peer()) if peer else theirs
         figures[f"flood of {name}, us a line"] = ours * 1e6
         figures[f"flood of {name}, MB/s"] = len(data) / 1e6 / (ours * len(lines))
@@ -188,7 +188,7 @@ def _drain3(lines: list[str], count: int = 8000) -> Callable[[], float] | None:
 
     def mine() -> float:
         miner = TemplateMiner()
-        return worked(lambda: [miner.add_log_message(line) for line in lines[:count]]) / count
+        return processor_time(lambda: [miner.add_log_message(line) for line in lines[:count]]) / count
 
     return mine
 
@@ -286,7 +286,7 @@ def spent(words: list[str]) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def worked(job: Callable[[], object]) -> float:
+def processor_time(job: Callable[[], object]) -> float:
     """Return the processor seconds that ``job`` takes in this process."""
     began = time.process_time()
     job()

@@ -84,7 +84,7 @@ def plan_data(plan: Plan, name: str) -> dict[str, object]:
             "tensor_parallel_size": fit.tensor,
             "gpu_memory_gib": round(plan.setup.gpu_memory / gib, 3),
             "gpu_memory_utilization": plan.setup.utilization,
-            "parameters": fit.worked.inputs.get("parameters"),
+            "parameters": fit.weighed.inputs.get("parameters"),
             "weights_gib": round(fit.weights / gib, 3) if fit.weights else None,
             "overhead_gib": round(fit.overhead / gib, 3),
             "kv_cache_available_gib": round(fit.kv_memory / gib, 3),

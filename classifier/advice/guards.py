@@ -50,7 +50,7 @@ def withhold(fix: Fix, context: Context, guards: Guards) -> tuple[Fix | None, st
     """
     if context.other_engine and (fix.kind == "flag" or any(isinstance(each, Serve) for each in fix.actions)):
         return None, f"this is a log of {context.other_engine}, not of vLLM"
-    told = Told(context)
+    told = LogTexts(context)
     part_of: list[Action] = []
     why = ""
     for guard, action in _concerned(fix, guards):
@@ -137,7 +137,7 @@ def _of_vllm(fix: Fix) -> bool:
     )
 
 
-def _holds(guard: Guard, action: Action | None, fix: Fix, told: Told) -> bool:
+def _holds(guard: Guard, action: Action | None, fix: Fix, told: LogTexts) -> bool:
     """Whether all that a row asks for holds."""
     context = told.context
     value = getattr(action, "value", "")
@@ -168,7 +168,7 @@ def _asked(condition: str, value: str, action: Action | None) -> str:
     )
 
 
-def _said(guard: Guard, name: str, told: Told) -> bool:
+def _said(guard: Guard, name: str, told: LogTexts) -> bool:
     """Whether the log says, or does not say, what one expression of a row asks for."""
     trace = told.context.trace
     plain = name.removeprefix("unless_")
@@ -180,7 +180,7 @@ def _said(guard: Guard, name: str, told: Told) -> bool:
     return (found is None) if plain != name else (found is not None)
 
 
-class Told:
+class LogTexts:
     """What rows ask of a log, each worked out when it is asked for."""
 
     def __init__(self, context: Context) -> None:

@@ -73,7 +73,7 @@ class IncidentReader:
         return self.effort.scanner
 
     @property
-    def signs(self) -> tuple[int, ...]:
+    def found(self) -> tuple[int, ...]:
         """How many starts, hits, errors, marks and exceptions were found: for whoever looks at a log that goes on."""
         incident, traces = self.incident, self.traces
         return (

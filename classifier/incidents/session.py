@@ -63,11 +63,11 @@ class Session:
         return self._reader.incident
 
     @property
-    def signs(self) -> tuple[int, ...]:
+    def found(self) -> tuple[int, ...]:
         """How much was found so far: it changes with whatever may change the answer, but for statistics and counts."""
-        own = self._reader.signs
+        own = self._reader.found
         for other in self._others.values():
-            own += other.signs
+            own += other.found
         return own
 
     def feed(self, block: Block) -> None:

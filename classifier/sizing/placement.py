@@ -63,7 +63,7 @@ class Setup:
 class Fit:
     """One way to place the model: the memory of the fullest GPU."""
 
-    __slots__ = ("batched", "kv_memory", "layout", "longest", "overhead", "tensor", "wanted", "weights", "worked")
+    __slots__ = ("batched", "kv_memory", "layout", "longest", "overhead", "tensor", "wanted", "weighed", "weights")
 
     def __init__(self, model: Architecture, setup: Setup, tensor: int) -> None:
         self.tensor = tensor
@@ -71,8 +71,8 @@ class Fit:
         self.batched = setup.max_num_batched_tokens or default_max_num_batched_tokens(
             setup.facts() | {"max_model_len": self.wanted}
         )
-        self.worked = _weights(model, setup, tensor)
-        self.weights = int(number(self.worked.inputs, "bytes") or 0)
+        self.weighed = _weights(model, setup, tensor)
+        self.weights = int(number(self.weighed.inputs, "bytes") or 0)
         self.overhead = setup.overhead or allowance(model, setup, tensor, self.batched)
         self.layout = layout(model, tensor, setup.pipeline, setup.kv_dtype, setup.version)
         self.kv_memory = int(setup.gpu_memory * setup.utilization) - self.weights - self.overhead

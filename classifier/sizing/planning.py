@@ -89,7 +89,7 @@ def make_plan(config: Mapping[str, object], setup: Setup) -> Plan:
     fits = [Fit(model, setup, size) for size in sizes]
     plan.fit = next((fit for fit in fits if fit.fits), None) or max(fits, key=lambda fit: (fit.longest, fit.kv_memory))
     if not plan.fit.weights:
-        plan.problem = f"{plan.fit.worked.formula}: give --weights SIZE (the sum of the checkpoint's files)."
+        plan.problem = f"{plan.fit.weighed.formula}: give --weights SIZE (the sum of the checkpoint's files)."
         return plan
     if plan.fit.fits:
         plan.verdict = "fits"

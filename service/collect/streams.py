@@ -63,7 +63,7 @@ class _Stream:
     due: float = 0.0
     """When they are fed; 0 while none wait."""
     lines: int = 0
-    signs: tuple[int, ...] = ()
+    found: tuple[int, ...] = ()
     dirty: bool = False
     """Whether something came since the last look that may change the answer."""
     came: float = 0.0
@@ -149,8 +149,8 @@ class Streams:
         text = stream.cleaner.clean(text)
         stream.session.feed(Block(text, stream.lines + 1, len(data)))
         stream.lines += data.count(b"\n")
-        if (signs := stream.session.signs) != stream.signs:
-            stream.signs, stream.dirty = signs, True
+        if (found := stream.session.found) != stream.found:
+            stream.found, stream.dirty = found, True
 
     @staticmethod
     def _due(stream: _Stream, now: float) -> bool:

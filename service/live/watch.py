@@ -79,7 +79,7 @@ class Watch:
         self._announcer = Announcer(lambda bucket: triage.corpus.traits(bucket).waits)
         self._monitor = Monitor(patience)
         self._processes = processes
-        self._signs: tuple[int, ...] = ()
+        self._found: tuple[int, ...] = ()
         self._stage = ""
         self._facts: Mapping[str, object] = {}
         self._dirty = False
@@ -150,9 +150,9 @@ class Watch:
             self._told.statistics(sample)
 
     def _look(self, now: float) -> None:
-        signs = self._session.signs
-        if signs != self._signs:
-            self._signs, self._dirty = signs, True
+        found = self._session.found
+        if found != self._found:
+            self._found, self._dirty = found, True
         stage = self._session.incident.reached or "launch"
         if stage != self._stage:
             self._stage = stage

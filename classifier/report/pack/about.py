@@ -9,7 +9,7 @@ from typing import TypeVar
 from ....corpus.records import Record, record
 from ..model import Fix, Report, Withheld
 from ..shown import cut, printable
-from .model import Candidate, Told
+from .model import Candidate, PackPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ VALUE = 160
 class About(Record):
     """What there is to say, whole."""
 
-    told: tuple[Told, ...]
+    told: tuple[PackPart, ...]
     candidates: tuple[Candidate, ...]
     withheld: tuple[Withheld, ...]
 
@@ -70,7 +70,7 @@ def about(report: Report, release: str = "", series: Sequence[str] = ()) -> Abou
         "sums": [*_sums(report)],
         "series": list(series),
     }
-    told = tuple(Told(part=name, text=tuple(text)) for name, text in parts.items() if text)
+    told = tuple(PackPart(part=name, text=tuple(text)) for name, text in parts.items() if text)
     # What a model proposed is not shown to the next one: the pack is what the log says, and what rules make of it.
     own = (item for item in report.withheld if not item.proposed_by)
     withheld = tuple(Withheld(title=one_line(item.title), reason=one_line(item.reason)) for item in own)
@@ -89,7 +89,7 @@ def fitted(whole: About, room: int, budget: int) -> tuple[About, list[str]]:
     for part in whole.told:
         text, complete = _clipped(part.text, min(left - len(part.part) - 3, _share(SHARES[part.part], budget, left)))
         if text:
-            told.append(Told(part=part.part, text=text))
+            told.append(PackPart(part=part.part, text=text))
             left -= sum(map(len, text)) + len(text) + len(part.part) + 3
         if not complete:
             missing.append(part.part)

@@ -14,7 +14,7 @@ LEAST, LARGEST = 500, 60_000
 
 
 @record(frozen=True, slots=True, kw_only=True)
-class Told(Node):
+class PackPart(Node):
     """What one part of the pack says besides lines: a heading with its sentences."""
 
     part: str
@@ -86,7 +86,7 @@ class Pack(Node):
     lines_of_log: int
     whole: bool
     """whether all lines of the log are in it"""
-    told: tuple[Told, ...] = ()
+    told: tuple[PackPart, ...] = ()
     candidates: tuple[Candidate, ...] = ()
     """what rules and the text model propose, unchecked; empty where it was asked for without them"""
     withheld: tuple[Withheld, ...] = ()

@@ -8,7 +8,7 @@ from ...advice.track_record import JUDGED
 from ...proposal import FIXES
 from ..model import Report
 from .about import About, about, fitted
-from .model import BUDGET, Pack, Told
+from .model import BUDGET, Pack, PackPart
 from .text import as_text
 
 SURE = 0.9
@@ -73,7 +73,7 @@ def _told_whole(pack: Pack, report: Report, budget: int) -> Pack:
         part.part: part for part in whole.told if sum(map(len, part.text)) > sum(map(len, _text(parts, part.part)))
     }
     order = [*dict.fromkeys([part.part for part in (*whole.told, *pack.told)])]
-    told = (Told(part=name, text=tuple(text for text in parts[name].text if text != SILENT)) for name in order)
+    told = (PackPart(part=name, text=tuple(text for text in parts[name].text if text != SILENT)) for name in order)
     withheld = tuple(item for item in whole.withheld if not item.reason.startswith(JUDGED))
     bare = replace(pack, told=(), candidates=(), withheld=(), cut=())
     room = budget - len(as_text(bare))
@@ -81,5 +81,5 @@ def _told_whole(pack: Pack, report: Report, budget: int) -> Pack:
     return replace(bare, told=said.told, candidates=said.candidates, withheld=said.withheld, cut=tuple(cut))
 
 
-def _text(parts: dict[str, Told], name: str) -> tuple[str, ...]:
+def _text(parts: dict[str, PackPart], name: str) -> tuple[str, ...]:
     return parts[name].text if name in parts else ()

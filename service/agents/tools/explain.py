@@ -10,7 +10,7 @@ from ....classifier.templates import fill, sentences
 from ....corpus.page import page_of
 from ....corpus.types import Bucket, Cause
 from ...knowledge import Page, UnknownIdError, look_up, rule_summary
-from ...wire import Bucket as Told
+from ...wire import Bucket as Described
 from ..budget import SHORT, compact, cut, tokens
 from ..desk import Desk
 from ..interface import Answer, Arguments, CannotError, Detail, Progress
@@ -32,7 +32,7 @@ class Asked(Arguments):
 
 def schema() -> dict[str, object]:
     """Return the schema of a bucket's page (``GET /v1/buckets/ID``)."""
-    return TypeAdapter(Told).json_schema(mode="serialization")
+    return TypeAdapter(Described).json_schema(mode="serialization")
 
 
 async def call(asked: Asked, desk: Desk, _progress: Progress) -> Answer:

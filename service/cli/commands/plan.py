@@ -137,7 +137,7 @@ def _as_text(plan: Plan, name: str) -> str:
         budget = setup.gpu_memory * setup.utilization
         lines += [
             f"  budget      {gib(setup.gpu_memory)} × {setup.utilization:g} = {gib(budget)}",
-            f"  weights     {fit.worked.formula}",
+            f"  weights     {fit.weighed.formula}",
             f"  allowance   {gib(fit.overhead)} for activations, CUDA graphs and contexts",
             f"  KV cache    {gib(budget)} - {gib(fit.weights)} - {gib(fit.overhead)} = {gib(fit.kv_memory)}",
             f"  per token   {token_formula(model, fit.layout, fit.tensor, setup.kv_dtype)}",
