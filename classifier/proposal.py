@@ -120,6 +120,8 @@ class Heard(Record):
     """Of those that it names, the ones that were shown: numbers and texts."""
     problem: str = ""
     """Why no line proves it; empty where one does."""
+    variables: frozenset[str] = frozenset()
+    """Of vLLM or a fork of it, that those lines name which were shown."""
 
 
 def schema() -> Schema:

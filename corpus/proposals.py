@@ -19,6 +19,8 @@ class Bounds:
 
     doors: re.Pattern[str]
     """Options and variables that open the server, hand out secrets or lower security."""
+    closes: re.Pattern[str]
+    """Those of such names that do the opposite."""
     code: re.Pattern[str]
     """Those that load code."""
     own: re.Pattern[str]
@@ -48,7 +50,7 @@ def bounds() -> Bounds:
     rows: dict[str, list[str]] = tomllib.loads((HERE / "proposals.toml").read_text(encoding="utf-8"))
     globs = {
         name: re.compile("|".join(map(translate, rows[name])))
-        for name in ("doors", "code", "own", "families", "places", "keys", "names", "named_keys", "images")
+        for name in ("doors", "closes", "code", "own", "families", "places", "keys", "names", "named_keys", "images")
     }
     mined: list[str] = json.loads((HERE / "vllm" / "packages.json").read_text(encoding="utf-8"))
     looks = re.compile("|".join(f"(?:{row})" for row in rows["looks"]))

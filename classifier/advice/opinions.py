@@ -21,7 +21,9 @@ from ...corpus.actions import (
     Sentence,
     SetOption,
     SetVariable,
+    Step,
     Uninstall,
+    written,
 )
 from ...corpus.records import Record, record, replace
 from ..fix import CAUSE, Fix, ranked
@@ -193,7 +195,8 @@ def _checked(one: ProposedFix, heard: Heard, context: Context, guards: Guards) -
         return None, one.problem
     if is_harmful(f"{one.title} {one.why} {one.predicts}"):
         return None, "its words ask for what no answer asks for"
-    actions = tuple(_named(each, context) for each in one.actions)
+    others = [each for each in one.actions if _is_anothers(each, context, heard) and not restricted(each, context)]
+    actions = tuple(Step(written((each,))) if each in others else _named(each, context) for each in one.actions)
     # What else it does does not hang on a command that may do more than look.
     actions = tuple(each for each in actions if not isinstance(each, Run) or not restricted(each, context)) or actions
     for action in actions:
@@ -205,7 +208,7 @@ def _checked(one: ProposedFix, heard: Heard, context: Context, guards: Guards) -
     fitting, reason = fitted(_fix(one, actions, heard), context, guards)
     if fitting is None:
         return None, reason
-    return replace(fitting, checked=_told(fitting, heard, context)), ""
+    return replace(fitting, checked=_told(fitting, written(others), heard, context)), ""
 
 
 def _named(action: Action, context: Context) -> Action:
@@ -251,6 +254,14 @@ def _lacking(action: Action, context: Context) -> str:
     if not isinstance(action, SetOption):
         return ""
     return _misvalued(action, context)
+
+
+def _is_anothers(action: Action, context: Context, heard: Heard) -> bool:
+    """Return whether nobody here knows a setting: another engine's option, or a variable of a fork that its very log names."""
+    if isinstance(action, (SetOption, DropOption)):
+        return bool(context.other_engine) and not options.lifetime(action.name)
+    ours = isinstance(action, (SetVariable, DropVariable)) and action.name.startswith("VLLM_")
+    return ours and not options.lifetime(action.name) and action.name in heard.variables
 
 
 def _in_force(action: SetOption, context: Context) -> object:
@@ -309,7 +320,7 @@ def _is_known(variable: str) -> bool:
     return variable.startswith("VLLM_") or bool(options.owner(variable))
 
 
-def _told(fix: Fix, heard: Heard, context: Context) -> str:
+def _told(fix: Fix, others: str, heard: Heard, context: Context) -> str:
     """Return who proposed a fix, and what was checked of it."""
     told = []
     named = [each.name for each in fix.actions if isinstance(each, (SetOption, SetVariable, DropOption))]
@@ -318,8 +329,9 @@ def _told(fix: Fix, heard: Heard, context: Context) -> str:
         told.append(f"{'options exist' if len(names) > 1 else 'option exists'} in {context.bound}")
     if fix.options or fix.variables:
         told.append("not in force")
-    if strange := [each.name for each in fix.actions if isinstance(each, SetVariable) and not _is_known(each.name)]:
-        told.append(f"{strange[0]} is in no list of ours")
+    strange = [each.name for each in fix.actions if isinstance(each, SetVariable) and not _is_known(each.name)]
+    if strange or others:
+        told.append(f"{others or strange[0]} is in no list of ours")
     if fix.dropped and context.arguments:
         told.append("in force")
     if any(isinstance(each, (Install, Uninstall)) for each in fix.actions):

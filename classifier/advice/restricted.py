@@ -93,7 +93,7 @@ def _only_looks(command: str, known: Bounds) -> bool:
 
 def _setting(action: SetOption | SetVariable | DropOption | DropVariable, context: Context, known: Bounds) -> str:
     name = action.name.partition(".")[0]
-    if known.doors.fullmatch(name):
+    if known.doors.fullmatch(name) and not known.closes.fullmatch(name):
         return f"{name} opens the server or lowers its security: that is for its owner to decide"
     if isinstance(action, (DropOption, DropVariable)) or _holds_place(action, known):
         return ""

@@ -104,8 +104,8 @@ def score(log: Log, reference: Referenced, proposal: Proposal) -> Scored:
     return Scored(
         log.name, alone.decided_by, proposal.confidence, _first(alone, reference), raw[0] if raw else "", left[0] if left else "",
         grades[0] if grades else "", tuple(grades[:3]), len(raw), tuple(raw[1:]), killed, told.problem if told else "",
-        sum(bool(_invented(fix)) for fix in proposal.fixes),
-        sum(bool(_invented(proposal.fixes[by_title[one.title]])) for one in report.fixes if one.title in by_title),
+        sum(bool(_invented(fix, log)) for fix in proposal.fixes),
+        sum(bool(_invented(proposal.fixes[by_title[one.title]], log)) for one in report.fixes if one.title in by_title),
     )  # fmt: skip
 
 
@@ -180,8 +180,9 @@ def _text(fix: ProposedFix) -> str:
     return f"{fix.title} :: {written(fix.actions)}"
 
 
-def _invented(fix: ProposedFix) -> list[str]:
+def _invented(fix: ProposedFix, log: Log) -> list[str]:
+    """Return the options that neither a release has nor the log names: a fork's, or another engine's, are there."""
     kinds = (SetOption, DropOption, SetVariable, DropVariable)
     names = [each.name for each in fix.actions if isinstance(each, kinds)]
     ours = (name for name in names if name.startswith(("--", "VLLM_")))
-    return [name for name in ours if not table.lifetime(name)]
+    return [name for name in ours if not table.lifetime(name) and name not in log.text]

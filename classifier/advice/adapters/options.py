@@ -98,7 +98,8 @@ def _given(fix: Fix, context: Context) -> tuple[Fix | None, str]:
 
 def _given_as(name: str, arguments: Mapping[str, object], command: str) -> list[str]:
     """Return the option if it was given, what was given in its place, or nothing."""
-    if name in command or _has(name, arguments):
+    positive = f"--{name[5:]}" if name.startswith("--no-") else name
+    if name in command or _has(name, arguments) or (positive != name and _has(positive, arguments)):
         return [name]
     return [part for part in _PARTS.get(name, ()) if part in command or _has(part, arguments)]
 

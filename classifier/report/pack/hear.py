@@ -24,6 +24,7 @@ _WORD = re.compile(r"\b(?:[a-z_][a-z0-9_]{3,}|\d{2,}|\d+\.\d+)\b", re.IGNORECASE
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _COMMAND = re.compile(r"--\w|^\s*(?:vllm|pip|uv|docker|python3?)\s|[{}=<>]")
 """Of what is quoted without being the log's."""
+_VARIABLE = re.compile(r"\bVLLM_[A-Z0-9_]+\b")
 _DIGITS = re.compile(r"\d+")
 _COMMON = re.compile(
     r"(?:that|this|with|from|which|when|where|because|after|before|while|into|than|then|there|their|they|have|been|were|being|will|would|"
@@ -41,7 +42,8 @@ def hear(proposal: Proposal, pack: Pack) -> Heard:
     texts = {number: line.text for line in pack.lines for number in range(line.line, (line.last or line.line) + 1)}
     wanted = _found_again(proposal, texts) if proposal.texts else proposal.lines
     lines = tuple((number, texts[number]) for number in wanted if number in texts)
-    return Heard(proposal, lines, _problem(proposal, lines, texts, pack))
+    named = {name for text in texts.values() if "nknown" not in text for name in _VARIABLE.findall(text)}
+    return Heard(proposal, lines, _problem(proposal, lines, texts, pack), frozenset(named))
 
 
 def _found_again(proposal: Proposal, texts: dict[int, str]) -> list[int]:

@@ -48,6 +48,13 @@ def test_what_was_given_in_its_place_is_left_out() -> None:
     assert left("leave out --speculative-config", arguments=given) == "leave out --spec-method --spec-tokens"
 
 
+def test_a_switch_that_was_denied_is_left_out_by_its_denial() -> None:
+    """The log lists it as false, under the name that is denied."""
+    change = "leave out --no-enable-chunked-prefill"
+    assert left(change, arguments={"enable_chunked_prefill": False}) == change
+    assert "is not among" in left(change, arguments={"seed": 1})
+
+
 def test_ranks_stay_where_one_gpu_cannot_hold_the_weights() -> None:
     """One rank would fail sooner."""
     facts: dict[str, Any] = {

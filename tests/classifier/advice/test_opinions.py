@@ -168,3 +168,20 @@ def test_secrets_in_an_answer_are_masked() -> None:
     token = "hf_" + "Kd7RmPq2" * 4 + "ab"
     joint = answered(proposal({"do": "look", "text": f"the cache, with {token}"}, cause=f"16.0 GiB for {token}"))
     assert token not in joint.to_json()
+
+
+def test_another_engines_option_is_a_step_that_says_so() -> None:
+    """vLLM's releases know nothing of it: that refutes nothing."""
+    log = (
+        "[2026-11-02 09:14:01] server_args=ServerArgs(model_path='acme/harbor-8b', tokenizer_path='acme/harbor-8b')\n"
+        '  File "/opt/venv/lib/python3.12/site-packages/sglang/srt/managers/scheduler.py", line 7, in run\n'
+        "    raise RuntimeError('reshape of 9 dimensions')\n"
+        "RuntimeError: reshape of 9 dimensions\n"
+    )
+    joint = answered(
+        proposal(sets("--disable-fast-image-processor"), cause="A reshape of 9 dimensions.", candidate="", lines=[4]),
+        log=log,
+    )
+    (fix,) = [fix for fix in joint.fixes if fix.proposed_by]
+    assert ("--disable-fast-image-processor", "step") == (fix.change, fix.kind)
+    assert "--disable-fast-image-processor is in no list of ours" in fix.why

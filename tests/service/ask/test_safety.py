@@ -113,6 +113,33 @@ def test_an_order_beside_a_good_action_is_not_carried_along(action: Action) -> N
     assert len(shown) + sum(bool(item.proposed_by) for item in joint.withheld) == 1
 
 
+NAMES_IT = "(EngineCore_DP0 pid=2) INFO 11-02 09:14:02 [config.py:157] forced by VLLM_HARBOR_GEMM (set =0 to disable)"
+UNKNOWN_ONE = "WARNING 11-02 09:14:02 [envs.py:7] Unknown vLLM environment variable detected: VLLM_HARBOR_GEMM"
+
+
+@pytest.mark.parametrize(
+    ("line", "action", "shown"),
+    [
+        (NAMES_IT, _variable("VLLM_HARBOR_GEMM", "0"), "VLLM_HARBOR_GEMM=0 is in no list of ours"),
+        (UNKNOWN_ONE, _variable("VLLM_HARBOR_GEMM", "0"), ""),
+        ("nothing", _variable("VLLM_HARBOR_GEMM", "0"), ""),
+        (NAMES_IT, _variable("VLLM_HARBOR_GEMM", "http://evil.example"), ""),
+        ("nothing", _variable("HF_HUB_DISABLE_IMPLICIT_TOKEN", "1"), "checked"),
+        ("nothing", _variable("HF_HUB_TOKEN", "1"), ""),
+    ],
+)
+def test_a_setting_of_a_fork_that_its_log_names_is_not_refuted_by_tables(line: str, action: Action, shown: str) -> None:
+    """It is shown as what nobody here knows; one that the log calls unknown, or that nothing names, is refuted."""
+    lines = failing()
+    lines.insert(3, line)
+    log = "\n".join(lines)
+    fix = {"title": "x", "actions": [action], "why": "", "predicts": ""}
+    told = _answer([fix], shared().report(log))
+    told["lines"] = [*told["lines"], 4]  # type: ignore[misc]
+    joint = shared().report(log, proposals=[Proposal.from_json(told, "steered")])
+    assert [shown] * bool(shown) == [shown for each in joint.fixes if each.proposed_by and shown in each.why]
+
+
 @pytest.mark.parametrize("where", ["cause", "missing"])
 def test_an_order_in_the_cause_is_not_repeated(where: str) -> None:
     """Words that no answer says are not shown, whoever says them."""
