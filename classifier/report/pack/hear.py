@@ -57,7 +57,7 @@ def _found_again(proposal: Proposal, texts: dict[int, str]) -> list[int]:
 def _problem(proposal: Proposal, lines: tuple[tuple[int, str], ...], texts: dict[int, str], pack: Pack) -> str:
     if not proposal.cause:
         about = _words(" ".join([*texts.values(), *(text for part in pack.told for text in part.text)]))
-        return "" if lines or about & _words(proposal.missing) else "it names no cause"
+        return "" if about & _words(proposal.missing) else "it names no cause"
     if not proposal.lines:
         return "it names no line that proves it"
     if not lines:
