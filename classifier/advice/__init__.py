@@ -41,6 +41,8 @@ class Advice(Record):
     explanation: tuple[str, ...] = ()
     opinions: tuple[Opinion, ...] = ()
     """What is left of what others propose."""
+    mechanism: str = ""
+    """What was tested and failed, where the verdict's own words do not say."""
 
 
 def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[Heard] = ()) -> Advice:
@@ -65,12 +67,15 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
         fixes = as_guess(fixes, _own_fault(verdict))
     hit, remedy = verdict.hit, context.remedy if led else None
     unsure = verdict.failed and not led and (verdict.decided_by != "rule" or verdict.strength in ("guess", "weak"))
-    site = None
-    if verdict.failed and verdict.strength != "certain" and hit is not None:
+    site, failed_test = None, ""
+    if hit is not None and verdict.failed and (verdict.strength != "certain" or not verdict.summary):
         from ..raise_sites.explain import explain
+        from .mechanism import mechanism
 
         site = explain(hit.line.text, hit.trace, context.facts, context.bound)
-    said = [site.sentence] if site is not None else []
+        failed_test = site.sentence if site is not None and verdict.summary else ""
+        if not failed_test and (unsure or not verdict.summary):
+            failed_test = mechanism(context, site)
     if unsure and site is not None and verdict.strength != "weak":
         from .origins import without
 
@@ -94,9 +99,10 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
         tuple(fixes),
         tuple(withheld),
         corrected_command(context.facts, fixes) if verdict.failed else "",
-        tuple(filter(None, (*said, *_notes(verdict, fixes, bool(guesses), context.bound.note())))),
+        tuple(filter(None, _notes(verdict, fixes, bool(guesses), context.bound.note()))),
         (f"the advice is the message's own: {remedy.words}",) if remedy is not None else (),
         tuple(opinions),
+        failed_test,
     )
 
 

@@ -84,7 +84,7 @@ def build(verdict: Verdict, advice: Advice, lines: int, size: int, numbers: Numb
         confidence=verdict.confidence,
         decided_by=cast("Decided", verdict.decided_by),
         title=_text(verdict.title),
-        summary=_text(verdict.summary),
+        summary=_text(f"{verdict.summary} {advice.mechanism}".strip()),
         evidence=evidence,
         symptoms=_evidence(verdict.symptoms),
         chain=_evidence(verdict.chain),

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from ...classifier.advice import track_record
-from .answers import Answered, held_out, in_sight
+from .answers import Answered, Graded, held_out, in_sight
 from .references import read
 
 HELD, SEEN = 1.0, 0.7
@@ -63,7 +63,7 @@ def _fit(plain: Sequence[Answered], hidden: Sequence[Answered]) -> None:
     import numpy as np
     from sklearn.linear_model import LogisticRegression
 
-    rows = [(fix, HELD, {}) for one in hidden for fix in one.fixes]
+    rows: list[tuple[Graded, float, dict[str, float]]] = [(fix, HELD, {}) for one in hidden for fix in one.fixes]
     rows += [(fix, SEEN, {READ: 1.0, f"{READ}_{one.decided_by}": 1.0}) for one in plain for fix in one.fixes]
     weights: dict[str, dict[str, float]] = {}
     # What a log refutes was refuted whoever had read it.

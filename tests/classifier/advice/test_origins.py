@@ -25,7 +25,7 @@ WORDS = "Acme wheels turn the wrong way round"
 def test_the_option_for_which_alone_an_error_is_raised_is_taken_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """First, with the guard as its reason; the guard stands above the fixes."""
+    """First, with the guard as its reason; the guard stands in the summary."""
     archive = tmp_path / "0.10.2.zip"
     with zipfile.ZipFile(archive, "w") as opened:
         text = f"class Acme:\n    def check(self, config):\n        if config.enable_lora:\n            raise RuntimeError('{WORDS}')\n"
@@ -39,7 +39,7 @@ def test_the_option_for_which_alone_an_error_is_raised_is_taken_back(
     code = f"raise RuntimeError('{WORDS}')"
     report = triage(STACK.format(path=PATH, code=code, error=f"RuntimeError: {WORDS}"))
     assert report.fixes[0].change == "leave out --enable-lora"
-    assert any("where enable_lora is true" in note for note in report.notes)
+    assert "where enable_lora is true" in report.summary
 
 
 def test_what_the_words_say_whatever_the_program_goes_first() -> None:

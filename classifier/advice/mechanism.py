@@ -1,0 +1,63 @@
+"""What was tested and failed, where a cause's own words hold no value of this log: by the error's words, its raise site, its place."""
+
+from __future__ import annotations
+
+from ...corpus.clues import IDIOM
+from ..clues import clues_of
+from ..templates import fill
+from .guards import other_process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..raise_sites.explain import Explained
+    from .context import Context
+
+_LONGEST = 90
+"""Characters of a line of code that are shown."""
+
+
+def mechanism(context: Context, site: Explained | None) -> str:
+    """Return what the error's words mean and which test raised it, else the line of code that failed; "" where nothing tells.
+
+    Args:
+        context: Of the failed start.
+        site: Why vLLM raised the error, where its sources tell.
+    """
+    said = [_memory(context) or _meaning(context), site.sentence if site is not None else ""]
+    return " ".join(filter(None, said)) or _place(context)
+
+
+def _memory(context: Context) -> str:
+    """Return what was asked for, what was free and who holds the rest, where torch refused an allocation."""
+    text, whole = fill(
+        "An allocation of {oom_tried} failed: {oom_free} of the GPU's {oom_total} were free.", context.captures
+    )
+    if not whole:
+        return ""
+    number, held, _ = other_process(context)
+    return f"{text} Process {number} holds {held:g} GiB of it." if held >= 1 else text
+
+
+def _meaning(context: Context) -> str:
+    """Return what the first clue of the error itself says that is about this error: of a place that can be exchanged the surest alone."""
+    if context.corpus is None:
+        return ""
+    trace = context.trace
+    error = f"{trace.kind}: {trace.message}" if trace is not None and trace.kind else context.case.text
+    for found in clues_of(context.corpus.clues(), error, context.stack, "", context.words):
+        clue = found.clue
+        text, whole = fill(clue.says, {**context.captures, **found.values})
+        if whole and not clue.own and (clue.kind == IDIOM or (clue.sure and not found.depth)):
+            return text
+    return ""
+
+
+def _place(context: Context) -> str:
+    """Return where the error was raised, with the line of code that did."""
+    trace, place = context.trace, str(context.captures.get("frame") or "")
+    if trace is None or "/" not in place:
+        return ""
+    code = next((each.code.strip() for each in reversed(trace.frames) if f"{each.path}:{each.function}" == place), "")
+    part = f", which is part of {context.captures['raised_in']}" if context.captures.get("raised_in") else ""
+    by = f", by `{code[:_LONGEST]}`" if code and not code.startswith("raise") else ""
+    return f"{trace.kind or 'It'} was raised at {place}{part}{by}."
