@@ -84,6 +84,9 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
     judged = judged and of_ours
     fixes = with_clue_ahead(fixes, verdict) if of_ours else fixes
     fixes, guesses = shown(fixes, verdict) if judged else (fixes, [])
+    mended = context.mended if verdict.failed else None
+    if mended is not None and not any(mended.title.split()[0] in fix.title + fix.why for fix in fixes):
+        said.append(mended.fact if not mended.older else f"{mended.fact} The log does not say which release ran.")
     withheld = [*withheld, *guesses]
     opinions: list[Opinion] = []
     if heard and verdict.failed:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..lines.types import Line, Trace
     from ..matching.types import Hit
     from ..repairs.failing_line import Failure
+    from ..repairs.since import Since
     from ..verdict.types import Verdict
     from .adapters.lacks import Lack
     from .sources.message import Remedy
@@ -201,6 +202,13 @@ class Context:
         return Failure(
             self.trace, self.case.text, self.bound, self.release, self.told, self.platform, lambda: self.own_build
         )
+
+    @cached_property
+    def mended(self) -> Since | None:
+        """The change to vLLM that mended what failed; None where none is known."""
+        from ..repairs.since import repaired
+
+        return repaired(self.failure)
 
     @cached_property
     def values(self) -> Mapping[str, object]:

@@ -51,6 +51,9 @@ _COMMON = LazyPattern(
 _TESTS = frozenset(
     ["None", "hasattr", "getattr", "isinstance", "get", "len", "not", "is", "max", "min", "any", "all", "or"]
 )
+_PARTS = frozenset(["weight", "bias", "model", "layers"])
+"""Parts of the names of most weights."""
+_ASKS = frozenset(["getattr", "hasattr"])
 _LEAVES = frozenset(["continue", "return", "break", "if", "in"])
 _UNMEANT = frozenset(
     ["TypeError", "NotImplementedError", "RecursionError", "UnicodeDecodeError", "JSONDecodeError", "StopIteration"]
@@ -232,6 +235,8 @@ class _Asked:
             return SURE if error.name in lost else 0
         if error.name not in words:
             return LIKELY if "getattr" in words and found.how == "c" and gained & _TESTS else 0
+        if found.how == "c" and gained & _ASKS:
+            return SURE
         operand = _operand(code, error.name)
         if error.name in lost or (operand and operand in lost | gained) or (error.name in gained and gained & _TESTS):
             return SURE
@@ -242,7 +247,7 @@ class _Asked:
         error, changed = self._wrong, found.lost | found.gained
         parts = frozenset(_WORD.findall(error.name))
         container = next(iter(re.findall(r"(\w+)\[", code)), "")
-        if error.name in changed or changed & parts - words:
+        if error.name in changed or changed & parts - words - _PARTS:
             return SURE
         if found.how == "g":
             # Tests of other things let other keys through.
@@ -305,14 +310,8 @@ class _Asked:
         from ...corpus.repairs import ERROR, MESSAGE
 
         for found in self._index.said(self._message):
-            if (
-                found.kind == MESSAGE
-                and not self._theirs
-                and found.lost & self._files
-                and _LIMIT.search(self._message)
-                and self._gone()
-            ):
-                yield Match(found.repair, SURE, found, self._wrong)
+            if found.kind == MESSAGE and not self._theirs and found.lost & self._files and self._gone():
+                yield Match(found.repair, SURE if _LIMIT.search(self._message) else LIKELY, found, self._wrong)
             elif found.kind == ERROR and found.how == self._kind:
                 quoted = found.lost - _ANYBODYS_NAMES
                 words = frozenset(_WORD.findall(self._message))

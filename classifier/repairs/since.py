@@ -58,12 +58,12 @@ class Since(Record):
 
 
 def since(failure: Failure) -> Since | None:
-    """Return what later releases changed about the code that failed; None where nothing is known of it.
+    """Return what later releases changed about the code that failed, whatever for; None where nothing is known of it.
 
     Args:
         failure: Of the failed start.
     """
-    return repaired(failure) or _line(failure) or _refusal(failure)
+    return _line(failure) or _refusal(failure)
 
 
 def repaired(failure: Failure) -> Since | None:

@@ -134,9 +134,17 @@ class Index:
         number, how, lost, gained = row
         if not self._repairs:
             self._repairs = self._lines(self._head["repairs"])
-        pull, release, needs = self._repairs[int(number)].split("\t")
-        repair = Repair(int(pull), self.releases[int(release)] if int(release) >= 0 else "", tuple(needs.split()))
-        return Found(repair, kind, how, frozenset(lost.split()), frozenset(gained.split()))
+        return Found(
+            self._repair(self._repairs[int(number)]), kind, how, frozenset(lost.split()), frozenset(gained.split())
+        )
+
+    def repairs(self) -> list[Repair]:
+        """Return all repairs, the oldest first."""
+        return [self._repair(line) for line in self._lines(self._head["repairs"])]
+
+    def _repair(self, line: str) -> Repair:
+        number, release, needs = line.split("\t")
+        return Repair(int(number), self.releases[int(release)] if int(release) >= 0 else "", tuple(needs.split()))
 
     def _lines(self, place: Place) -> list[str]:
         return self._packed.record(place).decode().splitlines()

@@ -178,7 +178,7 @@ def _by_line(fixes: list[Fix], context: Context) -> tuple[list[Fix], Withheld]:
         return _with_lifted(fixes, context), []
     from ...repairs.since import since
 
-    known = since(context.failure)
+    known = context.mended or since(context.failure)
     if known is None:
         return fixes, []
     guesses = [fix for fix in upgrades if _guessed(fix, context)]
@@ -203,9 +203,9 @@ def _with_lifted(fixes: list[Fix], context: Context) -> list[Fix]:
     """Add the upgrade to a release that no longer refuses, or no longer fails so, behind what can be done without."""
     if any(fix.upgrade for fix in fixes) or context.asked:
         return fixes
-    from ...repairs.since import lifted, repaired
+    from ...repairs.since import lifted
 
-    mended = repaired(context.failure)
+    mended = context.mended
     known = mended or lifted(context.failure)
     if known is None or not context.from_registry:
         return fixes

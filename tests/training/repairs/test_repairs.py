@@ -14,6 +14,7 @@ from vllm_triage.classifier.repairs.say import sentence
 from vllm_triage.corpus import repairs
 from vllm_triage.training.options.index import Files
 from vllm_triage.training.repairs import __main__ as command
+from vllm_triage.training.repairs import drawn
 from vllm_triage.training.repairs.history import commits
 
 PATH = "vllm/v1/core/pool.py"
@@ -76,6 +77,10 @@ NONE = "'NoneType' object has no attribute 'pages'"
         (
             "size = self.sizes[name]\n        try:\n            return self.owner.pages(size)\n        except OverflowError:\n            return 0",
             "OverflowError", "too large", PAGES, "catches OverflowError",
+        ),
+        (
+            'size = self.sizes[name]\n        return getattr(self.owner, "pages", int)(size)',
+            "AttributeError", "'Owner' object has no attribute 'pages'", PAGES, "rewrites the failing line",
         ),
         ("size = self.sizes[name]\n        return self.owner.count(size)", "AttributeError", "'Owner' object has no attribute 'pages'", PAGES, "no longer uses pages"),
         ("size = self.sizes[name]\n        return self.owner.pages(size, unit=self.unit)", "TypeError", "pages() missing 1 required positional argument: 'unit'", PAGES, "gives unit"),
@@ -144,3 +149,17 @@ def test_a_folder_without_history_is_an_error(tmp_path: Path) -> None:
     """What is no clone is refused by git's own words."""
     with pytest.raises(subprocess.CalledProcessError):
         list(commits(tmp_path))
+
+
+def test_a_repair_that_is_drawn_becomes_the_log_that_failed_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The test that came in front of a line tells what failed there, in the release before."""
+    guarded = f"{HEAD}        {TAKE}\n        if self.owner is not None:\n            {PAGES}\n"
+    mined(tmp_path, monkeypatch, "[Bugfix] Fix the pool", guarded)
+    monkeypatch.setattr(drawn, "index", repairs.index)
+    assert drawn.main(["--repository", str(tmp_path / "clone"), "--out", str(tmp_path / "logs")]) == 0
+    log = (tmp_path / "logs" / "12.log").read_text()
+    assert "version 0.1.0\n" in log
+    assert log.endswith(f"line 4, in take\n    {PAGES}\nAttributeError: {NONE}\n")
+    assert capsys.readouterr().out.startswith("of 1 with a condition 1: ")
