@@ -84,9 +84,6 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
     judged = judged and of_ours
     fixes = with_clue_ahead(fixes, verdict) if of_ours else fixes
     fixes, guesses = shown(fixes, verdict) if judged else (fixes, [])
-    mended = context.mended if verdict.failed else None
-    if mended is not None and not any(mended.title.split()[0] in fix.title + fix.why for fix in fixes):
-        said.append(mended.fact if not mended.older else f"{mended.fact} The log does not say which release ran.")
     withheld = [*withheld, *guesses]
     opinions: list[Opinion] = []
     if heard and verdict.failed:
@@ -102,7 +99,7 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
         tuple(fixes),
         tuple(withheld),
         corrected_command(context.facts, fixes) if verdict.failed else "",
-        tuple(filter(None, _notes(verdict, fixes, bool(guesses), context.bound.note()))),
+        tuple(filter(None, (_mended(context, fixes), *_notes(verdict, fixes, bool(guesses), context.bound.note())))),
         (f"the advice is the message's own: {remedy.words}",) if remedy is not None else (),
         tuple(opinions),
         failed_test,
@@ -112,6 +109,14 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
 def _own(verdict: Verdict, known: Known) -> bool:
     """Return whether a user's own model decided, or own rules have the words: the record knows nothing of them."""
     return verdict.way == "own_model" or not known.corpus.own.isdisjoint((verdict.bucket, verdict.cause))
+
+
+def _mended(context: Context, fixes: list[Fix]) -> str:
+    """Return which change to vLLM mended what failed, where no fix tells of it; "" where none is known."""
+    known = context.mended if context.failed else None
+    if known is None or any(known.title.split()[0] in fix.title + fix.why for fix in fixes):
+        return ""
+    return f"{known.fact} The log does not say which release ran." if known.older else known.fact
 
 
 def _notes(verdict: Verdict, fixes: list[Fix], guessed: bool, of_release: str) -> tuple[str, ...]:
