@@ -310,7 +310,7 @@ def _take_in(question: Question, incidents: list[Incident]) -> list[str]:
         incident.facts["vllm_version"] = question.vllm_version
     if not question.command:
         return []
-    from .command.given import know_command
+    from .command.source import know_command
 
     note = know_command(incidents, question.command)
     return [note] if note else []

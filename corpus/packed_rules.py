@@ -67,7 +67,7 @@ class _Made(dict[int, Rule]):
 
     __slots__ = ("_packed", "_ready")
 
-    def __init__(self, packed: Rows, ready: bool) -> None:
+    def __init__(self, packed: Sequence[bytes | memoryview], ready: bool) -> None:
         super().__init__()
         self._packed = packed
         self._ready = ready
@@ -91,7 +91,7 @@ class PackedRules:
         folder: The folder of the compiled corpus.
     """
 
-    def __init__(self, packed: Rows, places: Places, ready: bool, folder: str) -> None:
+    def __init__(self, packed: Sequence[bytes | memoryview], places: Places, ready: bool, folder: str) -> None:
         self.folder = folder
         self.by_position = _Made(packed, ready)
         """The rules by their positions: without a call for those that were made already."""

@@ -6,7 +6,7 @@ from ...corpus.records import Record, record
 from ...corpus.remedies.find import SOURCE
 from ...corpus.types import Bucket, Cause
 from ..command import corrected_command
-from ..fix import Fix, ranked
+from ..fix import OF_SOURCES, Fix, leave_out, ranked
 from ..lines.mistakes import MISTAKES
 from ..verdict.known import Known
 from ..verdict.types import Verdict
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..proposal import Heard
+    from ..raise_sites.explain import Explained
     from .opinions import Opinion
 
 SILENT = (
@@ -62,7 +63,7 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
     fixes, withheld = sift(context, known.corpus.guards())
     led = any(fix.source == SOURCE for fix in fixes)
     if guessed and not led:
-        from .guess import as_guess
+        from .sources.cause import as_guess
 
         fixes = as_guess(fixes, _own_fault(verdict))
     hit, remedy = verdict.hit, context.remedy if led else None
@@ -77,9 +78,7 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
         if not failed_test and (unsure or not verdict.summary):
             failed_test = mechanism(context, site)
     if unsure and site is not None and verdict.strength != "weak":
-        from .origins import without
-
-        fixes = ranked([*without(site), *fixes])
+        fixes = ranked([*_without(site), *fixes])
     of_ours = verdict.failed and not _own(verdict, known)
     judged = judged and of_ours
     fixes = with_clue_ahead(fixes, verdict) if of_ours else fixes
@@ -104,6 +103,17 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
         tuple(opinions),
         failed_test,
     )
+
+
+def _without(site: Explained) -> list[Fix]:
+    """Return the fix that takes back the option for which alone an error is raised, where no rule speaks."""
+    option = site.asked_for
+    if not option:
+        return []
+    what = "What the option does."
+    return [
+        Fix(f"Start without {option}", "flag", leave_out([option]), site.sentence, what, option=option, restart=True, source=OF_SOURCES, whole=True)
+    ]  # fmt: skip
 
 
 def _own(verdict: Verdict, known: Known) -> bool:
@@ -132,7 +142,7 @@ def _cause(verdict: Verdict, bucket: Bucket, guessed: bool) -> Cause:
     entry = bucket.cause(verdict.cause.partition("/")[2])
     if entry is not None and not guessed:
         return entry
-    from .guess import generic_cause, searchable
+    from .sources.cause import generic_cause, searchable
 
     return generic_cause(bucket) if entry is None else searchable(entry)
 

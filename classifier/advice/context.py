@@ -252,14 +252,14 @@ class Context:
     @cached_property
     def framework(self) -> str:
         """The trainer or framework that makes the engine, by the stack and the words; "" where they show none."""
-        from .owners import framework_of
+        from .signs import framework_of
 
         return framework_of(self)
 
     @cached_property
     def pinned_by(self) -> str:
         """The plug-in or framework in whose hands this vLLM is; "" where none is shown."""
-        from .owners import pinned_by
+        from .signs import pinned_by
 
         return pinned_by(self)
 

@@ -72,7 +72,7 @@ def corrected(command: str, facts: Mapping[str, object], fixes: Sequence[Fix]) -
 
 def _form(form: str, before: Start, after: Start, facts: Mapping[str, object]) -> str:
     if form == "diff":
-        from .difference import difference
+        from .shell import difference
 
         return difference(before, after, facts)
     if form == "shell":

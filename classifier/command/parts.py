@@ -1,12 +1,13 @@
-"""vLLM's arguments, taken apart as its own parser does, and changed one option at a time."""
+"""vLLM's arguments, taken apart as its own parser does, and changed one option at a time; what its table says about a flag."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
+from ...corpus import options
 from ..patterns.lazy import LazyPattern
-from .known import flag
 from .words import SECRET, Word, is_secret, masked
 
 _NUMBER = LazyPattern(r"-(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$")
@@ -253,3 +254,40 @@ def safe(parts: Iterable[Part]) -> list[Part]:
         else:
             made.append(part)
     return made
+
+
+# Fields of AsyncEngineArgs alone; the mined engine arguments hold them, LLM(...) refuses them.
+_SERVER_ONLY = frozenset({"disable_log_requests", "enable_log_requests", "engine_use_ray", "max_log_len"})
+
+
+class Flag:
+    """A flag of vLLM's command line.
+
+    Attributes:
+        name: Its long form, dashes throughout.
+        known: Whether any release has it.
+        switch: It takes no value (or none is needed).
+        boolean: True and false are values of it.
+        many: It takes all values that follow.
+        kind: ``int``, ``float``, ``json``, ``bool``, ``switch``, or "" for text.
+        engine: ``LLM(...)`` takes it by the same name.
+    """
+
+    __slots__ = ("boolean", "engine", "kind", "known", "many", "name", "switch")
+
+    def __init__(self, name: str, entry: Mapping[str, Sequence[Sequence[object]]] | None) -> None:
+        kinds = [change[1] for change in (entry or {}).get("kind", ()) if len(change) > 1]
+        self.name = name
+        self.known = entry is not None
+        self.switch = "switch" in kinds
+        self.boolean = "bool" in kinds
+        self.many = any(change[-1] is True for change in (entry or {}).get("many", ()))
+        self.kind = kinds[-1] if kinds else ""
+        argument = name[2:].replace("-", "_")
+        self.engine = options.is_engine_argument(argument) and argument not in _SERVER_ONLY
+
+
+@lru_cache(512)
+def flag(name: str) -> Flag:
+    """Return what is known about a flag: its long form or an alias, without a value, without a dotted key."""
+    return Flag(*(options.flag_of(name) or (name, None)))

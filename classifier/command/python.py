@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..patterns.lazy import LazyPattern
-from .known import Flag, flag
-from .parts import Part, json_value
+from .parts import Flag, Part, flag, json_value
 from .start import Start
 from .words import Word, join
 

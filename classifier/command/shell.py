@@ -1,11 +1,17 @@
-"""The start command for a shell: corrected, or as it was run, for reports of a bug."""
+"""The start command for a shell: corrected, as it was run, started once more, and as a difference."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
-from .start import Start
-from .words import Word, join
+from ...corpus.actions import OWN, Serve, SetOption, written
+from ...corpus.records import replace
+from .start import Start, takes_no_word
+from .words import Word, is_assignment, join
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..fix import Fix
 
 
 def shell(start: Start, facts: Mapping[str, object]) -> str:
@@ -57,3 +63,119 @@ def as_run(facts: Mapping[str, object], keep: Collection[str] = ()) -> tuple[str
     for name in dropped:
         start = start.without_option(name)
     return shell(start, facts), dropped
+
+
+_ANY = frozenset({OWN, "MODEL"})
+"""What stands for the user's model where a fix does not name it."""
+_LONGEST = 1500
+"""Characters of a command that people still read."""
+
+
+def as_started(fix: Fix, facts: Mapping[str, object]) -> Fix:
+    """Return a fix that starts the server once more with the whole start that the log tells of; where it tells none, with ``…``.
+
+    Args:
+        fix: Of a server that vLLM's own command starts.
+        facts: Of the log: ``command``, ``arguments``, ``model``.
+    """
+    served = next((each for each in fix.actions if isinstance(each, Serve)), None)
+    model = served.model.removesuffix(f" {OWN}") if served is not None else ""
+    if (
+        served is None
+        or fix.kind not in ("command", "env")
+        or len(fix.actions) - len(fix.options) - len(fix.variables) > 1
+    ):
+        return fix
+    if model not in _ANY | {str(facts.get("model") or OWN)} or not (fix.variables or served.output) or fix.remark:
+        return fix
+    started = _started(facts)
+    if not started:
+        own = model if model == OWN else f"{model} {OWN}"
+        actions = tuple(replace(each, model=own) if each is served else each for each in fix.actions)
+        return replace(fix, actions=actions, whole=False)
+    new = replace(served, model=str(facts.get("model") or model), command=started)
+    kept = (each for each in fix.actions if not (isinstance(each, SetOption) and f" {written([each])}" in started))
+    actions = tuple(new if each is served else each for each in kept)
+    return replace(fix, actions=actions, whole=OWN not in started and "<" not in started)
+
+
+def _started(facts: Mapping[str, object]) -> str:
+    """Return the start command on one line, without what its shell does with the output; "" where the log tells none."""
+    from .source import start_of
+
+    start, basis = start_of(facts)
+    if start is None or basis == "configuration" or start.kind != "shell" or start.inner or start.manifest:
+        return ""
+    start = start.safe()
+    start.after = []
+    text = shell(start, facts)
+    return "" if "\n" in text or len(text) > _LONGEST else text
+
+
+CONTEXT = 3
+"""Lines shown around the change."""
+
+
+def difference(before: Start, after: Start, facts: Mapping[str, object]) -> str:
+    """Return the diff between two commands, or between the manifests that they stand in."""
+    del facts
+    return "\n".join(["--- as run", "+++ corrected", *hunk(_lines(before), _lines(after))]) + "\n"
+
+
+def hunk(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Return the one hunk that turns ``old`` into ``new``; difflib takes longer to import than all forms to make."""
+    shorter = min(len(old), len(new))
+    first = next((place for place in range(shorter) if old[place] != new[place]), shorter)
+    last = next((count for count in range(shorter - first) if old[-count - 1] != new[-count - 1]), shorter - first)
+    begin, behind = max(0, first - CONTEXT), max(0, last - CONTEXT)
+    spans = [
+        f"{begin + 1 if length else begin},{length}"
+        for length in (len(old) - behind - begin, len(new) - behind - begin)
+    ]
+    return [
+        f"@@ -{spans[0]} +{spans[1]} @@",
+        *(f" {line}" for line in old[begin:first]),
+        *(f"-{line}" for line in old[first : len(old) - last]),
+        *(f"+{line}" for line in new[first : len(new) - last]),
+        *(f" {line}" for line in old[len(old) - last : len(old) - behind]),
+    ]
+
+
+def _lines(start: Start) -> list[str]:
+    if start.manifest is not None:
+        return start.manifest.text(start).splitlines()
+    lines = _head(start)
+    if start.inner is not None:
+        lines += [f"    {line}" for line in _lines(start.inner)]
+    else:
+        parts = list(start.parts)
+        if lines and parts and not parts[0].name and len(parts[0].words) == 1 and start.image < 0:
+            lines[-1] += " " + parts.pop(0).words[0].raw
+        lines += [f"    {join(part.words)}" for part in parts]
+    return [line for whole in [*lines, *([join(start.after)] if start.after else [])] for line in whole.splitlines()]
+
+
+def _head(start: Start) -> list[str]:
+    words = list(start.before)
+    lines: list[str] = []
+    place = 0
+    while place < len(words) and is_assignment(words[place]):
+        lines.append(words[place].raw)
+        place += 1
+    if start.image < 0:
+        return [*lines, join(words[place:])] if place < len(words) else lines
+    run = next(index for index in range(place, start.image) if words[index].value in ("run", "create"))
+    lines.append(join(words[place : run + 1]))
+    lines += _options(words[run + 1 : start.image])
+    lines.append(f"    {join(words[start.image :])}")
+    return lines
+
+
+def _options(words: Sequence[Word]) -> list[str]:
+    lines = []
+    place = 0
+    while place < len(words):
+        count = 1 if takes_no_word(words[place].value) else 2
+        lines.append(f"    {join(words[place : place + count])}")
+        place += count
+    return lines

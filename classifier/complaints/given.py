@@ -6,8 +6,7 @@ import math
 import re
 
 from ..patterns.lazy import LazyPattern
-from .case import Case, Complaint
-from .names import of_words
+from .case import Case, Complaint, of_words
 
 _RELATION = LazyPattern(
     r"(?<![a-z])(?P<first>[a-z]{1,30}(?:_[a-z]{1,30}){1,8}) ?[(=:]? ?(?P<value>\d{1,18})\)? (?:must|should|needs to) be (?P<sign>>=|<=|greater than or equal to|at least|"

@@ -6,7 +6,7 @@ import re
 
 from ...corpus.records import replace
 from ..patterns.lazy import LazyPattern
-from .case import Case, Complaint
+from .case import Case, Complaint, of_field, of_value, of_words
 from .given import (
     UNNAMED,
     of_attribute,
@@ -18,7 +18,6 @@ from .given import (
     of_quoted,
     of_relation,
 )
-from .names import of_field, of_value, of_words
 
 _ARGUMENT = LazyPattern(r"error: argument (?P<names>-[^:\s]+(?:/-[^:\s]+)*): (?P<rest>.*)", re.DOTALL)
 _CHOICE = LazyPattern(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...corpus import options
 from ...corpus.actions import DropOption, DropWords, SetOption
-from ..command.known import flag
-from ..command.quoting import quoted
+from ..command.parts import flag
+from ..command.words import quoted
 from ..patterns.lazy import LazyPattern
 from ..values.options import refused
 from .case import Case, Change

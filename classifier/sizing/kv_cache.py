@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ..values.computed import release_at_least
 from .architecture import CHUNKED, FULL, NONE, SLIDING, STATE, Architecture, first_integer
-from .weights import stage_layers
+from .parameters import stage_layers
 
 BLOCK = 16
 """Tokens of a block where nothing asks for more (vllm/config/cache.py)."""

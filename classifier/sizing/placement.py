@@ -7,8 +7,7 @@ from ..values.computed import GIB, Computed, gib, number, release_at_least
 from ..values.memory import default_utilization
 from .architecture import Architecture, first_integer
 from .kv_cache import layout
-from .parameters import number_of_experts
-from .weights import weights_per_rank
+from .parameters import number_of_experts, weights_per_rank
 
 
 class Setup:

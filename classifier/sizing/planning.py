@@ -14,8 +14,8 @@ from ..values.memory import HIGHEST, default_utilization
 from ..values.parallel import divides, sizes_that_divide
 from .architecture import FULL, NONE, STATE, Architecture, ConfigError
 from .kv_cache import Layout, kv_heads_per_rank, layer_token_bytes
+from .parameters import weight_bits
 from .placement import Fit, Setup
-from .weights import weight_bits
 
 LEAST_CONTEXT = 2048
 """A smallest change must leave room for a context of this length, or for the length asked for."""

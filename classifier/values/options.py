@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from ...corpus import options
 from ...corpus.records import Record, record
-from ..command.known import flag
+from ..command.parts import flag
 from ..facts.versions import in_range
 from ..patterns.lazy import LazyPattern
 from .computed import Computed, piece, value

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from vllm_triage.classifier.advice.guess import generic_cause
+from vllm_triage.classifier.advice.sources.cause import generic_cause
 from vllm_triage.classifier.api import Triage, shared
 from vllm_triage.classifier.decides import Decides
 from vllm_triage.classifier.errors import InputError

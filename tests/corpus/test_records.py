@@ -141,9 +141,10 @@ def test_the_hundredth_record_is_made_as_the_first() -> None:
         (each.put, each.missing, each.kind) for each in made
     ]
     assert made[-1].missing is not made[-2].missing
-    for wrong in ({}, {"put": 1, "other": 2}):
+    wrongs: tuple[dict[str, object], ...] = ({}, {"put": 1, "other": 2})
+    for wrong in wrongs:
         with pytest.raises(TypeError):
-            Often(**wrong)
+            Often(**wrong)  # type: ignore[arg-type]
     with pytest.raises(AttributeError):
         made[-1].put = 1  # type: ignore[misc]
 

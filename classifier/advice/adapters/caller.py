@@ -78,14 +78,14 @@ def as_released(fix: Fix, context: Context) -> Fix:
     if in_range(context.release, "<0.5.2") is True:
         command = f"python -m vllm.entrypoints.openai.api_server --model {served.model}"
         return with_action(fix, served, replace(served, command=command))
-    from ...command.again import as_started
+    from ...command.shell import as_started
 
     return as_started(fix, context.facts)
 
 
 def _argument(actions: Sequence[Action], who: str) -> str:
     """Return engine arguments for options of the command line; "" where these are none, or the server's."""
-    from ...command.known import flag
+    from ...command.parts import flag
 
     if not all(isinstance(each, (SetOption, DropOption)) for each in actions):
         return ""
@@ -104,7 +104,7 @@ def _argument(actions: Sequence[Action], who: str) -> str:
 
 def _called(given: Sequence[SetOption]) -> str:
     from ...command.change import part_of
-    from ...command.known import flag
+    from ...command.parts import flag
     from ...command.python import arguments_of
 
     if not any(each.open for each in given):

@@ -12,7 +12,7 @@ from ....corpus.records import replace
 from ...facts.versions import in_range
 from ...fix import BLIND, KNOWN, OF_SOURCES, Fix, because
 from ...patterns.lazy import LazyPattern
-from ..owners import fork_of, tracker_of
+from ..signs import fork_of, tracker_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from ....corpus.records import Record, record
 from ....corpus.weight_names import first_naming
 from ...facts.versions import in_range
 from ...patterns.lazy import LazyPattern
-from ..owners import plugin_of
+from ..signs import plugin_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from ....corpus.actions import Action, Install, UseImage
 from ....corpus.options import version_key
 from ....corpus.records import replace
 from ...fix import Fix, because
-from ..owners import plugin_of
+from ..signs import plugin_of
 from .lacks import CONFIG, Lack, Need, first_with, has_class, in_use, need_in, weight_named
 
 TYPE_CHECKING = False

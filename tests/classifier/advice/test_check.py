@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.fixes import context, made
-from vllm_triage.classifier.advice.verify import with_check
+from vllm_triage.classifier.advice.pipeline import with_check
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,8 @@ from tests.classifier.advice.test_gate import shown
 from tests.fixes import context as situation
 from tests.fixes import made as fix
 from tests.fixes import tried
-from vllm_triage.classifier.advice.guess import generic_cause
-from vllm_triage.classifier.advice.sources.cause import advise
-from vllm_triage.classifier.command.quoting import as_word, in_prose
+from vllm_triage.classifier.advice.sources.cause import advise, generic_cause
+from vllm_triage.classifier.command.words import as_word, in_prose
 from vllm_triage.classifier.conditions import holds
 from vllm_triage.classifier.templates import fill, lookup, sentences
 from vllm_triage.corpus.action_text import read_actions

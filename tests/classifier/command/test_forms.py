@@ -14,7 +14,7 @@ from tests.classifier.command.helpers import TEXTS, VALUES, Answer, answer, comm
 from vllm_triage.classifier.advice import Advice
 from vllm_triage.classifier.command import FORMS
 from vllm_triage.classifier.command.blocks import quoted, read_flow, read_scalar, scalar
-from vllm_triage.classifier.command.difference import hunk
+from vllm_triage.classifier.command.shell import hunk
 from vllm_triage.classifier.incidents.types import Incident
 from vllm_triage.classifier.report.build import build
 from vllm_triage.classifier.report.model import Report

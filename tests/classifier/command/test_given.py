@@ -2,8 +2,7 @@
 
 import pytest
 
-from vllm_triage.classifier.command.given import given_arguments, know_command
-from vllm_triage.classifier.command.source import read_text
+from vllm_triage.classifier.command.source import given_arguments, know_command, read_text
 from vllm_triage.classifier.facts.types import Facts
 from vllm_triage.classifier.incidents.types import Incident
 

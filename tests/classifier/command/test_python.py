@@ -8,7 +8,7 @@ import pytest
 
 from tests.classifier.command.helpers import fix, forms
 from vllm_triage.classifier.command.blocks import quoted, read_flow, read_scalar, scalar
-from vllm_triage.classifier.command.known import flag
+from vllm_triage.classifier.command.parts import flag
 
 
 def python(command: str) -> str:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from vllm_triage.classifier.advice.sources.cause import advise
 from vllm_triage.classifier.api import Triage
-from vllm_triage.classifier.command.quoting import as_word, in_prose
+from vllm_triage.classifier.command.words import as_word, in_prose
 from vllm_triage.classifier.values.options import accepted_value, gone_options, meant_options
 from vllm_triage.corpus.action_text import read_actions
 from vllm_triage.corpus.actions import packed

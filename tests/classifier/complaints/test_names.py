@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from vllm_triage.classifier.complaints.case import Case
-from vllm_triage.classifier.complaints.names import of_field, of_value, of_words
+from vllm_triage.classifier.complaints.case import Case, of_field, of_value, of_words
 
 RELEASE = "0.32.0"
 

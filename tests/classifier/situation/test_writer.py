@@ -9,7 +9,7 @@ import pytest
 from tests.everyday import sample
 from tests.fixes import context
 from tests.fixes import made as fix
-from vllm_triage.classifier.advice.adapters.said import adapt
+from vllm_triage.classifier.advice.adapters import untried
 from vllm_triage.classifier.api import shared
 from vllm_triage.classifier.input.read import read_blocks
 from vllm_triage.classifier.situation.situate import situate
@@ -144,4 +144,4 @@ def test_what_was_tried_is_not_advised_again(said: str, change: str, kept: bool)
     kind = "flag" if change.startswith("--") else "env" if "=0" in change else "command"
     start = context("RuntimeError: x", words="RuntimeError: x")
     start.__dict__["writer"] = read_writer(f"{said}\n\n{FAILED}")
-    assert (adapt(fix(change, kind), start)[0] is not None) is kept
+    assert (untried(fix(change, kind), start)[0] is not None) is kept

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from tests.classifier.sizing.models import NAMES, config, model
 from vllm_triage.classifier.sizing.architecture import Architecture, ConfigError
-from vllm_triage.classifier.sizing.parameters import count_parameters
-from vllm_triage.classifier.sizing.weights import stage_layers, weight_bits, weights_per_rank
+from vllm_triage.classifier.sizing.parameters import count_parameters, stage_layers, weight_bits, weights_per_rank
 from vllm_triage.classifier.values.computed import Computed, number
 
 
