@@ -254,3 +254,16 @@ def test_no_secret_is_in_a_request(seed: int) -> None:
     (body,) = sent
     prompt = json.loads(body)["messages"][0]["content"]
     assert [] == [secret for _, secret in planted if secret in prompt or secret in body.decode()]
+
+
+@pytest.mark.parametrize("filled", ["a", "a.", "a, ", " -a", "/a", ' -name "a"', "()"])
+@pytest.mark.parametrize(
+    "begun", ['python -c "import torch; print(', "grep -a ", "find /a ", "ps -o ", "journalctl -k "]
+)
+def test_a_command_of_endless_parts_is_refused(begun: str, filled: str) -> None:
+    """No expression walks it more often than its length: it would not come back from these."""
+    log = "\n".join(failing())
+    alone = shared().report(log)
+    fix = {"title": "Look", "actions": [_run((begun + filled * 600)[:599] + "!")], "why": "", "predicts": ""}
+    joint = shared().report(log, proposals=[Proposal.from_json(_answer([fix], alone), "endless")])
+    assert alone.fixes == joint.fixes
