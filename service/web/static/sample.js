@@ -15,7 +15,7 @@ export async function showSample(place, tryIt) {
   set(place, h("h2", {}, "What comes back"),
     h("div", { class: "sample" },
       h("p", {}, h("strong", {}, report.title), " ", h("span", { class: "about" }, `${percent(report.confidence)} likely, from an example log`)),
-      proof ? h("p", {}, h("code", { class: "proof" }, `line ${proof.line}: ${proof.text.length > 240 ? `${proof.text.slice(0, 240)} …` : proof.text}`)) : null,
+      proof ? h("p", {}, h("code", { class: "proof" }, `line ${proof.line}: ${proof.text.length > 240 ? `${proof.text.slice(0, 240).replace(/\s\S*$/, "")} …` : proof.text}`)) : null,
       fix ? h("p", {}, `First fix: ${fix.title}`, fix.change ? [" – ", h("code", {}, fix.change)] : null) : null,
       h("p", {}, h("button", { type: "button", class: "link", on: { click: tryIt } }, "See the whole answer"))));
   place.hidden = false;

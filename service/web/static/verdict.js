@@ -94,6 +94,6 @@ function attach() {
     h("ul", {},
       h("li", {}, "the log from its first line on, of all processes – not only its end"),
       h("li", {}, "the start command, with what was set around it (image, manifest, variables)"),
-      h("li", {}, "this report: ", h("em", {}, "Markdown"), " above; known secrets are masked in it, look through it all the same"),
+      h("li", {}, "this report (", h("em", {}, "Copy Markdown"), "); known secrets are masked in it, look through it all the same"),
       h("li", {}, "what changed since it last worked: vLLM, driver, model, machine")));
 }
