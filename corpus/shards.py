@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 FILTERS = [{"id": 0x21, "dict_size": 1 << 20}]
 """LZMA2 without a container."""
 SHARDS = 256
+"""Parts that the rows are spread over: an answer unpacks one of them for each key."""
 BLOCK = 1 << 15
+"""Bytes of rows that are packed together."""
 _COLUMNS = 6
 
 

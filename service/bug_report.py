@@ -22,6 +22,7 @@ LINES = 30_000
 TELLING = 50
 """Worth of a line from which on it belongs to what is to be shown: what stands before the first such line is any start's."""
 TITLE = 120
+"""Characters of an issue's title; trackers cut longer ones."""
 COLLECTS = (0, 8, 5)
 """The first release with ``vllm collect-env``."""
 ENVIRONMENT = (

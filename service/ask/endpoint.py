@@ -18,6 +18,7 @@ from .questions import ADDRESS, AskError
 TIMEOUT = 120.0
 """Seconds that an answer may take, all tries together."""
 TRIES = 3
+"""Requests for one question, the first included."""
 LARGEST = 1 << 20
 """Bytes of an answer; a proposal has some thousand."""
 TOKENS = 2_000

@@ -22,6 +22,7 @@ from ..fingerprint import fingerprint
 Mode = Literal["auto", "always", "never"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 PER_HOUR = 60
+"""Questions an hour, where the settings say nothing: each costs somebody money."""
 KEPT = 1_000
 """Proposals that are remembered, the last ones."""
 HOUR = 3600.0

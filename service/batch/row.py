@@ -26,6 +26,7 @@ NOT_READ = "not_read"
 LINES = 6
 """Lines of evidence that are kept, and of the context."""
 FIXES = 3
+"""Fixes of a row: what people try."""
 PLACES = ("node", "release", "model", "gpu", "day")
 """What a log's path may tell: groups of ``--from-path``."""
 READY = STAGE_ORDER["api_ready"]

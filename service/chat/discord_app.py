@@ -33,6 +33,7 @@ from .targets import Target
 log = logging.getLogger("vllm_triage.chat")
 
 BODY = 1 << 20
+"""Bytes of a request; Discord's own are some kilobytes."""
 WINDOW = 300
 """Seconds to either side of now in which a request is taken."""
 PING, COMMAND = 1, 2
@@ -44,6 +45,7 @@ EPHEMERAL = 64
 USAGE = "Attach a vLLM log as file, or paste some lines as text; the text `evidence` gives what an assistant needs to judge it."
 BUSY = "Too much to do right now: please try again in a minute."
 TRIES = 3
+"""For an answer that a person waits for."""
 _TOKEN = re.compile(r"[A-Za-z0-9._-]{1,512}")
 _HEADERS = {"Content-Type": "application/json", "User-Agent": "DiscordBot (vllm-triage, 1)"}
 

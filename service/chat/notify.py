@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("vllm_triage.chat")
 
 _REMEMBERED = 10_000
+"""Incidents whose message may still be brought up to date."""
 
 
 @dataclass

@@ -28,6 +28,7 @@ BODY = 1 << 20
 WINDOW = 300
 """Seconds to either side of now in which a request of Slack is taken."""
 REPLAY_SECONDS = 2 * WINDOW
+"""A request that came early is good until its window is over."""
 _SIGNATURE = re.compile(r"v0=[0-9a-f]{64}", re.ASCII)
 
 

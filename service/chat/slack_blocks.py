@@ -32,6 +32,7 @@ BLOCKS = 50
 
 _TEXT = SectionBlock.text_max_length
 _FIXES = 3
+"""Fixes of a message."""
 _TICK = "\u02cb"
 _MENTION = re.compile(r"@(?=(?:channel|here|everyone|group)\b)", re.IGNORECASE)
 

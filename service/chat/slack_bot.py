@@ -31,7 +31,9 @@ USAGE = (
 EVIDENCE = 3_000
 """Characters of the evidence in a message (docs/pack.md)."""
 _EVENTS_SECONDS = 3600
+"""Seconds for which an event is known again; Slack sends it anew for half an hour."""
 _FILES = 5
+"""Files of one message that are read."""
 _ANY = re.compile(".*", re.DOTALL)
 
 

@@ -14,6 +14,7 @@ from .slack_blocks import clip, escape
 _KINDS = 10
 """Causes that are named one by one."""
 _SERVICES = 3
+"""Services that are named for each cause."""
 
 
 def digest(incidents: Sequence[Brief]) -> dict[str, Any]:

@@ -31,8 +31,11 @@ SILENT.propagate = False
 
 _PASSING = {"ratelimited", "rate_limited", "internal_error", "fatal_error", "service_unavailable", "request_timeout"}
 _REMEMBERED = 10_000
+"""Messages that may still be brought up to date."""
 _TRIES = 3
+"""For what a person waits for."""
 _PATIENCE = 10.0
+"""Seconds that Slack may ask such a person to wait."""
 _AT_ONCE = 20
 """Messages of one incident that are brought up to date with what came later, the last ones."""
 

@@ -15,6 +15,7 @@ Tell = Callable[[int, str], None]
 LARGE = 64 << 20
 """Bytes from which reading one log takes long enough to be shown."""
 PIECE = 4 << 20
+"""Bytes between two looks at how far it is."""
 
 
 def watched(path: str) -> LogFile | Chunks:

@@ -19,6 +19,7 @@ from ..wire import loads
 from .errors import ProblemError
 
 PIECE = 1 << 18
+"""Bytes of a file that are sent at a time."""
 TRY_AGAIN = frozenset({429, 503})
 """The service did not take the request on: it may be sent again."""
 LONGEST = 60.0

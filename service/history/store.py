@@ -34,6 +34,7 @@ PRUNED_EVERY = 3600.0
 GROWN = 1000
 """New incidents of one process after which it looks whether there are too many."""
 LOOKED_EVERY = 60.0
+"""Seconds between two looks of one process."""
 _log = logging.getLogger("vllm_triage.history")
 PING = "history:ping"
 """The row that is written to see whether rows can be written."""

@@ -38,6 +38,7 @@ LABEL = 200
 BATCH = 64
 """Incidents of one transaction."""
 ATTEMPTS = 4
+"""Tries of one transaction, where others were in the way."""
 ONCE = timedelta(days=1)
 
 

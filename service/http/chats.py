@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..wire import Incident
 
 PIECE = 1 << 18
+"""Bytes of a log that are handed on at a time."""
 BUSY = 503
 """Status of what may work out later."""
 

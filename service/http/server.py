@@ -31,6 +31,7 @@ UNHEALTHY = 30
 COLLECTED = (10_000, 20, 20)
 """Thresholds of the garbage collector while requests are answered."""
 OPEN_FILES = 65_536
+"""Files that a process may have open, connections among them, where the system grants it."""
 _log = logging.getLogger("vllm_triage.http")
 
 

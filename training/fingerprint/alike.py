@@ -23,6 +23,7 @@ _GUARDS = frozenset((
 ))  # fmt: skip
 """Words by which a statement comes to take what it failed on."""
 _TELLING = 16
+"""Characters from which on a piece of code stands for itself."""
 
 
 def holds(code: str, source: str, other: str, line: str) -> bool:

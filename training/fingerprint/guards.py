@@ -18,6 +18,7 @@ caught around it, what a name of it is set to."""
 ALONE = "alone"
 """Name of the items of a test that guards hardly more than one statement."""
 _FEW = 2
+"""Statements that a test of "hardly more than one" may guard."""
 _LEAVES = (ast.Return, ast.Continue, ast.Break)
 _OWN = ("self", "cls")
 

@@ -21,6 +21,7 @@ GAP = r".{0,240}"
 LONGEST = 220
 """Characters of a pattern's words."""
 EXAMPLES = 3
+"""Lines of a group that a proposed rule must match, as its examples."""
 RULES = 6
 """Shapes of a cluster that get a rule of their own, the most frequent ones."""
 COMPARED = 12

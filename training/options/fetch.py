@@ -20,7 +20,9 @@ from .index import PROJECT, Files, open_url
 
 CACHE = Path.home() / ".cache" / "vllm-triage" / "releases"
 BLOCK = 1 << 20
+"""Bytes that are read at a time."""
 TRIES = 4
+"""For one release: package indexes are away now and then."""
 PAUSE = 2.0
 """Seconds before the first new try; each further one waits that much longer again."""
 Progress = Callable[[int, int], None]

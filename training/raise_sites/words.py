@@ -17,7 +17,9 @@ _COMPARED = {
     ast.NotIn: ("is none of", "is among"),
 }
 _LONGEST = 160
+"""Characters of a test in words."""
 _FEW = 6
+"""Values of a list that are written out."""
 _OWN = ("self", "cls")
 _PREDICATES = ("is_", "has_", "supports_", "use_", "uses_", "enable_", "should_", "can_", "_is_", "_has_", "support_")
 

@@ -44,6 +44,7 @@ ENCODER: dict[str, Any] = {
     "num_attention_heads": 2,
 }
 IMAGE_SIDE = 28
+"""Pixels: two patches of 14."""
 IMAGE_TOKENS = 4
 
 

@@ -21,6 +21,7 @@ VERDICT = "verdict"
 LARGEST = 400_000
 """Bytes of a log that are worth their place in a repository."""
 LONGEST_ANSWER = 160
+"""Characters of a request's answer that are kept."""
 MOST_LINES = 40
 """Evidence lines that are listed; a stalled server repeats itself for hours."""
 PREFIX = r"^(\([^)]*\) )?((DEBUG|INFO|WARNING|ERROR) [^\]]*\])?"

@@ -13,6 +13,7 @@ from .faults import Action
 from .process import Server
 
 TIMEOUT = 90
+"""Seconds for one request of a tiny model on a busy CPU."""
 BODIES: dict[str, dict[str, Any]] = {
     "/v1/completions": {"model": "{model}", "prompt": "the quick brown fox", "max_tokens": 8},
     "/v1/chat/completions": {"model": "{model}", "messages": [{"role": "user", "content": "hello"}], "max_tokens": 8},

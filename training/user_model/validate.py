@@ -14,6 +14,7 @@ from .negatives import Negative
 from .training_set import OwnRow
 
 FOLDS = 5
+"""Parts by failure, each of which is left out once."""
 PRECISION, LEAST_THRESHOLD = 0.9, 0.5
 """What answers above the threshold must reach in validation, and the least threshold."""
 WORN = 30

@@ -17,6 +17,7 @@ ABOUT = (
     "(find), of all processes or of one. Numbered as in the file, masked, bounded. Ask it instead of printing the file."
 )
 BUDGET = 6_000
+"""Characters of an answer, where none are asked for."""
 
 
 class Asked(Arguments):

@@ -38,6 +38,7 @@ ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 AWAY = 10.0
 """Seconds for which a provider that could not be asked is taken to be away: nobody waits for it meanwhile."""
 _LARGEST = 1 << 20
+"""Bytes of a provider's answer."""
 
 
 class Provider:

@@ -35,6 +35,7 @@ SLOW = 0.06
 SLOW_FOR = 60.0
 """Seconds for which a caller's next logs of about that size go to a process at once."""
 REMEMBERED = 10_000
+"""Callers and sizes that were slow which are known at a time."""
 ZSTD = b"\x28\xb5\x2f\xfd"
 PACKED = (b"\x1f\x8b", ZSTD, b"\xfd7zXZ\0", b"BZh")
 """How gzip, zstd, xz and bzip2 begin; what they unpack to may be large."""

@@ -16,6 +16,7 @@ from ..rows.dataset import Grown
 KEPT = 40
 """Terms of a profile, the weightiest."""
 CHUNK = 2000
+"""Rows that are compared at a time: the matrix is dense."""
 ORIGINS = frozenset({"rule", "recorded"})
 
 

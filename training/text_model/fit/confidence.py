@@ -13,6 +13,7 @@ ABSTAINS = ("unknown", "no_failure")
 PRECISION = 0.85
 """What answers at the threshold must reach on logs of messages that the model was not trained on."""
 LEAST_THRESHOLD = 0.4
+"""Below this nothing is answered, however few logs there were to learn from."""
 BINS = 10
 
 
