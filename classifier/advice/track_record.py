@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "track_record.json")  # noqa: PTH100, PTH118, PTH120
 CLUES = frozenset(["idiom", "component"])
 """Tags of what the error's words or place ask for."""
-FIRST = 0.3
-"""A first fix is shown from this share of right ones on; below it a guess costs people more than silence (docs/advice.md)."""
+FIRST = 0.45
+"""A first fix is shown from this worth on; below it a guess costs people more than silence (docs/advice.md)."""
 LATER = 0.65
 """The same for the fixes behind it."""
 MARGIN = 0.1
@@ -82,7 +82,7 @@ def traits_of(fix: Fix, place: int, verdict: Verdict) -> dict[str, float]:
 
 
 def share_of(what: str, traits: Mapping[str, float]) -> float:
-    """Return the share of such advice that was ``right`` or ``refuted``, from 0 to 1."""
+    """Return the share of such advice that was ``right`` or ``refuted`` on logs that nobody had read; its ``worth``: that on all, from 0 to 1."""
     if not _table:
         with open(FILE, encoding="utf-8") as file:  # noqa: PTH123
             _table.update(json.load(file)["weights"])
@@ -101,7 +101,7 @@ def with_clue_ahead(fixes: Sequence[Fix], verdict: Verdict) -> list[Fix]:
 
 
 def _as_first(fix: Fix, verdict: Verdict) -> float:
-    return share_of("right", traits_of(fix, 0, verdict))
+    return share_of("worth", traits_of(fix, 0, verdict))
 
 
 def shown(fixes: Sequence[Fix], verdict: Verdict) -> tuple[list[Fix], Withheld]:
@@ -110,10 +110,10 @@ def shown(fixes: Sequence[Fix], verdict: Verdict) -> tuple[list[Fix], Withheld]:
     withheld: Withheld = []
     for place, fix in enumerate(fixes):
         traits = traits_of(fix, place, verdict)
-        right, refuted = share_of("right", traits), share_of("refuted", traits)
-        if right >= (LATER if kept else FIRST) and refuted <= REFUTED:
+        right, worth, refuted = (share_of(what, traits) for what in ("right", "worth", "refuted"))
+        if worth >= (LATER if kept else FIRST) and refuted <= REFUTED:
             kept.append(replace(fix, confidence=round(right, 2)))
-        elif right < (LATER if kept else FIRST):
+        elif worth < (LATER if kept else FIRST):
             withheld.append(
                 (fix.title, f"{JUDGED[0]}such advice was right in {right:.0%} of logs that nobody had read")
             )

@@ -20,7 +20,7 @@ from .references import read
 
 HELD, SEEN = 1.0, 0.7
 """Weights of what was answered with its cause hidden, and with all in sight."""
-SMOOTH = 0.3
+SMOOTH = 0.1
 """Strength of the fit, the inverse of its regularisation: few logs, many traits."""
 READ = "was_read"
 """Trait of advice on a log that was read when its rules were written."""
@@ -66,10 +66,12 @@ def _fit(plain: Sequence[Answered], hidden: Sequence[Answered]) -> None:
     rows: list[tuple[Graded, float, dict[str, float]]] = [(fix, HELD, {}) for one in hidden for fix in one.fixes]
     rows += [(fix, SEEN, {READ: 1.0, f"{READ}_{one.decided_by}": 1.0}) for one in plain for fix in one.fixes]
     weights: dict[str, dict[str, float]] = {}
-    # What a log refutes was refuted whoever had read it.
+    plainly = [fix.traits for fix, _, _ in rows]
+    # That a cause was written helps with new logs of it as well, so what is worth showing is not asked whether its log was read.
     for what, grade, traits in (
         ("right", "right", [fix.traits | was_read for fix, _, was_read in rows]),
-        ("refuted", "trap", [fix.traits for fix, _, _ in rows]),
+        ("worth", "right", plainly),
+        ("refuted", "trap", plainly),
     ):
         names = sorted({name for each in traits for name in each})
         fitted = LogisticRegression(C=SMOOTH, max_iter=5000).fit(

@@ -26,18 +26,17 @@ def test_a_guess_is_withheld_with_its_share() -> None:
 
 
 def test_what_the_error_names_is_shown_with_its_share() -> None:
-    """In the order of the ranks, each at least as sure as is asked for."""
+    """In the order of the ranks."""
     report = shared().report(KNOWN)
     assert [1, *range(2, len(report.fixes) + 1)] == [fix.rank for fix in report.fixes]
-    shares = [fix.confidence or 0.0 for fix in report.fixes]
-    assert shares[0] >= track_record.FIRST
-    assert all(share >= track_record.LATER for share in shares[1:])
+    assert all(0 < (fix.confidence or 0.0) < 1 for fix in report.fixes)
     assert '"confidence"' in report.to_json().partition('"fixes"')[2]
 
 
 def test_no_cause_and_no_words_are_in_the_record() -> None:
     """It holds for what nobody has read: ways of deciding, kinds of action, tags."""
     weights = json.loads(Path(track_record.FILE).read_text(encoding="utf-8"))["weights"]
+    assert {"right", "worth", "refuted"} == set(weights)
     kinds = ("place_", "by_", "way_", "tag_", "tier_", "does_")
     single = {"", "fixed_in", "worked_out", "has_source", "sure"}
     for table in weights.values():
@@ -51,3 +50,9 @@ def test_a_surer_answer_makes_surer_advice() -> None:
         "right", traits | {"sure": 1.0}
     )
     assert track_record.share_of("right", traits | {"tag_search": 1.0}) < track_record.share_of("right", traits)
+
+
+def test_what_was_read_is_told_less_sure_than_it_is_worth() -> None:
+    """Rules are right oftener on logs that were read when they were written: the number that is told leaves that out."""
+    traits = {"place_0": 1.0, "by_rule": 1.0, "way_certain": 1.0, "tier_first": 1.0, "sure": 4.0}
+    assert track_record.share_of("right", traits) < track_record.share_of("worth", traits)
