@@ -216,4 +216,4 @@ def test_a_link_that_only_this_machine_can_open_says_so(triage_file: Callable[..
     assert tab.locator("text=opens on this machine only").count() == 1
     assert "Copy link" in str(tab.locator(".actions .copy >> nth=0").get_attribute("aria-label"))
     tab.goto(address)
-    assert tab.locator("text=The log goes to this service, on this machine, and nowhere else.").count() == 1
+    assert tab.locator("text=The log goes to this service, on this machine, and nowhere else;").count() == 1
