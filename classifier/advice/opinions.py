@@ -224,7 +224,10 @@ def _named(action: Action, context: Context) -> Action:
     if isinstance(action, SetVariable) and asks_for_own(action):
         return replace(action, value="hf_…")
     if isinstance(action, Install):
-        return replace(action, upgrade=not action.spec.startswith("=="))
+        # Without bounds `-U` would take what depends on it along: torch with torchvision.
+        return replace(
+            action, upgrade=action.package == "vllm" if not action.spec else not action.spec.startswith("==")
+        )
     if isinstance(action, Sentence) and not _OTHERS.search(action.text):
         return replace(action, names=tuple(dict.fromkeys(_OPTION.findall(action.text))))
     return action
