@@ -6,7 +6,7 @@ framework's configuration hands on, and there is no address of a server that cou
 
 from __future__ import annotations
 
-from ....corpus.actions import Action, DropOption, Serve, SetOption, Step, UseImage
+from ....corpus.actions import OWN, Action, DropOption, Serve, SetOption, Step, UseImage, written
 from ....corpus.records import replace
 from ...facts.versions import in_range
 from ...fix import Fix, with_action
@@ -14,9 +14,13 @@ from ...situation.programs import FRAMEWORK, RAY_SERVE, SCRIPT, SERVER, TEST, pr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ..context import Context
+
+
+_ANY = frozenset({OWN, "MODEL"})
+"""What stands for the user's model where a fix does not name it."""
 
 
 def caller_of(context: Context) -> str:
@@ -78,9 +82,33 @@ def as_released(fix: Fix, context: Context) -> Fix:
     if in_range(context.release, "<0.5.2") is True:
         command = f"python -m vllm.entrypoints.openai.api_server --model {served.model}"
         return with_action(fix, served, replace(served, command=command))
-    from ...command.shell import as_started
+    return _as_started(fix, served, context.facts)
 
-    return as_started(fix, context.facts)
+
+def _as_started(fix: Fix, served: Serve, facts: Mapping[str, object]) -> Fix:
+    """Return a fix that starts the server once more with the whole start that the log tells of; where it tells none, with ``…``.
+
+    Args:
+        fix: Of a server that vLLM's own command starts.
+        served: Its start.
+        facts: Of the log: ``command``, ``arguments``, ``model``.
+    """
+    model = served.model.removesuffix(f" {OWN}")
+    if fix.kind not in ("command", "env") or len(fix.actions) - len(fix.options) - len(fix.variables) > 1:
+        return fix
+    if model not in _ANY | {str(facts.get("model") or OWN)} or not (fix.variables or served.output) or fix.remark:
+        return fix
+    from ...command.shell import started
+
+    line = started(facts)
+    if not line:
+        own = model if model == OWN else f"{model} {OWN}"
+        actions = tuple(replace(each, model=own) if each is served else each for each in fix.actions)
+        return replace(fix, actions=actions, whole=False)
+    new = replace(served, model=str(facts.get("model") or model), command=line)
+    kept = (each for each in fix.actions if not (isinstance(each, SetOption) and f" {written([each])}" in line))
+    actions = tuple(new if each is served else each for each in kept)
+    return replace(fix, actions=actions, whole=OWN not in line and "<" not in line)
 
 
 def _argument(actions: Sequence[Action], who: str) -> str:
