@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import Random
+from urllib.parse import quote
 
 COLUMNS = 80
 LAST = 40
@@ -42,6 +43,8 @@ class Form:
     apply: Damage
     cut: bool = False
     """Whether lines are lost."""
+    accuses: bool = False
+    """Whether what stands around the log says that something failed: a healthy one is then answered otherwise, rightly."""
 
 
 def lines_of(log: str) -> list[str]:
@@ -343,6 +346,37 @@ def in_a_table(log: str, _chance: Random) -> str:
     return f"| n | line |\n|---|---|\n{rows}\n"
 
 
+def laid_out(log: str, _chance: Random) -> str:
+    """Deep within a record that is printed over several lines."""
+    said = "\n".join(lines_of(log))
+    return json.dumps({"status": 500, "errors": [{"ctx": {"stderr": said}}]}, indent=2) + "\n"
+
+
+def in_an_address(log: str, _chance: Random) -> str:
+    """As the parameter of a link holds it."""
+    return quote("\n".join(lines_of(log))) + "\n"
+
+
+def between_tabs(log: str, _chance: Random) -> str:
+    """As a collector writes it: time, pod, line."""
+    return "\n".join(f"2026-03-01T10:00:{at % 60:02d}Z\tpod-1\t{line}" for at, line in enumerate(lines_of(log))) + "\n"
+
+
+def from_a_screenshot(log: str, chance: Random) -> str:
+    """Letters that a reader of pictures takes for others, in one word of twelve."""
+
+    def misread(word: re.Match[str]) -> str:
+        one, two = chance.choice((("l", "1"), ("0", "O"), ("m", "rn"), ("I", "l")))
+        return word.group().replace(one, two, 1) if chance.random() < 1 / 12 else word.group()
+
+    return re.sub(r"\w{4,}", misread, log)
+
+
+def below_its_name(log: str, _chance: Random) -> str:
+    """Each exception's message on a line of its own below the name."""
+    return re.sub(r"(?m)^(.*\b[A-Z]\w+(?:Error|Exception)): (?=\S)", r"\1:\n  ", log)
+
+
 FORMS = (
     Form("newlines lost", "joined by blanks", joined_by_blanks),
     Form("newlines lost", "squeezed", squeezed),
@@ -367,16 +401,21 @@ FORMS = (
     Form("indentation", "tabs", tabbed),
     Form("indentation", "flush left", flush_left),
     Form("two attempts", "two attempts", second_attempt),
-    Form("prose", "prose", in_prose),
-    Form("record", "an error's message", in_an_error),
+    Form("prose", "prose", in_prose, accuses=True),
+    Form("record", "an error's message", in_an_error, accuses=True),
     Form("record", "a record within a record", in_a_record_twice),
     Form("record", "repr", as_repr),
-    Form("record", "a call", in_a_call),
+    Form("record", "a call", in_a_call, accuses=True),
+    Form("record", "laid out", laid_out, accuses=True),
+    Form("record", "an address", in_an_address),
     Form("marked", "list", as_list),
     Form("marked", "inline code", as_code),
     Form("marked", "diff", as_added),
     Form("marked", "chat", in_a_chat),
     Form("marked", "table", in_a_table),
+    Form("marked", "tabs between", between_tabs),
+    Form("misread", "screenshot", from_a_screenshot),
+    Form("misread", "message below its name", below_its_name),
     Form("own format", "own format", in_own_format),
 )
 """The ways in all their forms; the last is an own format, which loses processes."""

@@ -95,8 +95,8 @@ def fair(form: Form, plain: Report, damaged: str) -> bool:
     """Return whether a damaged log can be answered as before: what proved it is still there, and the question is the same."""
     if form.way == "two attempts":
         return plain.cause not in NOT_YET and plain.decided_by != "none"
-    if form.way == "prose around" and plain.bucket == "no_failure":
-        return False  # the prose complains, and a complaint is no health
+    if form.accuses and (plain.bucket == "no_failure" or plain.cause in NOT_YET):
+        return False
     if not form.cut:
         return True
     if plain.bucket == "no_failure":

@@ -24,7 +24,7 @@ _FLAT_ALONE = (b"usage: ", b": error: ", b"Error: ")
 _TAGS = (b"<br", b"</pre>", b"</div>", b"</span>", b"</p>", b"</td>", b"</code>", b"</html>", b"</summary>")
 _ENTITIES = (b"&quot;", b"&lt;", b"&gt;", b"&#", b"&nbsp;", b"&amp;")
 _TYPESET = (b"\xe2\x80\x9c", b"\xe2\x80\x9d", b"\xe2\x80\x98", b"\xe2\x80\x99", b"\xe2\x80\x93", b"\xe2\x80\x94")
-_ESCAPED = (b"\\nTraceback", b"\\n  File", b"\\nINFO ", b"\\nERROR ", b"\\nWARNING ", b"\\n(", b"\\n', '")
+_ESCAPED = (b"\\nTraceback", b"\\n  File", b"\\nINFO ", b"\\nERROR ", b"\\nWARNING ", b"\\n(", b"\\n', '", b"%20")
 _SOMEWHERE = (*_TAGS, *_ENTITIES, *_TYPESET, *_ESCAPED, b"]:\n", b'File\n"', b"Error:\n", b"Exception:\n")
 """What may stand anywhere in a text, and stands nowhere in a log as a server writes it."""
 FEW = 20
@@ -76,7 +76,13 @@ def _exported(data: bytes) -> bool:
             if sign in first and any(cell.strip(b'" \r@') in _CELLS for cell in first.split(sign)):
                 return True
     # Without its head: rows of quoted cells, a time stamp as a cell, records laid out.
-    return b"z," in first[:40] or b'",' in first[:40] or head.count(b'"\n"') >= 2 or head.count(b'",\n  ') >= 3
+    return (
+        b"z," in first[:40]
+        or b"z\t" in first[:40]
+        or b'",' in first[:40]
+        or head.count(b'"\n"') >= 2
+        or head.count(b'",\n  ') >= 3
+    )
 
 
 def _cut_frame(data: bytes) -> bool:

@@ -53,8 +53,11 @@ _PLAIN = re.compile(r"(?<![\w./=-])[A-Za-z]\w*(?![./=-]?\w)")
 _CLASS = re.compile(r"\b\w+(?:Error|Exception): ")
 """An exception: whoever shows one says that something fails."""
 _SENTENCE = re.compile(r"\W*[A-Z].{20,}[.!?]\W*$")
-_NO_WORDS = re.compile(r"\\+[nrt\"']|https?://[^\s)\]>\"']+")
-"""Escapes, and addresses: whoever points to the same page says something else."""
+_NO_WORDS = re.compile(
+    r"\\+[nrt\"']|https?://[^\s)\]>\"']+|File \"[^\"\n]*\"(?:, line \d+(?:, in \S+)?)?"
+    r"|\([\w ]*\bpid=[^)\n]*\)|\b[A-Z]{4,8} \d\d-\d\d [\d:]{8} (?:\[?[\w/]+\.py:\d+\])?"
+)
+"""Escapes, and addresses: whoever points to the same page says something else. Frames of stacks, and what stands before a line."""
 _POINTING = frozenset("refer see details information documentation docs guide raise open issue github about".split())  # noqa: SIM905
 """Words that lead elsewhere: messages end with them, and sentences."""
 _LEVELS = frozenset(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote
 
 from ...patterns.lazy import LazyPattern
 from .starts import BEGINS
@@ -53,6 +54,9 @@ def unescape(lines: Lines) -> Lines | None:
     r"""Undo the writing of newlines as ``\n``, where lines of a log begin behind them."""
     found: Lines = []
     for number, line in lines:
+        if line.count("%20") > 2 and " " not in line.strip():  # out of an address
+            found += [(number, part) for part in unquote(line).split("\n")]
+            continue
         if (
             "\\n" not in line
             or line.lstrip().startswith(_RECORDS)
@@ -66,7 +70,7 @@ def unescape(lines: Lines) -> Lines | None:
             done = newline.end()
         plain = (plain + line[done:]).replace("\\t", "\t").replace('\\"', '"').replace("\\'", "'")
         found += [(number, part) for part in plain.split("\n")]
-    return found if len(found) != len(lines) else None
+    return found if found != lines else None
 
 
 def _newlines(line: str) -> list[re.Match[str]]:

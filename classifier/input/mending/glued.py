@@ -43,7 +43,7 @@ def reglue(lines: Lines) -> Lines | None:
             and body
             and not BEGINS.match(body)
             and not _goes_on(text, lines[place + 1][1] if place + 1 < len(lines) else "")
-            and (PREFIX.match(before) is None) == (PREFIX.match(text) is None)
+            and (PREFIX.match(before) or not PREFIX.match(text))
         ):
             found[-1] = (found[-1][0], f"{before.rstrip()} {body}")
         else:
@@ -83,7 +83,7 @@ def _cuts(line: str, least: int) -> list[int]:
     """Return where lines begin within ``line``, in order; nowhere where they are too few to be sure."""
     cuts: list[int] = []
     points = body = 0
-    prefixed = True  # whether a prefix ends at the body: what follows it is no line of its own
+    before, prefixed = "", True  # whether a prefix ends at the body: what follows it is no line of its own
     code = -1  # where what follows the last frame begins
     for mark in ANY.finditer(line):
         kind, at = str(mark.lastgroup), mark.start()
@@ -94,7 +94,9 @@ def _cuts(line: str, least: int) -> list[int]:
                 cuts += (_before_blanks(line, body, at), mark.end())
                 code = body = mark.end()
             continue
-        lone = not line[body:at].strip()
+        lone = (
+            not line[body:at].strip() and not kind == before == "record"
+        )  # a record without words is one all the same
         if not (lone and prefixed):
             # At the blanks before a frame: they are its indentation.
             cuts.append(_before_blanks(line, body, at) if kind == "frame" else at)
@@ -103,7 +105,7 @@ def _cuts(line: str, least: int) -> list[int]:
         body = mark.end()
         if kind in ("frame", "head", "link"):
             cuts.append(body)
-        prefixed = kind in ("record", "owner", "rank", "access")
+        before, prefixed = kind, kind in ("record", "owner", "rank", "access")
     if code >= 0:
         points += _cut_final(line, code, len(line), cuts)
     return sorted(set(cuts)) if points >= least else []

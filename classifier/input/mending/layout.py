@@ -18,8 +18,8 @@ MARKS = (
     LazyPattern(r"\[\d{1,2}:\d\d(?::\d\d)?(?: [AP]M)?\] ?<?@?[\w.-]{1,30}>?: "),
 )  # fmt: skip
 """What may stand before each line of a list, a diff, lines in inline code, a chat."""
-LEAST = 4
-"""Lines that count up."""
+LEAST, MARKED = 4, 3
+"""Lines that count up, and lines that bear a mark."""
 
 
 def unquote(lines: Lines) -> Lines | None:
@@ -37,7 +37,7 @@ def unquote(lines: Lines) -> Lines | None:
 def unmark(lines: Lines) -> Lines | None:
     """Take off what a list, a diff, inline code or a chat puts around each line, where nearly all lines have the same."""
     full = [line for _, line in lines if line.strip()]
-    if len(full) < LEAST:
+    if len(full) < MARKED:
         return None
     mark = next((each for each in MARKS if sum(each.match(line) is not None for line in full) >= ALL * len(full)), None)
     if mark is None:

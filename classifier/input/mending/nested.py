@@ -11,6 +11,8 @@ from .types import Lines
 
 FEW = 3
 """Lines up to which a text may be one literal of a program: in a log such is a request's prompt."""
+LAID_OUT = 60
+"""Lines of a record that is laid out over several."""
 DEEPEST = 8
 """Records within records."""
 LONGEST = 1 << 20
@@ -27,6 +29,11 @@ _RULE = LazyPattern(r"\|(?:\s*:?-{2,}:?\s*\|)+\s*$")
 
 def unnest(lines: Lines) -> Lines | None:
     """Return the lines with those opened that hold a record whose values are several lines each; None where none does."""
+    if lines[0][1].lstrip()[:1] in ("{", "[") and len(lines) <= LAID_OUT and any("\\n" in line for _, line in lines):
+        held = _held("\n".join(line for _, line in lines).lstrip())
+        if any("\n" in text.rstrip("\n") for text in held):
+            at = max(lines, key=lambda item: len(item[1]))[0]
+            return [(at, part) for text in held for part in _whole(text).rstrip("\n").split("\n")]
     found: Lines = []
     for number, line in lines:
         asked = ("\\n" in line or line.startswith("['")) and len(line) < LONGEST and not _COLLECTED.match(line)

@@ -41,7 +41,7 @@ OTHERS = (
     r"|Segmentation fault|Bus error|Aborted \(core|Killed(?=\s|$)"
     r"|Loading (?:safetensors|pt) checkpoint shards: |Capturing CUDA graph|Capturing cudagraphs|Processed prompts: "
     r"|usage: (?=[a-z][\w.-]{0,40} (?:\[|serve|<|-))|docker: Error|nvidia-container-cli: |huggingface/tokenizers: "
-    r"|(?<![\w./+-])[A-Za-z/][\w./+-]{1,200}:\d{1,6}: \w{0,40}Warning: "
+    r"|(?<![\w./+-])[A-Za-z/][\w./+-]{1,200}:\d{1,6}: (?:\w{0,40}Warning: |\w{1,40}: block: \[)"
     r"|(?<![\w.-])[A-Za-z][\w.-]{1,60}:\d{1,9}:\d{1,9} \[\d{1,3}\] NCCL "
     r"|(?<![\w.-])[a-z][\w.-]{1,40}(?: serve)?: error: "
 )
