@@ -55,6 +55,8 @@ _SOURCE = LazyPattern(
 """How lines of programs, TOML files, Dockerfiles and manifests begin; in a log such lines are indented or prefixed."""
 _LOGGED = LazyPattern(rb"(?:INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d \[?\w[\w/]{0,60}\.py:\d+\] ")
 """The prefix of vLLM's logger: where it stands, a program above is the one that was run."""
+OUTNUMBERED = 4
+"""Marks of another engine for each of vLLM's from which on vLLM is no more than a part of it."""
 SHORT = 6
 """Lines below which a log is somebody's excerpt, and says nothing by what it lacks."""
 
@@ -71,13 +73,15 @@ def is_ours(data: bytes) -> bool:
 
 
 def other_engine(sample: bytes, tail: bytes, least: int = 1) -> str:
-    """Return the name of the engine whose log it is, by ``least`` marks in its beginning and end; "" for vLLM's, and where none shows."""
+    """Return the name of the engine whose log it is, by ``least`` marks in its beginning and end; "" for vLLM's, and where none shows.
+
+    One that calls code of vLLM's leaves marks of both, and far more of its own.
+    """
     parts = (sample.lower(), tail.lower())
-    if any(sign in part for part in parts for sign in _OURS):
-        return ""
     counts = {name: sum(part.count(sign) for part in parts for sign in signs) for name, signs in ENGINES.items()}
     name = max(counts, key=counts.__getitem__)
-    return name if counts[name] >= least else ""
+    ours = sum(part.count(sign) for part in parts for sign in _OURS) if counts[name] else 0
+    return name if counts[name] >= max(least, OUTNUMBERED * ours) else ""
 
 
 def is_source(sample: bytes) -> bool:

@@ -216,7 +216,7 @@ class Findings:
         whole = any(trace.frames for trace in incident.traces)
         if incident.foreign or incident.engine or incident.stages or whole or self.case.stop:
             return None
-        complained = bool(self.situation.writer.complaint)
+        complained = self.situation.writer.complaint not in ("", "other")
         if not text.strip() or (text.count("\n") >= QUOTE and not complained):
             return None
         found = self.known.corpus.fragments().find(text, complained)

@@ -6,6 +6,7 @@ longest stretch, where all that fit as well say the same bucket.
 
 from __future__ import annotations
 
+import builtins
 import marshal
 import re
 import sys
@@ -60,6 +61,8 @@ _NO_WORDS = re.compile(
 """Escapes, and addresses: whoever points to the same page says something else. Frames of stacks, and what stands before a line."""
 _POINTING = frozenset("refer see details information documentation docs guide raise open issue github about".split())  # noqa: SIM905
 """Words that lead elsewhere: messages end with them, and sentences."""
+_ANYBODYS = frozenset({"errno", "such", "directory", *map(str.lower, dir(builtins))})
+"""Words of Python's own exceptions and of the operating system."""
 _LEVELS = frozenset(
     (
         "trace",
@@ -167,7 +170,7 @@ class Fragments:
     def _tells(self, item: Stretch, words: list[tuple[str, int]], text: str, complained: bool, shown: bool) -> bool:
         points, source, covered = item
         said = {words[at][0] for at in covered} - _POINTING
-        telling = len(said - COMMON)
+        telling = len(said - COMMON - _ANYBODYS)
         if points < FEWEST - (shown and telling > TELLING):
             return False
         begin, end = words[covered[0]][1], words[covered[-1]][1] + len(words[covered[-1]][0])
