@@ -21,20 +21,9 @@ FACTS = 6
 """Columns of every message: template, kind or class or level, function, sites, first, last."""
 
 __all__ = [
-    "BY",
-    "FATAL",
-    "FOLDER",
-    "KINDS",
-    "OWNERS",
-    "Label",
-    "Row",
-    "catalogue",
-    "from_text",
-    "packages",
-    "read",
-    "to_text",
-    "write",
-]
+    "BY", "FATAL", "FOLDER", "KINDS", "OWNERS", "Label", "Row", "catalogue", "from_text", "packages", "read",
+    "to_text", "write",
+]  # fmt: skip
 
 
 def packages(folder: str = FOLDER) -> list[str]:

@@ -28,19 +28,9 @@ COLUMNS = 5
 KINDS = ("flag", "env", "command", "step")
 
 __all__ = [
-    "ENDING",
-    "FOLDER",
-    "KEEP",
-    "KINDS",
-    "Change",
-    "Remedy",
-    "from_text",
-    "packages",
-    "read",
-    "remedies",
-    "to_text",
+    "ENDING", "FOLDER", "KEEP", "KINDS", "Change", "Remedy", "from_text", "packages", "read", "remedies", "to_text",
     "write",
-]
+]  # fmt: skip
 
 
 @record(slots=True, frozen=True)

@@ -26,50 +26,12 @@ _ASIDE = re.compile(
 )
 _UNSERVED = re.compile(r"/(?:benchmarks?|tests?|third_party|examples|tools)/|/collect_env\.py$")
 _CALL = re.compile(r"(?:\b(\w+)|[\])])\(")
-_CHEAP = frozenset(
-    [
-        "isinstance",
-        "len",
-        "str",
-        "int",
-        "float",
-        "bool",
-        "min",
-        "max",
-        "range",
-        "print",
-        "getattr",
-        "hasattr",
-        "list",
-        "tuple",
-        "set",
-        "dict",
-        "sum",
-        "any",
-        "all",
-        "enumerate",
-        "zip",
-        "sorted",
-        "repr",
-        "field",
-        "Field",
-        "cast",
-        "Optional",
-        "if",
-        "and",
-        "or",
-        "not",
-        "in",
-        "is",
-        "return",
-        "for",
-        "elif",
-        "while",
-        "assert",
-        "lambda",
-        "logger",
-    ]
-)
+_CHEAP = frozenset([
+    "isinstance", "len", "str", "int", "float", "bool", "min", "max", "range", "print", "getattr", "hasattr",
+    "list", "tuple", "set", "dict", "sum", "any", "all", "enumerate", "zip", "sorted", "repr", "field", "Field",
+    "cast", "Optional", "if", "and", "or", "not", "in", "is", "return", "for", "elif", "while", "assert", "lambda",
+    "logger",
+])  # fmt: skip
 """Names before a parenthesis that hardly ever stand in a frame: nothing is called, or nothing that raises."""
 _RAISE = re.compile(r"raise\b|assert\b|await\b|yield\b")
 _LOGGING = re.compile(r"(?:self\.)?_?log(?:ger)?\.\w+\(")

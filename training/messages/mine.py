@@ -15,23 +15,10 @@ LEVELS = {
     "error": "ERROR", "error_once": "ERROR", "exception": "ERROR", "critical": "CRITICAL", "fatal": "CRITICAL",
     "warning": "WARNING", "warning_once": "WARNING", "warn": "WARNING", "warn_once": "WARNING", "warning_advice": "WARNING",
 }  # fmt: skip
-LOGGERS = frozenset(
-    {
-        "logger",
-        "_logger",
-        "log",
-        "LOG",
-        "logging",
-        "rank_zero",
-        "verbose_logger",
-        "_verbose_logger",
-        "verbose_proxy_logger",
-        "warnings",
-        "lg",
-        "torch_log",
-        "llm_logger",
-    }
-)
+LOGGERS = frozenset({
+    "logger", "_logger", "log", "LOG", "logging", "rank_zero", "verbose_logger", "_verbose_logger",
+    "verbose_proxy_logger", "warnings", "lg", "torch_log", "llm_logger",
+})  # fmt: skip
 """Names of what logging calls are made on; ``self.logger`` counts by its last part."""
 ANSWERS = frozenset({"create_error_response", "create_streaming_error_response", "_create_error_response"})
 CHECKS = frozenset({"_check", "_check_value", "_check_index", "_check_type", "_check_is_size", "check", "torch_check"})

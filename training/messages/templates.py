@@ -8,39 +8,15 @@ from dataclasses import dataclass
 
 LOG_CALLS = frozenset({"error", "critical", "fatal", "exception", "error_once"})
 SKIPPED = (
-    "benchmarks/",
-    "third_party/",
-    "vendor/",
-    "examples/",
-    "tests/",
-    "test_utils/",
-    "assets/",
-    "profiler/",
+    "benchmarks/", "third_party/", "vendor/", "examples/", "tests/", "test_utils/", "assets/", "profiler/",
     "collect_env.py",
-)
+)  # fmt: skip
 
 # What stands where a value is interpolated: figures where the name speaks of one, else a word.
 _FIGURES = (
-    "num",
-    "len",
-    "size",
-    "count",
-    "rank",
-    "max",
-    "min",
-    "world",
-    "idx",
-    "index",
-    "bits",
-    "_gb",
-    "bytes",
-    "memory",
-    "port",
-    "pid",
-    "timeout",
-    "dim",
-    "block",
-)
+    "num", "len", "size", "count", "rank", "max", "min", "world", "idx", "index", "bits", "_gb", "bytes", "memory",
+    "port", "pid", "timeout", "dim", "block",
+)  # fmt: skip
 
 
 @dataclass(slots=True, frozen=True)

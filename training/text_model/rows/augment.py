@@ -16,16 +16,9 @@ _NAME = re.compile(r"\bexample\b")
 _FINAL = re.compile(r"^(?P<kind>(?:\w+\.)*[A-Z]\w+): (?P<message>.+)$", re.MULTILINE | re.DOTALL)
 _HEAD = "Traceback (most recent call last):\n"
 _NAMES = (
-    "Qwen/Qwen2.5-7B-Instruct",
-    "llama",
-    "bfloat16",
-    "model.layers.3.mlp",
-    "fp8",
-    "None",
-    "/data/models/harbor",
-    "cuda",
-    "auto",
-)
+    "Qwen/Qwen2.5-7B-Instruct", "llama", "bfloat16", "model.layers.3.mlp", "fp8", "None", "/data/models/harbor",
+    "cuda", "auto",
+)  # fmt: skip
 _WRAPPED = ("RuntimeError", "ValueError", "Exception")
 _SYNONYMS = {
     "not supported": "unsupported",
