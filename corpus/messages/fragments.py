@@ -56,9 +56,11 @@ _CLASS = re.compile(r"\b\w+(?:Error|Exception): ")
 _SENTENCE = re.compile(r"\W*[A-Z].{20,}[.!?]\W*$")
 _NO_WORDS = re.compile(
     r"\\+[nrt\"']|https?://[^\s)\]>\"']+|File \"[^\"\n]*\"(?:, line \d+(?:, in \S+)?)?"
+    r"|(?<![\w<:/])/[\w.-]+(?:/[\w.<>-]+)+"
     r"|\([\w ]*\bpid=[^)\n]*\)|\b[A-Z]{4,8} \d\d-\d\d [\d:]{8} (?:\[?[\w/]+\.py:\d+\])?"
 )
-"""Escapes, and addresses: whoever points to the same page says something else. Frames of stacks, and what stands before a line."""
+"""Escapes, and addresses: whoever points to the same page says something else. Paths, frames of stacks,
+and what stands before a line."""
 _POINTING = frozenset("refer see details information documentation docs guide raise open issue github about".split())  # noqa: SIM905
 """Words that lead elsewhere: messages end with them, and sentences."""
 _ANYBODYS = frozenset({"errno", "such", "directory", *map(str.lower, dir(builtins))})
