@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...corpus.clues import IDIOM
 from ..clues import clues_of
+from ..patterns.lazy import LazyPattern
 from ..templates import fill
 from .guards import other_process
 
@@ -12,8 +13,11 @@ if TYPE_CHECKING:
     from ..raise_sites.explain import Explained
     from .context import Context
 
-_LONGEST = 90
-"""Characters of a line of code that are shown."""
+_LONGEST, _LINE = 90, 200
+"""Characters of a line of code and of a compiler's line that are shown."""
+_OF_COMPILER = LazyPattern(
+    r"(?m)(?:^|[\s/'\"])(?P<said>[\w.\-]{1,120}\.(?:cuh?|cpp|cc|c|h|hpp|py|mlir|ttir|ptx)[:(]\d+(?:[:,]\d+)?\)?: (?:fatal )?error: [^\n]{4,}|ptxas (?:fatal|error) *: (?!Ptx assembly aborted)[^\n]{4,})"
+)
 
 
 def mechanism(context: Context, site: Explained | None) -> str:
@@ -23,7 +27,7 @@ def mechanism(context: Context, site: Explained | None) -> str:
         context: Of the failed start.
         site: Why vLLM raised the error, where its sources tell.
     """
-    said = [_memory(context) or _meaning(context), site.sentence if site is not None else ""]
+    said = [_memory(context) or _compiler(context) or _meaning(context), site.sentence if site is not None else ""]
     return " ".join(filter(None, said)) or _place(context)
 
 
@@ -36,6 +40,12 @@ def _memory(context: Context) -> str:
         return ""
     number, held, _ = other_process(context)
     return f"{text} Process {number} holds {held:g} GiB of it." if held >= 1 else text
+
+
+def _compiler(context: Context) -> str:
+    """Return the first error of a compiler among the words: that a build ended is not why it did."""
+    found = _OF_COMPILER.search(context.words) if "error: " in context.words or "ptxas" in context.words else None
+    return f"The compiler says: {found['said'].strip()[:_LINE]}" if found is not None else ""
 
 
 def _meaning(context: Context) -> str:

@@ -24,6 +24,17 @@ STACK = """\
             f"{STACK}(EngineCore pid=7) ERROR 11-21 12:00:01 [core.py:845] RuntimeError: CUDA error: an illegal memory access was encountered\n",
             "A kernel read or wrote where it may not; the stack is of a later call, not of that kernel.",
         ),
+        (
+            (
+                "(EngineCore pid=7) ERROR 11-21 12:00:01 [core.py:845] /root/acme/cog.cuh(39): error: qualified name is not allowed\n"
+                "(EngineCore pid=7) ERROR 11-21 12:00:01 [core.py:845] RuntimeError: Ninja build failed. Ninja output:\n"
+            ),
+            "The compiler says: cog.cuh(39): error: qualified name is not allowed",
+        ),
+        (
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 298.00 MiB. GPU 0 has a total capacity of 44.52 GiB of which 73.31 MiB is free.\n",
+            "73.31 MiB",
+        ),
     ],
 )
 def test_the_summary_says_what_failed(log: str, said: str) -> None:
