@@ -263,8 +263,9 @@ def _is_anothers(action: Action, context: Context, heard: Heard) -> bool:
     """Return whether nobody here knows a setting: another engine's option, or a variable of a fork that its very log names."""
     if isinstance(action, (SetOption, DropOption)):
         return bool(context.other_engine) and not options.lifetime(action.name)
-    ours = isinstance(action, (SetVariable, DropVariable)) and action.name.startswith("VLLM_")
-    return ours and not options.lifetime(action.name) and action.name in heard.variables
+    if not isinstance(action, (SetVariable, DropVariable)) or not action.name.startswith("VLLM_"):
+        return False
+    return not options.lifetime(action.name) and action.name in heard.variables
 
 
 def _in_force(action: SetOption, context: Context) -> object:

@@ -125,8 +125,8 @@ def _failing(edit: Edit, old: Scopes, new: Scopes) -> Iterator[tuple[int, str]]:
             tested = re.compile(rf"{re.escape(found['name'])} (?:and|or|is)\b")
             for each, number in near.items():
                 for use, words in _OF_NONE if not tested.search(each) else ():
-                    if used := re.search(r"(?<![\w.])" + use.replace("{}", re.escape(found["name"])), each):
-                        yield number, words.format(*used.groups())
+                    if met := re.search(r"(?<![\w.])" + use.replace("{}", re.escape(found["name"])), each):
+                        yield number, words.format(*met.groups())
     for row, number in gone.items():
         if (found := _RAISED.search(row)) and found["said"] not in edit.new:
             yield number, f"{found['kind']}: {found['said']}"

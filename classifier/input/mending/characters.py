@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote
 
 from ...patterns.lazy import LazyPattern
 from .starts import BEGINS
 from .types import Lines
 
+_BYTES = LazyPattern(r"(?:%[0-9A-Fa-f]{2})+")
 _QUOTES = str.maketrans(
     {**dict.fromkeys("\u201c\u201d\u201e\u201f", '"'), **dict.fromkeys("\u2018\u2019\u201a\u201b", "'")}
 )
@@ -55,7 +55,7 @@ def unescape(lines: Lines) -> Lines | None:
     found: Lines = []
     for number, line in lines:
         if line.count("%20") > 2 and " " not in line.strip():  # out of an address
-            found += [(number, part) for part in unquote(line).split("\n")]
+            found += [(number, part) for part in _unquoted(line).split("\n")]
             continue
         if (
             "\\n" not in line
@@ -77,3 +77,8 @@ def _newlines(line: str) -> list[re.Match[str]]:
     """Return where a line writes a newline, but for those in what a request or an answer says."""
     said = [found.span() for found in _SAID.finditer(line)]
     return [at for at in _NEWLINE.finditer(line) if not any(start < at.start() < end for start, end in said)]
+
+
+def _unquoted(line: str) -> str:
+    """Return a part of an address with the characters that its bytes in hexadecimal stand for."""
+    return _BYTES.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"), line)
