@@ -89,7 +89,7 @@ def messages(chance: Random, drawn: int) -> list[str]:
 
 
 def tells(half: str, bucket: str) -> bool:
-    """Tell whether a half has more than common words, and all messages that hold as much of it are of one bucket."""
+    """Say if a half has more than common words, and all messages that hold as much of it are of one bucket."""
     words = _words(half)
     if len(words) < TELLING or COMMON.issuperset(words):
         return False

@@ -267,7 +267,7 @@ def _is_prose(line: str) -> bool:
 
 
 def is_sentence(text: str) -> bool:
-    """Tell whether a text is a sentence from its first word to its last."""
+    """Say if a text is a sentence from its first word to its last."""
     words = _WORD.findall(text)
     ends = text.rstrip()[-1:] in (".", "!", "?")
     return (len(words) >= 5 and text[:1].isupper() and ends and _says(words)) or _OTHER_SCRIPT.search(text) is not None

@@ -22,7 +22,7 @@ def _shown(case: Case) -> bool:
 
 @pytest.mark.parametrize("part", range(4))
 def test_no_secret_that_is_made_is_shown(part: int) -> None:
-    """Whatever its name, however it is written, wherever it stands."""
+    """Under any name, in any spelling and at any place."""
     made = list(cases())[part::16]
     assert len(made) > 5000
     assert [case for case in made if _shown(case)] == []

@@ -58,7 +58,7 @@ def test_code_that_no_release_has_is_a_changed_checkout() -> None:
 
 
 def test_another_engine_gets_no_command_of_vllm() -> None:
-    """Whatever its exception is: the words may be ours, the program is not."""
+    """With any exception: the words may be ours, the program is not."""
     log = (
         "[2026-03-01 10:00:00] server_args=ServerArgs(model_path='a/b')\n"
         '  File "/opt/lib/python3.12/site-packages/sglang/srt/managers/scheduler.py", line 3, in run\n'

@@ -204,7 +204,7 @@ def _header(kind: bytes = tarfile.REGTYPE, size: int = 1 << 40) -> bytes:
     ],
 )
 def test_an_archive_that_promises_more_than_it_holds_ends_in_time(tmp_path: Path, content: bytes, told: str) -> None:
-    """Whatever its headers say, only what is there is read; and why it is not is said."""
+    """Only what is there is read, not what the headers promise, and the reason for a refusal is said."""
     path = tmp_path / "a.tar"
     path.write_bytes(content)
     problems = []
