@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..corpus.clues import Clue
 
 _LONGEST = 4000
+BY_LINE = 8
+"""``re.MULTILINE``: with which expressions on frames are compiled."""
 _INNERMOST = 8
 """Frames, from the innermost on, that may tell of a component."""
 _IMPORTS = LazyPattern(
@@ -97,21 +99,24 @@ def clues_of(rows: Iterable[Clue], error: str, stack: str = "", around: str = ""
 
 def _held(rows: Iterable[Clue], error: str, stack: str, all_words: str) -> Iterator[Found]:
     frames = stack.splitlines()[: -_INNERMOST - 1 : -1]
+    joined = "\n".join(frames)
     for clue in rows:
         if clue.needs and not any(text in error for text in clue.needs):
             continue
         words = compiled(clue.words).search(error) if clue.words else None
         if clue.words and words is None:
             continue
-        depth = _depth(clue.frames, frames) if clue.frames else 0
+        depth = _depth(clue.frames, frames, joined) if clue.frames else 0
         if depth is None or (clue.unless and compiled(clue.unless).search(all_words)):
             continue
         yield Found(clue, _values(words.groupdict() if words is not None else {}), depth=depth)
 
 
-def _depth(expression: str, frames: list[str]) -> int | None:
+def _depth(expression: str, frames: list[str], joined: str) -> int | None:
     """Return how far the innermost frame of a component is from the innermost of all; None where there is none."""
-    search = compiled(expression).search
+    search = compiled(expression, BY_LINE).search
+    if not search(joined):  # as nearly always
+        return None
     return next((at for at, frame in enumerate(frames) if search(frame)), None)
 
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
+from ...classifier.clues import BY_LINE
 from ...classifier.matching import plan
 from ...classifier.patterns import precompiled
 from ...classifier.patterns.lazy import LazyPattern
@@ -53,7 +54,8 @@ def expressions() -> list[tuple[str | bytes, int]]:
     rows = guards.read_guards(ROOT / "corpus" / "guards.toml")
     found |= {(row[name], guards.flags_of(name)) for row in rows for name in guards.EXPRESSIONS if name in row}
     corpus = store.load()
-    found |= {(text, 0) for clue in corpus.clues() for text in (clue.words, clue.frames, clue.unless)}
+    found |= {(text, 0) for clue in corpus.clues() for text in (clue.words, clue.unless)}
+    found |= {(clue.frames, BY_LINE) for clue in corpus.clues()}
     fixes = [fix for name in corpus.buckets() for cause in corpus.bucket(name).causes for fix in cause.fixes]
     words = (text for fix in fixes for text in (fix.mentions, fix.unless_mentions, fix.first_mentions))
     found |= {(text, guards.ANY_CASE) for text in words}
