@@ -1,4 +1,4 @@
-"""What the catalogue advises for the very message that was found; it goes before what its cause has for all messages."""
+"""What the very message asks for: the correction of what it names, and what the catalogue advises, before what its cause has for all."""
 
 from __future__ import annotations
 
@@ -52,7 +52,11 @@ class Remedy(Record):
 
 
 def propose(context: Context) -> Iterator[Fix]:
-    """Yield what is advised for the very message, with the values that stand in it."""
+    """Yield the correction of what the error names, where it settles what was meant; and what is advised for the very message."""
+    if context.failed and context.hit is not None and not context.of_request:
+        from ...complaints import correct
+
+        yield from correct(context.case)
     remedy = context.remedy
     if remedy is None or context.cause is None:
         return
