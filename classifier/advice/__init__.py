@@ -124,7 +124,7 @@ def _own(verdict: Verdict, known: Known) -> bool:
 def _mended(context: Context, fixes: list[Fix]) -> str:
     """Return which change to vLLM mended what failed, where no fix tells of it; "" where none is known."""
     known = context.mended if context.failed else None
-    if known is None or any(known.title.split()[0] in fix.title + fix.why for fix in fixes):
+    if known is None or any(fix.fixed_in == known.release for fix in fixes):
         return ""
     return f"{known.fact} The log does not say which release ran." if known.older else known.fact
 
