@@ -77,7 +77,7 @@ def releases() -> tuple[str, ...]:
 
 
 def exists(name: str, version: str) -> bool | None:
-    """Return whether the option ``name`` exists in vLLM ``version``; None where the version is not covered.
+    """Return whether the option ``name`` exists in vLLM ``version``; None where the version is not covered, unless the option came later.
 
     A name is written as it is used: ``--max-model-len``, ``--max_model_len=4096``, ``-tp``, ``--no-enable-lora``,
     ``--compilation-config.cudagraph_mode`` (a key of a JSON option), ``VLLM_USE_V1``, ``max_model_len`` (an argument of
@@ -85,7 +85,8 @@ def exists(name: str, version: str) -> bool | None:
     """
     place = _place(version)
     if place is None:
-        return None
+        # What came after the oldest release that is covered, none before it has.
+        return False if version_key(version) is not None and _runs(name) and not _at(name, 0) else None
     return _at(name, place) or owner(name) not in ("", "vllm")
 
 

@@ -12,6 +12,7 @@ import random
 import re
 import sys
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from .sites import options_of
 
 _RAISES = re.compile(r"\s*(?:raise (?P<kind>[A-Z][\w.]*)\(|assert\b)")
 _ASIDE = re.compile(r"(?:^|/)(?:tests?|benchmarks|examples|third_party)/")
+_DEFINED = re.compile(r"^\s*(?:async )?def (\w+)\(", re.MULTILINE)
 _RELEASES = 24
 _FILES = 150
 """Of each, that are looked through."""
@@ -72,6 +74,7 @@ def _drawn(
             if name.startswith("vllm/") and name.endswith(".py") and not _ASIDE.search(name)
         }
     files = {path: text.split("\n") for path, text in texts.items()}
+    defined = Counter(name for text in texts.values() for name in _DEFINED.findall(text))
     is_option = options_of(release)
     paths = seed.sample(sorted(texts), min(_FILES, len(texts)))
     sites = [
@@ -80,16 +83,20 @@ def _drawn(
     fresh = [site for site in sites if (site[0].rpartition("/")[2], site[1]) not in seen]
     for path, card in seed.sample(fresh, min(count, len(fresh))):
         seen.add((path.rpartition("/")[2], card))
-        yield _log(release, files, path, card, seed)
+        yield _log(release, files, defined, path, card, seed)
 
 
-def _log(release: str, files: Mapping[str, Sequence[str]], path: str, card: Card, seed: random.Random) -> Drawn:
+def _log(
+    release: str, files: Mapping[str, Sequence[str]], defined: Mapping[str, int], path: str, card: Card, seed: random.Random
+) -> Drawn:  # fmt: skip
     number = _number(card, files[path])
     owner = next((found[1] for row in files[path][number - 1 :: -1] if (found := re.match(r"class (\w+)", row))), "")
     frames = [(path, number, card.function, files[path][number - 1])]
     near = {path: files[path], **files}
     for _ in range(_CALLERS):
         place, _, function, _ = frames[0]
+        if defined.get(function, 0) > 1 and not (owner and function == "__init__"):
+            break  # whose it is that is called, its name does not tell
         called = next(callers(near.items(), function, owner if place == path else ""), None)
         if called is None or called in frames:
             break

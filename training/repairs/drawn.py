@@ -114,12 +114,14 @@ def _failing(edit: Edit, old: Scopes, new: Scopes) -> Iterator[tuple[int, str]]:
             within = [each.strip() for each in body if each.strip() in places and re.search(raises, each.strip())]
             yield from ((places[each], f"{found['kind']}: {said}") for each in within)
         for looks, form, words in (
-            (_ASKED, r"{}\[[\"']{}[\"']\](?! *=)", "KeyError: '{}'"), (_LOOKED, r"{}\.{}\b(?! *=)", "AttributeError: 'Config' object has no attribute '{}'")
+            (_ASKED, r"{}\[[\"']{}[\"']\](?! *=)", "KeyError: '{}'"), (_LOOKED, r"{}\.{}\b(?! *=)", "AttributeError: '{1}' object has no attribute '{0}'")
         ):  # fmt: skip
             if found := looks.search(row):
                 used = form.format(re.escape(found["name"]), found["key"])
                 yield from (
-                    (number, words.format(found["key"])) for each, number in near.items() if re.search(used, each)
+                    (number, words.format(found["key"], _class_of(found["name"], old.around(number)[0])))
+                    for each, number in near.items()
+                    if re.search(used, each)
                 )
         if (found := _TESTED.search(row)) and f"{found['name']} is n" not in edit.old:
             tested = re.compile(rf"{re.escape(found['name'])} (?:and|or|is)\b")
@@ -130,6 +132,13 @@ def _failing(edit: Edit, old: Scopes, new: Scopes) -> Iterator[tuple[int, str]]:
     for row, number in gone.items():
         if (found := _RAISED.search(row)) and found["said"] not in edit.new:
             yield number, f"{found['kind']}: {found['said']}"
+
+
+def _class_of(name: str, owner: str) -> str:
+    """Return a class for what a line calls by a name: its own for ``self``."""
+    return (
+        owner if name == "self" and owner else "".join(map(str.title, re.split(r"[._]+", name.removeprefix("self."))))
+    )
 
 
 if __name__ == "__main__":
