@@ -1,4 +1,4 @@
-"""How often the verdict stays where a log is damaged in twelve ways: all logs of the repository, or labelled ones of your own.
+"""How often the verdict stays where a log is damaged in sixteen ways: all logs of the repository, or labelled ones of your own.
 
 ``python benchmarks/damage.py`` takes about five minutes; ``--every 8`` an eighth of the recorded logs; ``--cases FILE`` the rows of
 a JSONL file with ``id``, ``text``, ``bucket`` and perhaps ``also``, instead of the repository's. Exit code 1 where a way falls short.

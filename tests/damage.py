@@ -1,6 +1,6 @@
 # The prose is in several languages on purpose:
 # ruff: noqa: RUF001
-"""What happens to a log between the terminal and whoever is asked about it: twelve ways, some in several forms.
+"""What happens to a log between the terminal and whoever is asked about it: sixteen ways, some in several forms.
 
 Each form is a function of the log and of a seeded source of chance. Two forms take lines away; ``cut`` tells which, so that
 a test leaves out the logs whose proof went with them.

@@ -1,4 +1,4 @@
-"""What happens to a log on its way to us moves no verdict, in twelve ways; ``benchmarks/damage.py`` asks it of all logs."""
+"""What happens to a log on its way to us moves no verdict, in sixteen ways; ``benchmarks/damage.py`` asks it of all logs."""
 
 from __future__ import annotations
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
+from tests.quoted import SURROUNDINGS, count
 from vllm_triage.classifier.api import shared
 
 WHOLE = (
@@ -11,14 +14,9 @@ WHOLE = (
     "which is larger than the available KV cache memory (5.12 GiB)."
 )
 HALF = "larger than the available KV cache memory (5.12 GiB)."
-ROUND = {
-    "alone": "{}", "prose": "Hi, since this morning I see {} when I run it, any idea?", "code": "The server says `{}` and stops.",
-    "table": "| what | seen |\n|---|---|\n| error | {} |", "json": '{{"error": {{"message": "{}"}}}}', "prefix": "2026-03-01 node7 svc[311]: job | {}",
-    "quote": "> {}\n\nSame here.", "list": '1. start it\n2. it prints "{}"',
-}  # fmt: skip
 
 
-@pytest.mark.parametrize("around", ROUND.values(), ids=list(ROUND))
+@pytest.mark.parametrize("around", SURROUNDINGS.values(), ids=list(SURROUNDINGS))
 def test_a_half_is_the_message_wherever_it_stands(around: str) -> None:
     """In prose, code, a table, JSON, after a prefix, in quotes."""
     assert shared().report(around.format(HALF)).bucket == "kv_cache_oom"
@@ -37,6 +35,9 @@ def test_a_message_broken_over_two_lines_is_the_message() -> None:
         "If it raises errors, usually it means you have a custom library that is not compatible with the version of PyTorch you are using.",
         "Use `docker exec -it node /bin/bash` and `ray list nodes` to check the status of the Ray cluster.",
         "The KV cache holds the keys and values of all running requests.",
+        "At the moment AWQ quantization is not supported in this mode, but it will be soon.",
+        "Please refer to this guide for more details.",
+        "FileNotFoundError: [Errno 2] No such file or directory: '/srv/shop/profile.csv'",
         "INFO 03-01 10:00:00 [custom_all_reduce.py:137] Custom allreduce is disabled because it is not supported on more than two",
     ],
 )
@@ -48,3 +49,13 @@ def test_sentences_about_vllm_are_no_messages(text: str) -> None:
 def test_a_part_that_several_messages_have_names_none() -> None:
     """Their buckets differ."""
     assert shared().corpus.fragments().find("is not supported for this model. Please use") is None
+
+
+@pytest.mark.slow
+def test_halves_are_known_in_their_surroundings() -> None:
+    """Of all rules' examples and 200 messages of the catalogue: 0.93 of the first halves, and of the second, that tell."""
+    fared = count(Random(5), drawn=200, surroundings=1)
+    for which in ("first", "second"):
+        items = [item for (half, _), item in fared.items() if half == which]
+        assert sum(item.asked for item in items) > 300
+        assert sum(item.right for item in items) >= 0.93 * sum(item.asked for item in items)

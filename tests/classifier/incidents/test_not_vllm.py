@@ -47,10 +47,15 @@ def test_a_quiet_log_of_another_program_is_neither_healthy_nor_failed() -> None:
             '  File "/opt/sglang/python/sglang/a.py", line 5, in step\n  File "/opt/vllm/vllm/_custom_ops.py", line 7\n',
             "",
         ),
+        (
+            '  File "/opt/sglang/python/sglang/srt/a.py", line 5, in step\n' * 5
+            + '  File "/opt/vllm/vllm/_custom_ops.py", line 7\n',
+            "SGLang",
+        ),
     ],
 )
 def test_another_engine_is_told_by_its_paths_and_words(log: str, engine: str) -> None:
-    """Unless vLLM's own code stands in it as well."""
+    """Unless as much of vLLM's own code stands in it as well."""
     assert engine == other_engine(log.encode(), b"")
 
 
