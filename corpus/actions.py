@@ -321,16 +321,19 @@ def filled(action: Action, put: Callable[[str, str], tuple[str, bool]]) -> tuple
     return made, known
 
 
-_BLANK = (
-    r"…|<|path/(?:to|in)|/(?:data|shared)/|example\.(?:org|com)|server\.yaml|(?<![A-Za-z0-9_])(?:[A-Z]|ORG|NAME|MODEL|DRAFT|"
-    r"ORIGINAL|PATH|DIR|FILE|VALUE|FIELD|DATA|CACHE|BUCKET|PREFIX|PROXY|PORT|HOST|KEY|ID|URL|TOKEN|USER|LIMIT|BASE|CERT|"
-    r"MAX_MODEL_LEN|AcmeForCausalLM)(?![A-Za-z0-9_])"
-)
+_BLANKS = ("…", "<", "path/to", "path/in", "/data/", "/shared/", "example.org", "example.com", "server.yaml")
+_BLANK_WORDS = frozenset({
+    *"ABCDEFGHIJKLMNOPQRSTUVWXYZ", "ORG", "NAME", "MODEL", "DRAFT", "ORIGINAL", "PATH", "DIR", "FILE", "VALUE",
+    "FIELD", "DATA", "CACHE", "BUCKET", "PREFIX", "PROXY", "PORT", "HOST", "KEY", "ID", "URL",
+    "TOKEN", "USER", "LIMIT", "BASE", "CERT", "MAX_MODEL_LEN", "AcmeForCausalLM",
+})  # fmt: skip
 
 
 def is_blank(value: str) -> bool:
     """Whether a value of a template is for a person to fill in, whatever the log tells."""
-    return re.search(_BLANK, _unslotted("", value)) is not None
+    plain = _unslotted("", value)
+    words = "".join(each if each.isascii() and (each.isalnum() or each == "_") else " " for each in plain)
+    return any(blank in plain for blank in _BLANKS) or not _BLANK_WORDS.isdisjoint(words.split())
 
 
 # As text
