@@ -244,10 +244,9 @@ def _from_json(item: object, number: int) -> Action:
             values[name] = tuple(value)
         else:
             raise refuse(f"{name} must be {_CALLED.get(wanted, 'a list of texts')}")
-    try:
-        made = kind(**values)
-    except TypeError as error:
-        raise refuse(str(error)) from None
+    if lacks := [name for name, own in known.items() if own.required and name not in values]:
+        raise refuse(f"{item['do']} needs {', '.join(lacks)}")
+    made = kind(**values)
     if wrong := wrongly_named(made):
         raise refuse(wrong)
     return made

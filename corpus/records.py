@@ -67,6 +67,11 @@ class Field:
         self.type = ""
         self.kw_only = False
 
+    @property
+    def required(self) -> bool:
+        """Whether a value must be given."""
+        return self.init and self.default is MISSING and isinstance(self.default_factory, _Missing)
+
 
 _OF_TYPING = ("Any", "ClassVar", "Literal", "Self")
 
