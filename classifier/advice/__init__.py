@@ -8,6 +8,7 @@ from ...corpus.types import Bucket, Cause
 from ..command import corrected_command
 from ..fix import OF_SOURCES, Fix, leave_out, ranked
 from ..lines.mistakes import MISTAKES
+from ..verdict.conclude import titled
 from ..verdict.known import Known
 from ..verdict.types import Verdict
 from .context import Context
@@ -44,6 +45,8 @@ class Advice(Record):
     """What is left of what others propose."""
     mechanism: str = ""
     """What was tested and failed, where the verdict's own words do not say."""
+    title: str = ""
+    """What to say in the title's place: where it failed, of a class that was guessed by its place alone."""
 
 
 def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[Heard] = ()) -> Advice:
@@ -102,7 +105,13 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
         (f"the advice is the message's own: {remedy.words}",) if remedy is not None else (),
         tuple(opinions),
         failed_test,
+        titled(hit.trace) if site is not None and hit is not None and _by_place(verdict) else "",
     )
+
+
+def _by_place(verdict: Verdict) -> bool:
+    """Return whether a rule knew no more than where it failed: what its class is called may be of another fault there."""
+    return verdict.decided_by == "rule" and verdict.strength in ("weak", "guess") and verdict.bucket != "engine_bug"
 
 
 def _without(site: Explained) -> list[Fix]:

@@ -83,8 +83,8 @@ def build(verdict: Verdict, advice: Advice, lines: int, size: int, numbers: Numb
         cause=verdict.cause,
         confidence=verdict.confidence,
         decided_by=cast("Decided", verdict.decided_by),
-        title=_text(verdict.title),
-        summary=_text(f"{verdict.summary} {advice.mechanism}".strip()),
+        title=_text(advice.title or verdict.title),
+        summary=_text(" ".join(_said(verdict, advice)).strip()),
         evidence=evidence,
         symptoms=_evidence(verdict.symptoms),
         chain=_evidence(verdict.chain),
@@ -100,8 +100,8 @@ def build(verdict: Verdict, advice: Advice, lines: int, size: int, numbers: Numb
         corrected=_corrected(advice, _dated(verdict) if advice.corrected_command else known, clean),
         incidents=len(verdict.starts),
         story=_story(verdict, known),
-        confirm=_text(verdict.confirm),
-        refute=_text(verdict.refute),
+        confirm="" if advice.title else _text(verdict.confirm),
+        refute="" if advice.title else _text(verdict.refute),
         notes=tuple(_text(note) for note in (*(one.told for one in proposals), *advice.notes, *verdict.notes)),
         input=Input(lines=lines, bytes=size),
         filtered=_filtered(verdict),
@@ -248,6 +248,12 @@ def _effect(effect: Worked, ours: Callable[[str], str]) -> Effect:
         kv_cache_gib=effect.kv_cache_gib,
         kv_cache_needed_gib=effect.kv_cache_needed_gib,
     )
+
+
+def _said(verdict: Verdict, advice: Advice) -> tuple[str, str]:
+    """Return the summary's sentences: what was tested and failed goes before what the text model takes it for."""
+    own = (verdict.summary, advice.mechanism)
+    return own[::-1] if verdict.decided_by == "model" else own
 
 
 def _by(title: str, who: str) -> str:

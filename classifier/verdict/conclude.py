@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ...corpus.records import replace
 from ...corpus.types import Cause, Rule
+from ..facts.fingerprint import short_path
 from ..lines.mistakes import MISTAKES
 from ..lines.types import Line, Trace
 from ..matching.types import Hit
@@ -108,7 +109,7 @@ def conclude_guess(found: Findings, guess: Guess, item: Trace | Line | None = No
     verdict = conclude(found, bucket, cause or GENERIC, share, "model", "own_model" if guess.own else way, hit)
     titles = known.guesser.titles if known.guesser is not None and not written else {}
     whose = "A model trained on your own logs" if guess.own else "The text model"
-    told = f"{whose} takes it for {bucket}, with {round(100 * verdict.confidence)} % confidence"
+    told = f"{whose} puts it nearest to {bucket}, with {round(100 * verdict.confidence)} % confidence"
     told += ": no rule was asked." if known.alone else ": no rule knows these words."
     if guess.frames:
         told += f" The stack ends in {guess.frames[0]}."
@@ -116,20 +117,30 @@ def conclude_guess(found: Findings, guess: Guess, item: Trace | Line | None = No
         told += f" The cause within the bucket is the one with the most similar words ({cause})."
     elif cause:
         told += " The cause within the bucket is the one that this part of the code stands for."
-    elif written:
-        told += " It does not name the cause; the advice fits most of them."
-    else:
+    elif not written:
         told += " No rule file describes this bucket, so there are no fixes to offer."
     more = (f"All causes of {bucket}, and their fixes: vllm-triage explain {bucket}",) if written else ()
+    likely = f"Probably: {titles.get(bucket, verdict.title)}"
     return replace(
         verdict,
-        title=f"Probably: {titles.get(bucket, verdict.title)}",
-        summary=f"{told} {verdict.summary}".rstrip(),
+        # What a class is called says nothing of this log: where it failed does.
+        title=likely if guess.own or known.alone else titled(item) or likely,
+        summary=f"{told} {verdict.summary}".rstrip() if cause or guess.own else told,
+        confirm=verdict.confirm if cause else "",
+        refute=verdict.refute if cause else "",
         evidence=tuple(guess.evidence),
         alternatives=tuple((name, round(chance, 3)) for name, chance in guess.ranked[1:4]),
         notes=more,
         explanation=(guess.described(),),
     )
+
+
+def titled(item: Trace | Line | None) -> str:
+    """Return an exception by its class and its place, vLLM's innermost before others'; "" where it has none."""
+    if not isinstance(item, Trace) or not item.kind or not item.frames:
+        return ""
+    frame = next((each for each in reversed(item.frames) if short_path(each.path)), item.frames[-1])
+    return f"{item.kind} in {frame.function.rpartition('.')[2]} ({'/'.join(frame.path.split('/')[-2:])})"
 
 
 def with_alternatives(verdict: Verdict, found: Findings, *more: str) -> Verdict:

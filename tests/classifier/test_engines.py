@@ -108,7 +108,7 @@ def test_an_answer_of_the_model_says_so(model: Triage) -> None:
     """In title and summary, which every format shows."""
     report = model.report(REWORDED)
     assert report.title.startswith("Probably: ")
-    assert "The text model takes it for lora, with " in report.summary
+    assert "The text model puts it nearest to lora, with " in report.summary
     assert f"{round(100 * report.confidence)} %" in report.summary
     assert report.cause.startswith("lora/")
     assert report.alternatives[0].confidence <= report.confidence

@@ -30,6 +30,7 @@ def main() -> int:
     step.add_argument(
         "--folds", type=Path, metavar="FOLDER", help="keep the models of the folds here (benchmarks/unseen.py --folds)"
     )
+    step.add_argument("--joblib", type=Path, metavar="FILE", help="keep scikit-learn's model here, too")
     step.set_defaults(run=_train)
     options = parser.parse_args()
     return int(options.run(options) or 0)
@@ -45,7 +46,7 @@ def _build(options: argparse.Namespace) -> None:
 
 
 def _train(options: argparse.Namespace) -> None:
-    from .fit.export import export
+    from .fit.export import export, keep
     from .fit.fitted import Settings
     from .fit.train import train
 
@@ -56,6 +57,8 @@ def _train(options: argparse.Namespace) -> None:
         for name, figures in about["held_out"].items():
             say(f"{name}: {figures}")
         say(f"{len(model.keys)} terms, {len(model.buckets)} buckets, threshold {model.threshold}, SHA-256 {digest}")
+        if options.joblib:
+            say(f"joblib: SHA-256 {keep(model, options.joblib)}")
 
 
 if __name__ == "__main__":

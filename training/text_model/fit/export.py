@@ -1,9 +1,11 @@
-"""Writes a fitted model as the compact file that the classifier reads without scikit-learn or numpy."""
+"""Writes a fitted model as the compact file that the classifier reads without scikit-learn or numpy; or by joblib."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -46,3 +48,43 @@ def export(model: Fitted, folder: Path, about: dict[str, Any]) -> str:
 def as_shipped(model: Fitted) -> TextModel:
     """Return the model as the classifier reads it."""
     return TextModel(packed(model), described(model))
+
+
+def keep(model: Fitted, path: Path) -> str:
+    """Write the model with its scikit-learn estimator, for those who go on training; return the SHA-256."""
+    import joblib
+
+    buffer = io.BytesIO()
+    joblib.dump(model, buffer, compress=3)
+    digest = hashlib.sha256(buffer.getvalue()).hexdigest()
+    head = {"format": FORMAT, "sha256": digest, "scikit-learn": version("scikit-learn")}
+    path.write_bytes(json.dumps(head).encode() + b"\n" + buffer.getvalue())
+    return digest
+
+
+def restore(path: Path) -> Fitted:
+    """Read what :func:`keep` wrote: only files that you made yourself, as joblib runs what it reads.
+
+    Raises:
+        OSError: There is no such file.
+        ValueError: It is no such file, was changed, or another scikit-learn wrote it; the message says which.
+    """
+    import joblib
+
+    first, _, data = path.read_bytes().partition(b"\n")
+    try:
+        head = json.loads(first)
+        form, digest, written = head["format"], head["sha256"], head["scikit-learn"]
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"{path} is no model kept by joblib") from None
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise ValueError(f"{path}: its SHA-256 is not the one that was written with it")
+    installed = version("scikit-learn")
+    # Estimators are promised to nobody across releases of scikit-learn.
+    if (form, written) != (FORMAT, installed):
+        told = f"{path} has layout {form} of scikit-learn {written}; installed are layout {FORMAT} and {installed}"
+        raise ValueError(f"{told}: train it anew, or install scikit-learn {written}")
+    model = joblib.load(io.BytesIO(data))
+    if not isinstance(model, Fitted):
+        raise ValueError(f"{path} holds no text model")  # noqa: TRY004 (the file is wrong, not the argument)
+    return model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from vllm_triage.training.examples.row import Row
 from vllm_triage.training.examples.terms import read_units
 from vllm_triage.training.text_model.fit.composed_logs import compose, of_logs, verdicts
 from vllm_triage.training.text_model.fit.confidence import Confidence, Verdict, figures, learn
-from vllm_triage.training.text_model.fit.export import export
+from vllm_triage.training.text_model.fit.export import export, keep, restore
 from vllm_triage.training.text_model.fit.fit import fit_grown
 from vllm_triage.training.text_model.fit.fitted import Fitted, Settings
 from vllm_triage.training.text_model.rows.dataset import with_terms
@@ -88,6 +89,37 @@ def test_two_buckets_are_enough(tmp_path: Path) -> None:
     assert exported.probabilities(exported.logits(unit)) == pytest.approx(
         list(probabilities(fitted, [sorted(unit.terms)])[0]), abs=1e-6
     )
+
+
+def test_kept_models_come_back(model: Fitted, tmp_path: Path) -> None:
+    """With the estimator itself: the same numbers."""
+    keep(model, tmp_path / "model.joblib")
+    again = restore(tmp_path / "model.joblib")
+    rows = [sorted(read_units(text)[0].terms) for text in SAMPLE]
+    assert probabilities(again, rows).tolist() == probabilities(model, rows).tolist()
+
+
+def test_another_scikit_learn_is_refused_before_anything_is_unpickled(model: Fitted, tmp_path: Path) -> None:
+    """The message names both versions; nothing of the file was run."""
+    path = tmp_path / "model.joblib"
+    keep(model, path)
+    head, _, data = path.read_bytes().partition(b"\n")
+    told = {**json.loads(head), "scikit-learn": "0.9.1"}
+    path.write_bytes(json.dumps(told).encode() + b"\n" + data)
+    with pytest.raises(ValueError, match=r"scikit-learn 0\.9\.1; installed are"):
+        restore(path)
+
+
+@pytest.mark.parametrize("damage", ["", "no model\n", "flip"])
+def test_a_kept_file_that_was_changed_is_refused(model: Fitted, tmp_path: Path, damage: str) -> None:
+    """Its SHA-256 is checked before joblib reads it."""
+    path = tmp_path / "model.joblib"
+    keep(model, path)
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(bytes(data) if damage == "flip" else damage.encode())
+    with pytest.raises(ValueError, match=r"SHA-256|no model kept"):
+        restore(path)
 
 
 def test_composed_logs_hold_wrappers_after_their_root() -> None:
