@@ -69,7 +69,12 @@ def has_signs(sample: bytes, tail: bytes) -> bool:
 def is_ours(data: bytes) -> bool:
     """Return whether lines hold what vLLM alone, or a program that runs it, prints."""
     lowered = data.lower()
-    return any(sign in lowered for sign in _OURS) or _LOGGED.search(data) is not None
+    return any(sign in lowered for sign in _OURS) or is_logged(data)
+
+
+def is_logged(data: bytes) -> bool:
+    """Return whether vLLM's logger wrote one of the lines: who calls its code does not print that."""
+    return _LOGGED.search(data) is not None
 
 
 def other_engine(sample: bytes, tail: bytes, least: int = 1) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ...classifier.advice import Advice
 from ...classifier.facts.versions import in_range
 from ...classifier.fix import Fix
-from ...classifier.incidents.not_vllm import is_ours
+from ...classifier.incidents.not_vllm import is_logged, is_ours
 from ...classifier.report.model import REFUSED
 from ...classifier.situation.releases import ReleaseBound
 from ...classifier.situation.situate import situate
@@ -75,7 +75,8 @@ def _was_given(name: str, verdict: Verdict) -> bool:
 def _denials(verdict: Verdict) -> Iterator[Claim]:
     said = f"{verdict.title} {verdict.summary} {' '.join(verdict.notes)}"
     if (another := ANOTHER.search(said)) is not None:
-        ours = any(map(is_ours, verdict.incident.ends))
+        # An engine that calls code of vLLM's shows its paths as well, and never its logger.
+        ours = any(map(is_logged if verdict.incident.engine else is_ours, verdict.incident.ends))
         yield Claim("denial", another[0], "the log bears vLLM's own marks" if ours else "")
     healthy = verdict.bucket == "no_failure" and verdict.cause != REFUSED
     unsaid = UNSAID.search(said)
