@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ...corpus.store import Corpus
     from ...corpus.types import Cause
+    from ..clues import Found
     from ..lines.types import Line, Trace
     from ..matching.types import Hit
     from ..repairs.failing_line import Failure
@@ -202,6 +203,17 @@ class Context:
         return Failure(
             self.trace, self.case.text, self.bound, self.release, self.told, self.platform, lambda: self.own_build
         )
+
+    @cached_property
+    def clues(self) -> list[Found]:
+        """What the error's words and place tell of any cause, surest first; none without a corpus."""
+        if self.corpus is None:
+            return []
+        from ..clues import clues_of
+
+        trace = self.trace
+        error = f"{trace.kind}: {trace.message}" if trace is not None and trace.kind else self.case.text
+        return clues_of(self.corpus.clues(), error, self.stack, self.text, self.words)
 
     @cached_property
     def mended(self) -> Since | None:

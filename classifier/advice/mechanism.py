@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ...corpus.clues import IDIOM
-from ..clues import clues_of
 from ..patterns.lazy import LazyPattern
 from ..templates import fill
 from .guards import other_process
@@ -50,14 +49,10 @@ def _compiler(context: Context) -> str:
 
 def _meaning(context: Context) -> str:
     """Return what the first clue of the error itself says that is about this error: of a place that can be exchanged the surest alone."""
-    if context.corpus is None:
-        return ""
-    trace = context.trace
-    error = f"{trace.kind}: {trace.message}" if trace is not None and trace.kind else context.case.text
-    for found in clues_of(context.corpus.clues(), error, context.stack, "", context.words):
+    for found in context.clues:
         clue = found.clue
         text, whole = fill(clue.says, {**context.captures, **found.values})
-        if whole and not clue.own and (clue.kind == IDIOM or (clue.sure and not found.depth)):
+        if whole and not clue.own and not found.around and (clue.kind == IDIOM or (clue.sure and not found.depth)):
             return text
     return ""
 

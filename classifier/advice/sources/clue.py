@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ....corpus.records import replace
 from ....corpus.types import Cause
-from ...clues import clues_of
 from ...fix import CLUE, OF_CLUE, Fix
 from ...lines.mistakes import MISTAKES
 from .cause import advise
@@ -27,9 +26,7 @@ def propose(context: Context) -> Iterator[Fix]:
     if not context.failed or context.corpus is None or (hit is not None and hit.rule.id and hit.rule.strength in KNOWS):
         return
     trace = context.trace
-    error = f"{trace.kind}: {trace.message}" if trace is not None and trace.kind else context.case.text
-    rows = context.corpus.clues()
-    for found in clues_of(rows, error, context.stack, context.text, context.words)[:_MOST]:
+    for found in context.clues[:_MOST]:
         clue = found.clue
         own = Cause(id="", title="", summary="", fixes=clue.fixes)
         tags = (
