@@ -10,7 +10,7 @@ import argparse
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 
@@ -24,7 +24,8 @@ from tests.quoted import count as quoted
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "lab" / "situation.md"
-FENCE = "<!-- figures, by benchmarks/situation.py -->"
+PASTE = 50_000
+"""Characters of the longest log that is damaged."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -35,34 +36,42 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--surroundings", type=int, default=1, help="into how many of the ten each half is put")
     parser.add_argument("--drawn", type=int, default=DRAWN, help="messages of the catalogue")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="each N-th of the cases is damaged")
+    parser.add_argument("--only", action="append", default=[], metavar="TABLE", help="by its title")
     parser.add_argument("--write", action="store_true", help="into docs/lab/situation.md")
     options = parser.parse_args(argv)
     logs = [(path, log) for path in options.cases for log in cases(path)]
     texts = {(path.name.partition(".")[0], log.name): log.text for path, log in logs}
-    tables = [_table("Attempts", situations.attempts()), _table("Release", situations.releases(log for _, log in logs))]
-    told = situations.complaints(ROOT / "tests" / "classifier" / "situation" / "cases")
-    tables += [
-        _table("Complaints", {f"{name}: {what}": rate for name, rates in told.items() for what, rate in rates.items()})
-    ]
-    for path in options.references:
-        tables.append(_table("Whose program", situations.programs(path, texts)))
-    tables += [_table("Slow, stalled, hanging", situations.standing(log for _, log in logs))] if logs else []
-    tables.append(_table("Halves of messages", _halves(options.drawn, options.surroundings)))
-    for path in options.prose:
-        said = [answer(json.loads(line)["text"]) for line in path.read_text(encoding="utf-8").splitlines()]
-        named = sum(report is not None and report.bucket not in NAMES_NOTHING for report in said)
-        tables.append(_table("Plain sentences about vLLM", {"named a failure": (named, len(said))}))
-    if logs:
-        forms = count([log for _, log in logs][:: options.every])
-        tables.append(
-            _table("Damaged pastes", {item.form.name: (item.asked - len(item.moved), item.asked) for item in forms})
-        )
-    text = "\n".join(tables)
-    if options.write:
-        before, _, after = PAGE.read_text(encoding="utf-8").partition(FENCE)
-        PAGE.write_text(f"{before}{FENCE}\n\n{text}\n{FENCE}{after.partition(FENCE)[2]}", encoding="utf-8")
-    sys.stdout.write(text)
+    pastes = [log for _, log in logs if len(log.text) < PASTE][:: options.every]
+    tables: dict[str, Callable[[], situations.Rates]] = {
+        "Attempts": situations.attempts,
+        "Release": lambda: situations.releases(log for _, log in logs),
+        "Complaints": lambda: situations.complaints(ROOT / "tests" / "classifier" / "situation" / "cases"),
+        "Whose program": lambda: situations.programs(options.references, texts),
+        "Slow, stalled, hanging": lambda: situations.standing(log for _, log in logs),
+        "Halves of messages": lambda: _halves(options.drawn, options.surroundings),
+        "Plain sentences about vLLM": lambda: _sentences(options.prose),
+        "Damaged pastes": lambda: {
+            item.form.name: (item.asked - len(item.moved), item.asked) for item in count(pastes)
+        },
+    }
+    for title in options.only or tables:
+        text = _table(title, tables[title]())
+        sys.stdout.write(text)
+        if options.write:
+            page = PAGE.read_text(encoding="utf-8")
+            before, _, after = page.partition(f"### {title}\n")
+            PAGE.write_text(
+                f"{before.rstrip()}\n\n{text}{after[after.find('###') :] if '###' in after else ''}", encoding="utf-8"
+            )
     return 0
+
+
+def _sentences(paths: Sequence[Path]) -> situations.Rates:
+    said = [
+        answer(json.loads(line)["text"]) for path in paths for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    named = sum(report is not None and report.bucket not in NAMES_NOTHING for report in said)
+    return {"named a failure": (named, len(said))}
 
 
 def _halves(drawn: int, surroundings: int) -> situations.Rates:
@@ -79,7 +88,7 @@ def _table(title: str, rates: situations.Rates) -> str:
         f"| {name} | {right / asked if asked else 0:.3f} | {right} of {asked} |"
         for name, (right, asked) in rates.items()
     ]
-    return "\n".join((f"### {title}", "", "| | share | n |", "|---|---|---|", *rows, ""))
+    return "\n".join((f"### {title}", "", "| | share | n |", "|---|---|---|", *rows, "", ""))
 
 
 if __name__ == "__main__":

@@ -115,21 +115,21 @@ def started(text: str) -> Incident:
     return session.finish()[-1]
 
 
-def complaints(folder: Path) -> dict[str, Rates]:
+def complaints(folder: Path) -> Rates:
     """Return precision and recall for each file of written complaints, and what is read into logs without any."""
-    found: dict[str, Rates] = {}
+    found: Rates = {}
     for path in sorted(folder.glob("*complaints.tsv")):
         rows = [line.split("\t", 1) for line in path.read_text(encoding="utf-8").splitlines()]
         read = [(kind, read_writer(text.replace("  ", "\n")).complaint) for kind, text in rows]
         told = [kind for kind, complaint in read if complaint]
         meant = [complaint for kind, complaint in read if kind != "none"]
-        right = sum(kind != "none" for kind in told)
-        found[path.stem] = {"precision": (right, len(told)), "recall": (sum(map(bool, meant)), len(meant))}
+        found[f"{path.stem}: precision"] = sum(kind != "none" for kind in told), len(told)
+        found[f"{path.stem}: recall"] = sum(map(bool, meant)), len(meant)
     logs = [read_writer(log.text).complaint for log in recorded()]
-    return {**found, "recorded logs": {"read into": (sum(map(bool, logs)), len(logs))}}
+    return {**found, "recorded logs: read into": (sum(map(bool, logs)), len(logs))}
 
 
-def programs(references: Path, logs: dict[tuple[str, str], str]) -> Rates:
+def programs(references: Iterable[Path], logs: dict[tuple[str, str], str]) -> Rates:
     """Return how often a log is treated as whose it is, by the references' ``whose``.
 
     Right is another engine's log for another engine's; a client's, a build's or a machine's for what may show in one; else not another's.
@@ -141,7 +141,7 @@ def programs(references: Path, logs: dict[tuple[str, str], str]) -> Rates:
         ENGINE: ("other_engine",),
     }
     counts: Counter[str] = Counter()
-    for row in map(json.loads, references.read_text(encoding="utf-8").splitlines()):
+    for row in (json.loads(line) for path in references for line in path.read_text(encoding="utf-8").splitlines()):
         text, whose = logs.get((row["set"], row["id"])), row["whose"]
         report = answer(text) if text is not None else None
         if text is None or report is None:

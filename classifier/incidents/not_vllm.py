@@ -34,20 +34,9 @@ ENGINES = {
 }  # fmt: skip
 """Other engines with a part of vLLM's vocabulary: what stands in their logs, in lower case."""
 _OURS = (
-    b"/vllm/",
-    b"vllm serve",
-    b"vllm api server",
-    b"vllm.entrypoints",
-    b"enginecore",
-    b"vllm engine",
-    b"vllm_",
-    b"(vllmworker",
-    b"(rayworkerwrapper",
-    b"import vllm",
-    b"from vllm",
-    b"vllm: error",
-    b"usage: vllm",
-)
+    b"/vllm/", b"vllm serve", b"vllm api server", b"vllm.entrypoints", b"enginecore", b"vllm engine", b"vllm_",
+    b"(vllmworker", b"(rayworkerwrapper", b"import vllm", b"from vllm", b"vllm: error", b"usage: vllm",
+)  # fmt: skip
 """What only vLLM itself, or a program that runs it, prints."""
 _SOURCE = LazyPattern(
     rb"(?m)^(?:import [\w.]+|from [\w.]+ import |def \w+\(|class \w+[:(]|async def |#!/|#include |package \w+|\[\[?[\w.]+\]\]?$|FROM \S+|apiVersion: |[a-z_]+ = [\"'\[])"

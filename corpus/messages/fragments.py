@@ -66,21 +66,7 @@ _POINTING = frozenset("refer see details information documentation docs guide ra
 _ANYBODYS = frozenset({"errno", "such", "directory", *map(str.lower, dir(builtins))})
 """Words of Python's own exceptions and of the operating system."""
 _LEVELS = frozenset(
-    (
-        "trace",
-        "debug",
-        "info",
-        "warn",
-        "warning",
-        "error",
-        "err",
-        "critical",
-        "fatal",
-        "exception",
-        "failed",
-        "stderr",
-        "stdout",
-    )
+    "trace debug info warn warning error err critical fatal exception failed stderr stdout".split()  # noqa: SIM905
 )
 """Words of prefixes: what stands behind them is a message, and no sentence around one."""
 
