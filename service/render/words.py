@@ -98,6 +98,12 @@ def answer_of(report: Report) -> str:
     return f"{report.cause} {sure_of(report)}".rstrip()
 
 
+def fix_share_of(report: Report) -> str:
+    """Return how often first fixes of such answers were right on logs that nobody had read; nothing where none has a share."""
+    share = report.fixes[0].confidence if report.fixes else None
+    return f"fix {percent(share)}" if share is not None else ""
+
+
 def sure_of(report: Report) -> str:
     """Return how sure an answer is; nothing is said of a probability where nothing was decided."""
     return "" if report.bucket == "unknown" else percent(report.confidence)

@@ -22,6 +22,7 @@ from ..proof import proof
 from ..words import (
     answer_of,
     continued,
+    fix_share_of,
     headline,
     left_out,
     percent,
@@ -156,7 +157,7 @@ class _Page:
         report = self._report
         color = {"well": "green", "unknown": "yellow", "failed": "red"}[report.state]
         title = Text.assemble((f"{verdict_mark(report)} ", f"bold {color}"), (report.title, "bold"))
-        label = Text(answer_of(report), "dim")
+        label = Text(", ".join(filter(None, (answer_of(report), fix_share_of(report)))), "dim")
         gap = self._width - title.cell_len - label.cell_len
         beside = [title + Text(" " * gap) + label]
         below = [Text("  ") + label] if label.cell_len + 2 <= self._width else self._hang(label, Text("  "), 2)
