@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import cache
+from pathlib import Path
 
 import pytest
 
+from vllm_triage import classifier
 from vllm_triage.classifier.conditions import holds
 from vllm_triage.classifier.testing import check_confusers, check_examples, company, corpus_files
 from vllm_triage.classifier.testing import fires as rule_fires
@@ -130,17 +132,25 @@ def test_fix_texts_are_whole(bucket):
     assert wrong == []
 
 
-def test_computed_values_exist(bucket):
-    """A slot that looks like a computed value is one."""
+@cache
+def _fillers() -> frozenset[str]:
+    """Return what slots can be filled with: values, captures of any expression, and names that the classifier's code writes."""
+    texts = [path.read_text("utf-8") for path in (*FILES, *Path(classifier.__file__ or "").parent.rglob("*.py"))]
+    found = {name for text in texts for name in re.findall(r"\(\?P<(\w+)>|[\"'](\w+)[\"']", text) for name in name}
+    return frozenset(found | set(COMPUTED))
+
+
+def test_every_slot_of_a_fix_can_be_filled(bucket):
+    """A misspelt one takes its fix away in silence."""
     texts = [
         text
         for cause in bucket.causes
         for fix in cause.fixes
         for text in (fix.change, fix.value, fix.why, fix.title, fix.cost, fix.verify)
     ]
-    names = {name for text in texts for name in re.findall(r"\{((?:fit|raise|lower|halve|free)_\w+)", text)}
+    names = {name for text in texts for name in re.findall(r"\{([a-z_]\w*)(?:\|[^{}]*)?\}", text)}
 
-    assert {name for name in names if name not in COMPUTED and not name.startswith("free_gib")} == set()
+    assert set() == names - _fillers()
 
 
 def test_pending_names_rules_that_exist():
