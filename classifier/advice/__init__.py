@@ -111,7 +111,7 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
 
 def _by_place(verdict: Verdict) -> bool:
     """Return whether a rule knew no more than where it failed: what its class is called may be of another fault there."""
-    return verdict.decided_by == "rule" and verdict.strength in ("weak", "guess") and verdict.bucket != "engine_bug"
+    return verdict.decided_by == "rule" and verdict.strength in ("weak", "guess")
 
 
 def _without(site: Explained) -> list[Fix]:

@@ -50,9 +50,21 @@ def adapt(fix: Fix, context: Context) -> tuple[Fix | None, str]:
         fix = replace(fix, actions=(Step(_THEIR_FORMAT),), whole=False)
     if any(isinstance(each, Sentence) and each.names for each in fix.actions) and context.told:
         return _mentioned(fix, context)
+    fix = _only_given(fix, context)
     if fix.dropped and fix.tier != CORRECTION:
         return _given(fix, context)
     return fix, ""
+
+
+def _only_given(fix: Fix, context: Context) -> Fix:
+    """Return a fix that leaves out what these releases can only be given or not: `--no-…` came later for many switches."""
+    actions = tuple(
+        DropOption(each.name)
+        if isinstance(each, SetOption) and each.negative and context.bound.having(f"--no-{each.name[2:]}") is None
+        else each
+        for each in fix.actions
+    )
+    return fix if actions == fix.actions else replace(fix, actions=actions)
 
 
 def _mentioned(fix: Fix, context: Context) -> tuple[Fix | None, str]:
