@@ -16,6 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     Schema = dict[str, object]
 
+OVERRULED = "it mends another cause than the proposal names that stands first"
+BEHIND = "such advice is seldom right behind a proposal"
+"""Why a rule's fix is not shown beside a proposal."""
 FIXES = 3
 """Most fixes of a proposal."""
 LINES = 12

@@ -27,6 +27,7 @@ from ...corpus.actions import (
 )
 from ...corpus.records import Record, record, replace
 from ..fix import CAUSE, Fix, ranked
+from ..proposal import BEHIND, OVERRULED
 from .pipeline import fitted
 from .restricted import asks_for_own, is_harmful, restricted
 from .track_record import JUDGED, LATER
@@ -45,8 +46,6 @@ PRIOR = 4
 """Answers, right as often as all are, that a way of deciding is given besides those that were measured."""
 SHOWN = 0.4
 """A proposal is shown from this share of right first fixes on, as rules' fixes are."""
-_BEHIND = f"{JUDGED[0]}such advice is seldom right behind another's"
-_OVERRULED = "it mends another cause than the proposal names that stands first"
 _SETTINGS = (SetOption, SetVariable, DropOption, DropVariable, DropWords)
 _OPTION = re.compile(r"(?<![\w/-])--[a-z][a-z0-9]*(?:-[a-z0-9]+)+(?:\.\w+)*|\bVLLM_[A-Z0-9_]+\b")
 _OTHERS = re.compile(r"\b(?:docker|containers?|compose|pod|image|podman|pip|uv|apt|ray|helm|kubectl|nvidia-smi|cmake|torchrun|mpirun|srun|conda|git|nsys|hf|huggingface-cli)\b", re.IGNORECASE)  # fmt: skip
@@ -128,7 +127,7 @@ def joined(fixes: Sequence[Fix], opinions: Sequence[Opinion]) -> tuple[list[Fix]
             made = [*others, *made] if before else [*made, *others]
         if before:
             kept = [fix for fix in made if _stays(fix, opinion, same.values())]
-            fallen += [(fix.title, _BEHIND if opinion.agrees else _OVERRULED) for fix in made if fix not in kept]
+            fallen += [(fix.title, BEHIND if opinion.agrees else OVERRULED) for fix in made if fix not in kept]
             made = kept
         told.append(replace(opinion, first=before))
     return ranked(made), told, fallen

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from ....corpus.records import Record, record
+from ...proposal import BEHIND, OVERRULED
 from ..model import Fix, Report, Withheld
 from ..shown import cut, printable
 from .model import Candidate, PackPart
@@ -72,7 +73,7 @@ def about(report: Report, release: str = "", series: Sequence[str] = ()) -> Abou
     }
     told = tuple(PackPart(part=name, text=tuple(text)) for name, text in parts.items() if text)
     # What a model proposed is not shown to the next one: the pack is what the log says, and what rules make of it.
-    own = (item for item in report.withheld if not item.proposed_by)
+    own = (item for item in report.withheld if not item.proposed_by and item.reason not in (BEHIND, OVERRULED))
     withheld = tuple(Withheld(title=one_line(item.title), reason=one_line(item.reason)) for item in own)
     return About(told, tuple(_candidates(report)), withheld)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from vllm_triage.classifier.api import shared
-from vllm_triage.classifier.proposal import Heard, Proposal
+from vllm_triage.classifier.proposal import BEHIND, OVERRULED, Heard, Proposal
 from vllm_triage.classifier.report.model import Report
 from vllm_triage.corpus import store
 from vllm_triage.corpus.actions import SetOption
@@ -49,7 +49,10 @@ def test_what_holds_is_shown_as_what_it_is() -> None:
     assert ("--max-model-len 32768", "oak-70b") == (fix.change, fix.proposed_by)
     assert fix.title.endswith("(proposed by oak-70b)")
     assert "Proposed by oak-70b, checked: option exists in 0.19.1, not in force, line 37." in fix.why
-    assert [fix.change for fix in alone.fixes] == [fix.change for fix in joint.fixes if not fix.proposed_by]
+    own = [fix.change for fix in joint.fixes if not fix.proposed_by]
+    assert (
+        [fix.change for fix in alone.fixes][: len(own)] == own != []
+    )  # those that are seldom right behind another's are left out
     assert list(range(1, len(joint.fixes) + 1)) == [fix.rank for fix in joint.fixes]
     assert Report.from_json(joint.to_json()) == joint
 
@@ -135,7 +138,7 @@ def test_users_own_rules_are_never_put_behind(tmp_path: Path) -> None:
     assert (["Own", "Theirs"], False, []) == ([fix.title for fix in fixes], told.first, fallen)
     fixes, (told,), fallen = joined([replace(own, confidence=0.5)], [opinion])
     assert (["Theirs"], True, ["Own"]) == ([fix.title for fix in fixes], told.first, [title for title, _ in fallen])
-    fixes, _, fallen = joined([replace(own, confidence=0.5)], [replace(opinion, agrees=True)])
+    fixes, _, fallen = joined([replace(own, confidence=0.7)], [replace(opinion, agrees=True)])
     assert (["Theirs", "Own"], []) == ([fix.title for fix in fixes], fallen)
 
 
@@ -154,7 +157,8 @@ def test_a_pack_says_nothing_of_proposals() -> None:
     )
     assert "oak-70b" in joint.to_json()
     assert "oak-70b" not in joint.pack().prompt()
-    assert answered().pack() == joint.pack()
+    assert not {BEHIND, OVERRULED}.intersection(item.reason for item in joint.pack().withheld)
+    assert answered().pack().lines == joint.pack().lines
 
 
 def test_a_healthy_log_takes_no_proposal() -> None:
