@@ -30,7 +30,7 @@ from ..fix import CAUSE, Fix, ranked
 from ..proposal import BEHIND, OVERRULED
 from .pipeline import fitted
 from .restricted import asks_for_own, is_harmful, restricted
-from .track_record import JUDGED, LATER
+from .track_record import FIRST, JUDGED, LATER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "opinion_record.json")  # noqa: PTH100, PTH118, PTH120
 PRIOR = 4
 """Answers, right as often as all are, that a way of deciding is given besides those that were measured."""
-SHOWN = 0.4
-"""A proposal is shown from this share of right first fixes on, as rules' fixes are."""
 _SETTINGS = (SetOption, SetVariable, DropOption, DropVariable, DropWords)
 _OPTION = re.compile(r"(?<![\w/-])--[a-z][a-z0-9]*(?:-[a-z0-9]+)+(?:\.\w+)*|\bVLLM_[A-Z0-9_]+\b")
 _OTHERS = re.compile(r"\b(?:docker|containers?|compose|pod|image|podman|pip|uv|apt|ray|helm|kubectl|nvidia-smi|cmake|torchrun|mpirun|srun|conda|git|nsys|hf|huggingface-cli)\b", re.IGNORECASE)  # fmt: skip
@@ -100,7 +98,7 @@ def weighed(heard: Heard, context: Context, guards: Guards, verdict: Verdict) ->
                 ("a fix" if harmful else one.title, "its words ask for what no answer asks for" if harmful else reason)
             )
     return Opinion(
-        replace(heard, problem=problem), tuple(kept if share >= SHOWN else ()), tuple(withheld), share, agrees
+        replace(heard, problem=problem), tuple(kept if share >= FIRST else ()), tuple(withheld), share, agrees
     )
 
 
@@ -246,8 +244,6 @@ def _lacking(action: Action, context: Context) -> str:
     else:
         ours = isinstance(action, (SetVariable, DropVariable)) and action.name.startswith("VLLM_")
         names = (action.name,) if ours and isinstance(action, (SetVariable, DropVariable)) else ()
-        # A changed checkout has variables of its own, and its log names them.
-        names = tuple(name for name in names if name not in context.case.text)
     given = str(context.facts.get("command") or "")
     for name in names:
         if context.bound.having(name) is None and not (isinstance(action, DropOption) and name in given):

@@ -259,7 +259,7 @@ class _Page:
 
     def _more(self) -> list[Text]:
         report = self._report
-        lines = [Text(), Text("  left out: they cannot help here", "dim")] if report.withheld else []
+        lines = [Text(), Text("  left out, and why", "dim")] if report.withheld else []
         for item in report.withheld:
             lines += self._hang(Text(f"{item.title}: {item.reason}", "dim"), Text("    "), 6)
         ways = report.memory.ways if report.memory is not None else ()
