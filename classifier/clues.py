@@ -1,4 +1,4 @@
-"""What an error tells by its words or by its place, whichever cause it has (``corpus/idioms.toml``, ``corpus/components.toml``).
+"""What an error tells by its words or by its place, whichever cause it has (``corpus/domains.toml``, ``corpus/idioms.toml``, ``corpus/components.toml``).
 
 Idioms are read of the words alone, components of the frame that failed too: the innermost that belongs to one counts.
 """
@@ -92,7 +92,9 @@ def clues_of(rows: Iterable[Clue], error: str, stack: str = "", around: str = ""
         # An error that only tells of another: that one may stand around it.
         others = (replace(each, around=True) for each in _held(rows, around, "", all_words) if not each.clue.own)
         found = [*others, *found]
-    idioms = sorted((each for each in found if each.clue.kind == IDIOM), key=lambda each: each.clue.own)[:1]
+    idioms = sorted(
+        (each for each in found if each.clue.kind == IDIOM), key=lambda each: (not each.clue.leads, each.clue.own)
+    )[:1]
     components = sorted((each for each in found if each.clue.kind != IDIOM), key=lambda each: each.depth)[:1]
     return sorted([*idioms, *components], key=lambda each: not each.clue.sure)
 
@@ -109,7 +111,14 @@ def _held(rows: Iterable[Clue], error: str, stack: str, all_words: str) -> Itera
         depth = _depth(clue.frames, frames, joined) if clue.frames else 0
         if depth is None or (clue.unless and compiled(clue.unless).search(all_words)):
             continue
-        yield Found(clue, _values(words.groupdict() if words is not None else {}), depth=depth)
+        beside = compiled(clue.log).search(all_words) if clue.log else None
+        if clue.log and beside is None:
+            continue
+        groups = {
+            **(beside.groupdict() if beside is not None else {}),
+            **(words.groupdict() if words is not None else {}),
+        }
+        yield Found(clue, _values(groups), depth=depth)
 
 
 def _depth(expression: str, frames: list[str], joined: str) -> int | None:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     Withheld = list[tuple[str, str]]
     """Titles of fixes that were left out, each with the reason."""
 
-CORRECTION, AHEAD, MESSAGE, FIRST, SECOND, CAUSE, CLUE, KNOWN, SEARCH, BLIND = range(10)
-"""Tiers, first to last: what the error names is corrected; what acts where the fault is; what the very message advises; the first
+CORRECTION, AHEAD, LEADING, MESSAGE, FIRST, SECOND, CAUSE, CLUE, KNOWN, SEARCH, BLIND = range(11)
+"""Tiers, first to last: what the error names is corrected; what acts where the fault is; what the log shows beside a message that a rule knows; what the very message advises; the first
 of the cause's fixes, what comes second, and the others; what the error's words or place tell whatever the cause; a known release; a search for others' reports; an upgrade that nothing
 speaks for."""
 OF_ERROR = "the error's own words"

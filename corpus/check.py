@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, get_args
 import regex
 
 from .action_text import TextError, read_actions
-from .clues import read_clues
+from .clues import TABLES, read_clues
 from .compiler import read_bucket
 from .effects import read_effects
 from .guards import read_guards
@@ -206,8 +206,7 @@ def main(arguments: list[str]) -> int:
         tables = {
             "guards.toml": read_guards,
             "effects.toml": read_effects,
-            "idioms.toml": read_clues,
-            "components.toml": read_clues,
+            **dict.fromkeys(TABLES, read_clues),
         }
         for name, read in tables.items():
             try:

@@ -1,4 +1,4 @@
-"""What an error tells by its words or by its place, whichever program raised it and of any cause (``idioms.toml``, ``components.toml``).
+"""What an error tells by its words or by its place, whichever program raised it and of any cause (``TABLES``).
 
 An idiom is how Python, its packages, compilers, drivers and networks fail; a component is a part of vLLM that can be exchanged or
 switched off. Both name fixes as causes do.
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 IDIOM = "idiom"
 KINDS = (IDIOM, "component")
-TEXTS = ("id", "name", "says", "words", "frames", "unless", "do", "title", "then")
+TABLES = ("domains.toml", "idioms.toml", "components.toml")
+"""In the order in which their rows are asked."""
+TEXTS = ("id", "name", "says", "words", "frames", "log", "unless", "do", "title", "then")
+SWITCHES = ("sure", "own", "leads")
 LISTS = ("examples", "levers", "fix")
 _COMMANDS = r"[A-Z_]+=\S+ |(?:uv )?(?:pip|python|export|unset|ulimit|apt-get|ls|ss|ip|df|free|getent|quota|dmesg|command|ldconfig|nvcc|nvidia-smi|grep|curl|rm|git|py-spy|mv|docker) "
 _TITLES = (
@@ -44,9 +47,11 @@ class Clue(Record):
         says: What it says of the cause; a template.
         words: Expression on the error (class, colon, message) or on a line; "" where the place alone counts.
         frames: Expression on the stack, one frame a line; "" where the words alone count.
-        unless: Expression on all that the log says of the failure, which must not hold.
+        log: Expression on all that the log says of the failure, which must hold as well; its groups are values too.
+        unless: The same, which must not hold.
         sure: Whether the words or the place leave one action over all others.
         own: Whether it says only that another error came before: then what stands around it goes before.
+        leads: Whether it is asked even where a rule knows the words: it says more than the cause's own fixes.
         needs: Strings of which an error has one where the words can hold; empty where that is not known.
         fixes: Best first.
     """
@@ -56,9 +61,11 @@ class Clue(Record):
     says: str
     words: str
     frames: str
+    log: str
     unless: str
     sure: bool
     own: bool
+    leads: bool
     needs: tuple[str, ...]
     fixes: tuple[Fix, ...]
 
@@ -100,9 +107,9 @@ def _stored(row: Mapping[str, object], kind: str, place: Place) -> tuple[object,
     fixes = fixes_in({"fix": [*cast("list[object]", row.get("fix", [])), *_short(row)]}, place)
     words = str(row.get("words", ""))
     needs = tuple(required_literals(words) or ()) if words else ()
-    texts = (str(row.get(name, "")) for name in ("says", "words", "frames", "unless"))
+    texts = (str(row.get(name, "")) for name in ("says", "words", "frames", "log", "unless"))
     packed = [tuple(getattr(fix, own.name) for own in fields_of(Fix)) for fix in fixes]
-    return row["id"], kind, *texts, bool(row.get("sure")), bool(row.get("own")), needs, packed
+    return row["id"], kind, *texts, *(bool(row.get(name)) for name in SWITCHES), needs, packed
 
 
 def _short(row: Mapping[str, object]) -> Iterator[dict[str, object]]:
@@ -139,17 +146,17 @@ def _title(do: str, then: str) -> str:
 def _wrong(row: Mapping[str, object], kind: str) -> Iterator[str]:
     if kind not in KINDS:
         yield f"there is no table {kind!r}"
-    yield from (f"unknown key {name!r}" for name in row if name not in (*TEXTS, *LISTS, "sure", "own"))
+    yield from (f"unknown key {name!r}" for name in row if name not in (*TEXTS, *LISTS, *SWITCHES))
     yield from (
         f"missing {name}"
         for name in (("id", "says", "name") if kind == "component" else ("id", "says"))
         if not row.get(name)
     )
-    if not row.get("words") and not row.get("frames"):
+    if not any(row.get(name) for name in ("words", "frames", "log")):
         yield "needs words or frames"
     if not any(row.get(name) for name in ("do", "levers", "fix")):
         yield "says nothing to do"
-    for name in ("words", "frames", "unless"):
+    for name in ("words", "frames", "log", "unless"):
         try:
             re.compile(str(row.get(name, "")))
         except re.error as error:

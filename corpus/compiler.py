@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from .build import FORMAT, RULES, regex_build
-from .clues import KINDS as CLUES
-from .clues import read_clues
+from .clues import TABLES, read_clues
 from .effects import guards_of, read_effects
 from .effort import tell_effort
 from .frames import read_frames
@@ -190,7 +189,7 @@ def compile_corpus(source: Path, target: Path, strict: bool = True) -> None:
     (target / "guards.marshal").write_bytes(marshal.dumps((against, changes)))
     if (frames := source / "frames.toml").exists():
         (target / "frames.marshal").write_bytes(marshal.dumps(read_frames(frames)))
-    tables = [source / f"{kind}s.toml" for kind in CLUES]
+    tables = [source / name for name in TABLES]
     clues = [row for path in tables if path.exists() for row in read_clues(path)]
     (target / "clues.marshal").write_bytes(marshal.dumps(clues))
     (target / RULES).write_bytes(b"".join(packed))

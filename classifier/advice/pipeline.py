@@ -9,7 +9,7 @@ from __future__ import annotations
 from ...corpus.actions import Serve
 from ...corpus.records import replace
 from ..facts.versions import in_range
-from ..fix import CLUE, CORRECTION, KNOWN, MESSAGE, OF_ERROR, SEARCH, Fix, ranked
+from ..fix import CLUE, CORRECTION, KNOWN, LEADING, MESSAGE, OF_ERROR, SEARCH, Fix, ranked
 from ..values.computed import release_at_least
 from .adapters import ADAPTERS, install, options
 from .guards import withhold
@@ -34,7 +34,7 @@ def sift(context: Context, guards: Guards) -> tuple[list[Fix], Withheld]:
 
     found = proposed(context)
     # Where what the message itself asks for holds, the cause's, which are for many messages, are not asked.
-    kept, withheld = _led([fix for fix in found if fix.tier in (CORRECTION, MESSAGE)], context, guards)
+    kept, withheld = _led([fix for fix in found if fix.tier in (CORRECTION, LEADING, MESSAGE)], context, guards)
     if not kept:
         kept, refused = tried([fix for fix in found if fix.tier != MESSAGE], context, guards)
         withheld = [*withheld, *refused]

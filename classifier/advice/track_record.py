@@ -13,7 +13,7 @@ from math import exp, log
 
 from ...corpus.actions import DropOption, DropVariable, Install, Run, Sentence, SetOption, SetVariable
 from ...corpus.records import replace
-from ..fix import AHEAD, BLIND, CAUSE, CLUE, CORRECTION, KNOWN, MESSAGE, SECOND, Fix, ranked
+from ..fix import AHEAD, BLIND, CAUSE, CLUE, CORRECTION, KNOWN, LEADING, MESSAGE, SECOND, Fix, ranked
 from ..fix import FIRST as FIRST_OF_CAUSE
 
 TYPE_CHECKING = False
@@ -41,7 +41,7 @@ _KINDS = (
     (Sentence, "tells"),
 )  # fmt: skip
 _TIERS = {
-    CORRECTION: "correction", AHEAD: "ahead", MESSAGE: "message", FIRST_OF_CAUSE: "first", SECOND: "second", CAUSE: "cause", CLUE: "clue",
+    CORRECTION: "correction", AHEAD: "ahead", MESSAGE: "message", FIRST_OF_CAUSE: "first", SECOND: "second", CAUSE: "cause", CLUE: "clue", LEADING: "clue",
     KNOWN: "known_release", BLIND: "blind",
 }  # fmt: skip
 _table: dict[str, dict[str, float]] = {}
@@ -56,7 +56,7 @@ def traits_of(fix: Fix, place: int, verdict: Verdict) -> dict[str, float]:
         verdict: What it is advised for.
     """
     traits = {f"place_{min(place, 2)}": 1.0}
-    if fix.tier == CLUE:  # it does not hang on who decided
+    if fix.tier in (CLUE, LEADING):  # it does not hang on who decided
         traits["by_clue_beside_rule"] = float(verdict.decided_by == "rule")
     else:
         traits |= {f"by_{verdict.decided_by}": 1.0, f"way_{verdict.way or 'none'}": 1.0}
@@ -75,7 +75,7 @@ def traits_of(fix: Fix, place: int, verdict: Verdict) -> dict[str, float]:
         traits["worked_out"] = 1.0
     if fix.source:
         traits["has_source"] = 1.0
-    if verdict.decided_by in ("rule", "model") and fix.tier != CLUE:
+    if verdict.decided_by in ("rule", "model") and fix.tier not in (CLUE, LEADING):
         share = min(0.995, max(0.05, verdict.confidence))
         traits["sure" if verdict.decided_by == "rule" else "by_model_sure"] = log(share / (1 - share))
     return traits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....corpus.records import replace
 from ....corpus.types import Cause
-from ...fix import CLUE, OF_CLUE, Fix
+from ...fix import CLUE, LEADING, OF_CLUE, Fix
 from ...lines.mistakes import MISTAKES
 from .cause import advise
 
@@ -23,11 +23,14 @@ _MOST = 3
 def propose(context: Context) -> Iterator[Fix]:
     """Yield what the words and the place of the error ask for; tags say how sure that is."""
     hit = context.hit
-    if not context.failed or context.corpus is None or (hit is not None and hit.rule.id and hit.rule.strength in KNOWS):
+    if not context.failed or context.corpus is None:
         return
+    known = hit is not None and bool(hit.rule.id) and hit.rule.strength in KNOWS
     trace = context.trace
     for found in context.clues[:_MOST]:
         clue = found.clue
+        if known and not clue.leads:
+            continue
         own = Cause(id="", title="", summary="", fixes=clue.fixes)
         tags = (
             clue.kind,
@@ -38,4 +41,6 @@ def propose(context: Context) -> Iterator[Fix]:
         for fix in advise(own, context.facts, {**context.captures, **found.values}, context.bound, "", context.say)[
             :_MOST
         ]:
-            yield replace(fix, tier=CLUE, source=fix.source or OF_CLUE, tags=(*fix.tags, *tags))
+            yield replace(
+                fix, tier=LEADING if clue.leads else CLUE, source=fix.source or OF_CLUE, tags=(*fix.tags, *tags)
+            )
