@@ -58,11 +58,11 @@ def _meaning(context: Context) -> str:
 
 
 def _place(context: Context) -> str:
-    """Return where the error was raised, with the line of code that did."""
+    """Return where the error was raised, with the line of code that did; "" where the stack is cut before that."""
     trace, place = context.trace, str(context.captures.get("frame") or "")
-    if trace is None or "/" not in place:
+    if trace is None or not trace.kind or "/" not in place:
         return ""
     code = next((each.code.strip() for each in reversed(trace.frames) if f"{each.path}:{each.function}" == place), "")
     part = f", which is part of {context.captures['raised_in']}" if context.captures.get("raised_in") else ""
     by = f", by `{code[:_LONGEST]}`" if code and not code.startswith("raise") else ""
-    return f"{trace.kind or 'It'} was raised at {place}{part}{by}."
+    return f"{trace.kind} was raised at {place}{part}{by}."

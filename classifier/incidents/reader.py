@@ -33,6 +33,8 @@ LOOP = 50
 """Starts after which a log is a crash loop: of the middle ones only so much is kept as to count them."""
 LOOP_HITS = 20
 """Hits kept of each of them."""
+WRAPPED, WRAPPED_LINES, WRAPPED_LENGTH = 8, 6, 1200
+"""Messages of a start that are read as one line where they go on over several, and the lines and characters of one at most."""
 LARGE = 1 << 17
 """Bytes of a block from which on lines of stacks are remembered from the first stack on, not from the first repeated one."""
 EARLY = ("launch", "config")
@@ -249,8 +251,31 @@ class IncidentReader:
             # The answer is about this one, or about the one before.
             _thin(self.incidents[-2])
         incident = self._builder.close(last, self._engine.trace_rules, self.effort.slow)
+        for trace in [each for each in incident.traces if "\n" in each.message.strip()][:WRAPPED]:
+            self._read_wrapped(trace)
         incident.given_up = self.effort.given_up()
         self.incidents.append(incident)
+
+    def _read_wrapped(self, trace: Trace) -> None:
+        """Try the rules on lines on a message that a person or a terminal has wrapped, where none of its lines says as much."""
+        words = " ".join(trace.message.split())
+        if trace.message.strip().count("\n") >= WRAPPED_LINES or len(words) > WRAPPED_LENGTH:
+            return
+        line = Line(trace.number, f"{trace.kind}: {words}", trace.process, trace.level, raw=trace.raw)
+        scanner = self._engine.scanner
+        waiting = {
+            index: scanner.words[word].decode()
+            for word, _, _ in scanner.find_part(line.text.encode())
+            for index in scanner.rules[word]
+        }
+        own = range(trace.number, max(trace.number, trace.last) + 1)
+        known = {hit.rule.id for hit in self.incident.hits if hit.line.number in own}
+        for index, literal in sorted(waiting.items()):
+            rule = self._engine.line_rules[index]
+            if rule.role in ("cause", "symptom") and not rule.speaker and rule.id not in known:
+                captures = self._search(index, rule, line, literal)
+                if captures is not None:
+                    self.incident.hits.append(Hit(rule, line, captures, trace, last=trace.last))
 
     def finish(self, tail: Tail, last: int) -> list[Incident]:
         """Read the end of the log, which is line ``last``, and return all incidents."""

@@ -250,7 +250,9 @@ class Stacks:
         found = found or exception_of(text)
         loose = None if found else LOOSE.search(text[:2000])
         match = found or loose
-        if match is None or not match.group("message"):
+        # A class of a package with nothing behind its colon: its message stands below.
+        below = found is not None and "." in found.group("name") and text.endswith(":")
+        if match is None or not (match.group("message") or below):
             return "", None
         name = match.group("name").rpartition(".")[2]
         trace = Trace(

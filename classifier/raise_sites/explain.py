@@ -18,7 +18,7 @@ _WRAPPERS = LazyPattern(
     r"Engine core initialization failed|root cause|died unexpectedly|EngineCore encountered|Background loop"
 )
 """Words of errors that only tell of another."""
-_CAUGHT = LazyPattern(r"(?:failed with (?:Base)?Exception|was raised before)$")
+_CAUGHT = LazyPattern(r"failed with (?:Base)?Exception|was raised before$")
 """Guards of what only passes another exception on: whatever failed is said there."""
 _PURPOSE = ("raise", "assert")
 _MOST = 2

@@ -219,6 +219,12 @@ class Findings:
         complained = self.situation.writer.complaint not in ("", "other")
         if not text.strip() or (text.count("\n") >= QUOTE and not complained):
             return None
+        read = {hit.line.number for hit in incident.hits if hit.rule.role != "fact"}
+        if read:
+            # What rules have read, and whole exceptions, tell no more: the part of a message is looked for in what is left.
+            read |= {trace.number for trace in incident.traces}
+            lines = enumerate(text.split("\n"), incident.first)
+            text = "\n".join("" if number in read else line for number, line in lines)
         found = self.known.corpus.fragments().find(text, complained)
         if found is None:
             return None

@@ -57,6 +57,7 @@ def surer_model(found: Findings) -> Verdict | None:
             wrapper is None
             or not found.known.corpus.traits(wrapper.rule.bucket).wrapper_rank
             or _wordless(wrapper, found)
+            or found.fragment is not None
         ):
             return None
         # An exit code alone has no words to judge by.

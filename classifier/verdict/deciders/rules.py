@@ -62,7 +62,7 @@ def _better_known(found: Findings, hit: Hit, engine_dead: bool) -> bool:
         hit: The wrapper.
         engine_dead: Whether it says no more than that the engine is dead.
     """
-    if found.message is not None:
+    if found.message is not None or found.fragment is not None:
         return True
     if not found.raised:
         return False
