@@ -31,6 +31,8 @@ FEW = 20
 """Lines up to which a text may be one record that somebody copied."""
 _MARK = LazyPattern(rb"[-*+`|]|\[\d{1,2}:\d\d(?::\d\d)?(?: [AP]M)?\] ?<?@?[\w.-]{1,30}>?: ")
 """How lines of a list, a diff, a table and a chat begin."""
+_PLACE = LazyPattern(rb"(?m)^\s{0,8}[\w.~/\-]+/[\w\-]+\.py:\d+[ \t]+[a-z_][\w.]*(?:\(\))?$")
+"""A frame of a stack as people write it."""
 _CELLS = (b"message", b"msg", b"log", b"line", b"text", b"textpayload", b"body", b"content", b"event", b"_raw", b"raw")
 _SIGNS = RareWords(_SOMEWHERE)
 _FRAME = RareWords((b'File "',))
@@ -53,6 +55,7 @@ def looks_damaged(data: bytes) -> bool:
         or _exported(data)
         or _marked(data)
         or _flat(data)
+        or len(_PLACE.findall(data[:HEAD])) > 1
         or _wrapped(data[:HEAD])
     )
 

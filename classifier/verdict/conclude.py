@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 GENERIC = "unspecified"
 """Cause of an answer that tells the bucket alone."""
+LONGEST = 100
+"""Characters of an error's words in a title."""
 _NO_CAUSE = Cause(id="", title="", summary="")
 
 
@@ -108,31 +110,50 @@ def conclude_guess(found: Findings, guess: Guess, item: Trace | Line | None = No
     hit = as_hit(item, bucket, cause) if item is not None else None
     verdict = conclude(found, bucket, cause or GENERIC, share, "model", "own_model" if guess.own else way, hit)
     titles = known.guesser.titles if known.guesser is not None and not written else {}
+    asked = guess.own or known.alone
     whose = "A model trained on your own logs" if guess.own else "The text model"
     told = f"{whose} puts it nearest to {bucket}, with {round(100 * verdict.confidence)} % confidence"
     told += ": no rule was asked." if known.alone else ": no rule knows these words."
     if guess.frames:
         told += f" The stack ends in {guess.frames[0]}."
-    if nearest:
-        told += f" The cause within the bucket is the one with the most similar words ({cause})."
-    elif cause:
-        told += " The cause within the bucket is the one that this part of the code stands for."
+    if cause:
+        told += f" The cause within the bucket with the most similar words, or the same place, is {cause}."
     elif not written:
         told += " No rule file describes this bucket, so there are no fixes to offer."
     more = (f"All causes of {bucket}, and their fixes: vllm-triage explain {bucket}",) if written else ()
     likely = f"Probably: {titles.get(bucket, verdict.title)}"
+    # What a class is called, and what is true of its causes, may be wrong of this log: its own words and place never are.
+    headline = "" if asked else words_of(item)
     return replace(
         verdict,
-        # What a class is called says nothing of this log: where it failed does.
-        title=likely if guess.own or known.alone else titled(item) or likely,
-        summary=f"{told} {verdict.summary}".rstrip() if cause or guess.own else told,
-        confirm=verdict.confirm if cause else "",
-        refute=verdict.refute if cause else "",
+        title=headline or likely,
+        summary=f"{told} {verdict.summary}".rstrip() if asked else "" if headline else told,
+        confirm=verdict.confirm if cause and asked else "",
+        refute=verdict.refute if cause and asked else "",
         evidence=tuple(guess.evidence),
         alternatives=tuple((name, round(chance, 3)) for name, chance in guess.ranked[1:4]),
-        notes=more,
+        notes=(told, *more) if headline else more,
         explanation=(guess.described(),),
     )
+
+
+def words_of(item: Trace | Line | None) -> str:
+    """Return what nobody knows in its own words: an exception with its place, a line; "" for nothing."""
+    if isinstance(item, Trace):
+        place = titled(item)
+        said = " ".join(item.message.split())
+        return place.replace(item.kind, f"{item.kind}: {_cut(said)}", 1) if place and said else place or _cut(item.text)
+    return _cut(item.text) if item is not None else ""
+
+
+def said_by(item: Trace | Line | None) -> Facts:
+    """Return the words of what nobody knows as what a title ends with; nothing for none."""
+    said = words_of(item)
+    return {"said": f": {said}"} if said else {}
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def titled(item: Trace | Line | None) -> str:

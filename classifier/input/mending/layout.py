@@ -18,6 +18,11 @@ MARKS = (
     LazyPattern(r"\[\d{1,2}:\d\d(?::\d\d)?(?: [AP]M)?\] ?<?@?[\w.-]{1,30}>?: "),
 )  # fmt: skip
 """What may stand before each line of a list, a diff, lines in inline code, a chat."""
+_PLACE = LazyPattern(
+    r"\s{0,8}(?P<path>(?:[~.]?/)?(?:[\w.\-]+/)+[\w\-]+\.py):(?P<number>\d{1,7})\s{1,16}(?:in )?(?P<function>[a-z_][\w.]*)(?:\(\))?"
+)
+"""A frame of a stack as people write it: ``vllm/v1/engine/core.py:666  step``."""
+PLACES = 2
 LEAST, MARKED = 4, 3
 """Lines that count up, and lines that bear a mark."""
 
@@ -90,4 +95,15 @@ def _without(lines: Lines, rests: list[str | None]) -> Lines:
     return [
         (number, line if rest is None else rest.removeprefix(sign))
         for (number, line), rest in zip(lines, rests, strict=True)
+    ]
+
+
+def restack(lines: Lines) -> Lines | None:
+    """Write frames as Python does, where a stack was copied by hand: two of them at least."""
+    found = {at: place for at, (_, line) in enumerate(lines) if ".py:" in line and (place := _PLACE.fullmatch(line))}
+    if len(found) < PLACES:
+        return None
+    return [
+        (number, '  File "{path}", line {number}, in {function}'.format_map(found[at].groupdict()) if at in found else line)
+        for at, (number, line) in enumerate(lines)
     ]

@@ -8,7 +8,7 @@ from ..decode import Cleaner, drop_prompts
 from ..numbers import Mended
 from .characters import straighten, unescape
 from .glued import reglue, unglue
-from .layout import dedent, unmark, unnumber, unquote
+from .layout import dedent, restack, unmark, unnumber, unquote
 from .nested import uncell, unnest
 from .page import unpage
 from .records import unrecord
@@ -17,7 +17,7 @@ from .types import Form, Lines
 from .wrapped import unwrap
 
 OUTER: tuple[Form, ...] = (
-    straighten, unquote, unmark, dedent, unpage, untable, uncell, unrecord, unnest, unescape, unnumber, unwrap,
+    straighten, unquote, unmark, dedent, unpage, untable, uncell, unrecord, unnest, unescape, unnumber, restack, unwrap,
 )  # fmt: skip
 """What stands around the log, outermost first."""
 INNER: tuple[Form, ...] = (unglue, unwrap, reglue)

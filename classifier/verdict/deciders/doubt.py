@@ -8,7 +8,7 @@ from ...situation.writer import is_sentence
 from .. import policy
 from ..abnormal import REFUSED, kind_of
 from ..case import QUIET
-from ..conclude import conclude_finding, conclude_guess, with_alternatives
+from ..conclude import conclude_finding, conclude_guess, with_alternatives, said_by
 from ..evidence import line_evidence
 from ..findings import Findings
 from ..types import Verdict
@@ -35,7 +35,8 @@ def unaccounted(found: Findings) -> Verdict | None:
     if guess is not None:
         return with_alternatives(conclude_guess(found, guess), found)
     told = sorted(told, key=lambda line: line.level in QUIET)[:3]
-    verdict = conclude_finding(found, "unrecognised_failure", policy.UNEXPLAINED, "none")
+    said = said_by(told[0])
+    verdict = conclude_finding(found, "unrecognised_failure", policy.UNEXPLAINED, "none", values=said)
     return replace(verdict, way="unexplained", evidence=tuple(line_evidence(line) for line in told))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from ....corpus.records import replace
 from ...lines.types import Line, Trace
 from ...matching.types import Hit
+from ...templates import sentences
 from .. import policy
-from ..conclude import conclude, with_alternatives
+from ..conclude import conclude, with_alternatives, said_by
 from ..evidence import chain_of, evidence_for, evidence_of, trouble_evidence
 from ..findings import Findings
 from ..types import Candidate, Verdict
@@ -46,7 +47,12 @@ def lone_wrapper(found: Findings) -> Verdict | None:
             # Nobody is sent to collect what the log holds.
             name = f"{bucket}/{cause}" if verdict.bucket == bucket else verdict.cause
             verdict = replace(
-                verdict, cause=name, title=entry.title, summary=entry.summary, confirm=entry.confirm, refute=""
+                verdict,
+                cause=name,
+                title=sentences(entry.title, said_by(said[0])),
+                summary=entry.summary,
+                confirm=entry.confirm,
+                refute="",
             )
         evidence = (*(trouble_evidence(item, "telling") for item in said[:WRAPPERS]), *evidence)
         why = f"no rule knows what stands beside the wrapper {hit.rule.id}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....corpus.records import replace
 from ...lines.types import Evidence, Trace
 from .. import policy
-from ..conclude import GENERIC, as_hit, conclude, conclude_finding, conclude_guess, with_alternatives
+from ..conclude import GENERIC, as_hit, conclude, conclude_finding, conclude_guess, with_alternatives, said_by
 from ..evidence import line_evidence, trouble_evidence
 from ..findings import Findings
 from ..frames import Vote, neighbour
@@ -89,7 +89,8 @@ def _bug(found: Findings, trace: Trace) -> Verdict:
 
 def _unknown(found: Findings, confidence: float) -> Verdict:
     """Return that the cause of unexplained trouble is not known, with the lines that tell most."""
-    verdict = conclude_finding(found, "unrecognised_failure", confidence, "none", found.telling)
+    said = said_by(found.telling)
+    verdict = conclude_finding(found, "unrecognised_failure", confidence, "none", found.telling, said)
     telling = [trouble_evidence(trace, "telling") for trace in found.raised[:5]]
     shown = {item.line for item in telling}
     telling += [line_evidence(line) for line in found.errors if line.number not in shown][:5]
