@@ -55,7 +55,7 @@ def looks_damaged(data: bytes) -> bool:
         or _exported(data)
         or _marked(data)
         or _flat(data)
-        or len(_PLACE.findall(data[:HEAD])) > 1
+        or len(_PLACE.findall(data[:4096])) > 1
         or _wrapped(data[:HEAD])
     )
 

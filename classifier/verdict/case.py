@@ -123,7 +123,9 @@ class Case:
         return f" (line {min(lines)})" if lines else ""
 
     def stands(self, hit: Hit) -> bool:
-        """Return whether a hit counts at all: nothing harmless explains it, its stack fits, its conditions hold."""
+        """Return whether a hit counts at all: nothing harmless explains it, its stack fits and is whole, its conditions hold."""
+        if hit.rule.strength == "guess" and hit.trace is not None and not hit.trace.kind:
+            return False  # cut before its end: the last place that is shown is none where anything failed
         return not self.cancelled(hit) and self.holds(hit) and match_frames(hit.rule, hit.trace)
 
     def went_on(self, line: Line | Trace, last: int) -> bool:

@@ -92,10 +92,8 @@ def overruled(case: Case, hit: Hit) -> str:
     """Return why a hit cannot be the cause whatever speaks for it; "" where nothing rules it out."""
     if hit.trace is not None and hit.trace.logging_error:
         return "printed by the logging module about itself"
-    if hit.trace is not None and not hit.trace.kind and hit.rule.place_alone and hit.rule.strength == "guess":
-        return "the stack is cut before it ends: where it failed is not in the log"
     if not case.stands(hit):
-        return "something harmless explains it, or its conditions do not hold"
+        return "something harmless explains it, its conditions do not hold, or its stack is cut"
     number = hit.line.number
     # What a scheduler or a runtime says of the end has no place in the order of lines: people put it on top.
     ended = hit.rule.scope == "end" and number < case.began

@@ -104,6 +104,9 @@ def restack(lines: Lines) -> Lines | None:
     if len(found) < PLACES:
         return None
     return [
-        (number, '  File "{path}", line {number}, in {function}'.format_map(found[at].groupdict()) if at in found else line)
+        (
+            number,
+            '  File "{path}", line {number}, in {function}'.format_map(found[at].groupdict()) if at in found else line,
+        )
         for at, (number, line) in enumerate(lines)
     ]

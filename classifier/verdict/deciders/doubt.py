@@ -8,7 +8,7 @@ from ...situation.writer import is_sentence
 from .. import policy
 from ..abnormal import REFUSED, kind_of
 from ..case import QUIET
-from ..conclude import conclude_finding, conclude_guess, with_alternatives, said_by
+from ..conclude import conclude_finding, conclude_guess, said_by, with_alternatives
 from ..evidence import line_evidence
 from ..findings import Findings
 from ..types import Verdict

@@ -7,7 +7,7 @@ from ...lines.types import Line, Trace
 from ...matching.types import Hit
 from ...templates import sentences
 from .. import policy
-from ..conclude import conclude, with_alternatives, said_by
+from ..conclude import conclude, said_by, with_alternatives
 from ..evidence import chain_of, evidence_for, evidence_of, trouble_evidence
 from ..findings import Findings
 from ..types import Candidate, Verdict

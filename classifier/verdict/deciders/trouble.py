@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....corpus.records import replace
 from ...lines.types import Evidence, Trace
 from .. import policy
-from ..conclude import GENERIC, as_hit, conclude, conclude_finding, conclude_guess, with_alternatives, said_by
+from ..conclude import GENERIC, as_hit, conclude, conclude_finding, conclude_guess, said_by, with_alternatives
 from ..evidence import line_evidence, trouble_evidence
 from ..findings import Findings
 from ..frames import Vote, neighbour

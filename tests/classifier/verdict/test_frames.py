@@ -119,6 +119,6 @@ def test_an_answer_by_the_stack_says_so() -> None:
 
     assert answer is not None
     assert ("lora/lora_layer_failure", "model") == (answer.cause, answer.decided_by)
-    assert "LoRA (acme/plugin.py:set_lora)" in answer.summary
+    assert "LoRA (acme/plugin.py:set_lora)" in answer.notes[0]
     advice = advise(answer, found.known)
     assert advice.fixes or advice.withheld
