@@ -41,7 +41,7 @@ class Double(ThreadingHTTPServer):
 def serving(answer: dict[str, Any] | None = None, late: float = 0.0, status: int = 200) -> Iterator[Double]:
     """Serve until the end of the block."""
     server = Double(ANSWER if answer is None else answer, late, status)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield server

@@ -49,17 +49,18 @@ def test_any_line_of_a_log_can_be_shown(form, text):
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.log")), ids=lambda path: path.stem)
-@pytest.mark.parametrize("width", [40, 80, 100, 120])
-def test_an_answer_fits_on_a_screen(path, width):
+def test_an_answer_fits_on_a_screen(path):
     """At most thirty rows, no line but what is to be copied longer than the terminal is wide."""
     answer = shared().report(read_marked(path).log)
-    lines = render("text", [Result(path.name, answer)], Options(color="never", width=width)).rstrip("\n").split("\n")
-    rows = sum(max(1, -(-cell_len(line) // width)) for line in lines)
     copied = "\n".join([answer.corrected_command, *(fix.change for fix in answer.fixes)])
-    long = [line for line in lines if cell_len(line) > width and line.strip(" \\") not in copied]
+    for width in (40, 80, 100, 120):
+        text = render("text", [Result(path.name, answer)], Options(color="never", width=width))
+        lines = text.rstrip("\n").split("\n")
+        rows = sum(max(1, -(-cell_len(line) // width)) for line in lines)
+        long = [line for line in lines if cell_len(line) > width and line.strip(" \\") not in copied]
 
-    # What is copied is wrapped at options only: on a narrow terminal it takes more rows.
-    assert (rows <= Options().height or width < 60, long) == (True, [])
+        # What is copied is wrapped at options only: on a narrow terminal it takes more rows.
+        assert (width, True, []) == (width, rows <= Options().height or width < 60, long)
 
 
 def evidence_of(text: str, width: int) -> list[str]:
