@@ -16,11 +16,12 @@ from fastapi import APIRouter, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from ...classifier.api import Triage
+from ...classifier.api import Triage, shared
 from ...classifier.report.schema import adapter
 from ...classifier.version import version
 from ...corpus.build import regex_build
 from ..reading import BodyMemory
+from ..render.interface import Options, Result, load
 from . import openapi, problems
 from .chats import open_chat
 from .examples import example_log
@@ -127,7 +128,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
 
 def _state(settings: Settings) -> State:
-    engine = Triage(settings.rules, model=settings.model)
+    engine = Triage(settings.rules, model=settings.model) if settings.rules or settings.model else shared()
     corpus = engine.corpus
     for problem in corpus.problems:
         _log.warning("rule file left out", extra={"reason": problem})
@@ -251,8 +252,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     state.loop = loop
     # What is loaded and compiled when first needed, before the first request needs it.
     adapter()
+    answer = await state.desk.quick(example_log().encode(), Job())
     for form in forms().values():
-        await state.desk.quick(example_log().encode(), Job(form=form))
+        load(form).render([Result("-", answer.report)], Options(color="never"))
     if state.chat is not None:
         state.chat.start()
     if state.collector is not None:

@@ -107,7 +107,9 @@ def test_no_literal_of_a_failure_rule_stands_all_over_a_healthy_log():
     rules = [rule for rule in load().rules if rule.pattern and rule.role != "fact" and not rule.frequent]
     looked_for = {(rule.id, literal) for rule in rules if rule.id not in PENDING for literal in rule.literals}
     literals = sorted({literal for _, literal in looked_for})
-    counts = Counter(literals[found] for found, _, _ in AhoCorasick(literals).find_matches_as_indexes(text, overlapping=True))
+    counts = Counter(
+        literals[found] for found, _, _ in AhoCorasick(literals).find_matches_as_indexes(text, overlapping=True)
+    )
     bound = PER_THOUSAND * len(log) / 1000
 
     assert [(rule, literal) for rule, literal in looked_for if counts[literal] > bound] == []

@@ -9,12 +9,13 @@ import subprocess
 import sys
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from itertools import takewhile
+from itertools import product, takewhile
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
+from tests.everyday import sample
 from tests.service.conftest import COMMAND
 from tests.service.live.conftest import FAKE, LONGEST, RECORDED, RUN
 
@@ -60,8 +61,10 @@ def test_the_exit_code_is_the_commands(live, words, terminal):
     assert through.end() == bare.end()
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL", "SIGSEGV", "SIGABRT", "SIGILL"])
-@pytest.mark.parametrize("terminal", [False, True], ids=["pipe", "terminal"])
+@pytest.mark.parametrize(
+    ("name", "terminal"),
+    sample(product(["SIGTERM", "SIGKILL", "SIGSEGV", "SIGABRT", "SIGILL"], ["", "terminal"]), 2),
+)
 def test_a_command_that_a_signal_ends_ends_us_by_it_too(live, name, terminal):
     """So that whoever started us sees what a bare run shows."""
     through = live([*RUN, "--", *FAKE, f"raise:{name}"], terminal)
@@ -69,9 +72,12 @@ def test_a_command_that_a_signal_ends_ends_us_by_it_too(live, name, terminal):
     assert through.end() == -getattr(signal, name)
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"])
-@pytest.mark.parametrize("caught", [False, True], ids=["not caught", "caught"])
-@pytest.mark.parametrize("terminal", [False, True], ids=["pipe", "terminal"])
+@pytest.mark.parametrize(
+    ("name", "caught", "terminal"),
+    sample(
+        product(["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"], ["", "caught"], ["", "terminal"]), 3
+    ),
+)
 def test_signals_reach_the_command_once(live, name, caught, terminal):
     """The matrix: whichever signal, caught there or not, on pipes and on a terminal, ends as a bare run does."""
     words = [*([f"catch:{name}"] if caught else []), "out:ready\\n", "wait"]
