@@ -13,12 +13,12 @@ from zlib import crc32
 
 import pytest
 
-from tests.everyday import sample
+from tests.everyday import VARIABLE, sample
+from tests.recorded import Example, Marked, ask, read_examples
+from tests.recorded_forms import FORMS
 from vllm_triage.classifier.api import shared
 from vllm_triage.training.record.faults import Catalogue
-from vllm_triage.training.record.forms import FORMS
 from vllm_triage.training.record.publish import INDEX, RECORDED, VERDICT, long_times, read_index, write_index
-from vllm_triage.training.record.score import Example, Marked, ask, read_examples
 
 TORCH = RECORDED / "torch"
 EXAMPLES = list(read_examples())
@@ -30,6 +30,11 @@ MISSED: dict[str, str] = {}
 # The same for one form only.
 MISSED_AS = {
     ("0.32.0/chat-template-syntax.log", "last 200 lines"),  # what is left of it was printed while the server stopped
+    # OpenTelemetry's exporter says that it fails; below the journal's stamp that is not seen for the client's log that it is.
+    ("0.9.2/healthy-debug.log", "journald"),
+    ("0.9.2/healthy-serve.log", "journald"),
+    ("0.9.2/healthy-stream-terminate.log", "journald"),
+    ("0.9.2/healthy-two-starts.log", "journald"),
 }
 OURS = re.compile(rb"/\.pyenv|vtrec|hf_[A-Za-z0-9]{20}")
 WRAPPED = [name for name in FORMS if name != "as recorded"]
@@ -42,10 +47,10 @@ def marked(example: Example, form: str) -> Marked | None:
     return ask(shared(), example, form, FORMS[form], EXAMPLES)
 
 
-def form_of(example: Example) -> str:
-    """Return the form in which an example is asked once more, always the same."""
+def forms_of(example: Example) -> list[str]:
+    """Return the forms in which an example is asked once more: always the same one, all with ``--whole``."""
     forms = ALONE if example.release.startswith("torch") else WRAPPED
-    return forms[crc32(example.file.encode()) % len(forms)]
+    return forms if os.environ.get(VARIABLE) else [forms[crc32(example.file.encode()) % len(forms)]]
 
 
 def cases(examples: list[Example]) -> list[object]:
@@ -79,11 +84,12 @@ def test_a_recorded_log_is_answered_as_the_index_says(example):
     sample(
         pytest.param(example, form, id=f"{example.file.removesuffix('.log')}-{form}")
         for example in ALL
-        if example.file not in MISSED and (example.file, form := form_of(example)) not in MISSED_AS
+        for form in forms_of(example)
+        if example.file not in MISSED and (example.file, form) not in MISSED_AS
     ),
 )
 def test_a_recorded_log_is_answered_the_same_as_others_pass_it_on(example, form):
-    """Each log in one of the forms, always the same; `… record score` tries all with all."""
+    """Of Docker, Compose, Kubernetes, the journal; cut; beside another server."""
     answer = marked(example, form)
 
     if answer is None:

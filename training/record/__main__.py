@@ -1,4 +1,4 @@
-"""The command: `python -m vllm_triage.training.record --release X [--fault ID …]`; `… record score` is :mod:`.score`."""
+"""The command: `python -m vllm_triage.training.record --release X [--fault ID …]`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import score
 from .environment import Environment, RecordError
 from .faults import Catalogue, CatalogueError, Fault
 from .models import make_models
@@ -20,10 +19,7 @@ from .runner import Recording, Runner
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Record, publish, or list; 0 if every fault that was asked for is in the repository afterwards."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments[:1] == ["score"]:
-        return score.main(arguments[1:])
-    options = _parser().parse_args(arguments)
+    options = _parser().parse_args(argv)
     try:
         catalogue = Catalogue()
         if options.list:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from heapq import merge
 
-from .faults import READY
+from vllm_triage.training.record.faults import READY
 
 _STOPPING = re.compile(r"\[shutdown\]|Shutting down|shutdown complete")
 LAST = 200

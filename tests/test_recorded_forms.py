@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vllm_triage.training.record.forms import FORMS, LAST, Line, joined, numbered
+from tests.recorded_forms import FORMS, LAST, Line, joined, numbered
 
 LOG = b"one\ntwo\nthree"
 OTHER = [
