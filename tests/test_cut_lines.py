@@ -37,7 +37,7 @@ def _unspaced(log: str, chance: Random) -> str:
 def test_half_a_message_is_answered(cut) -> None:
     """Whatever it is taken for, there is a report that can be written."""
     chance = Random(20261123)
-    for log in sample([*written(), *recorded(2)]):
+    for log in sample([*written(), *recorded(2)], 15):
         text = cut(log.text, chance)
         if text.strip():
             assert shared().report(text).to_dict()["bucket"]

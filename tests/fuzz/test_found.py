@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import random
 from pathlib import Path
 
 import pytest
 
+from tests.everyday import VARIABLE
 from tests.fuzz.__main__ import Campaign
 from tests.fuzz.readers import READERS, logs
 from vllm_triage.classifier import triage
@@ -20,7 +22,7 @@ _BANNER = b"INFO 01-02 03:04:05 [api_server.py:1] vLLM API server version "
 def test_a_reader_takes_or_refuses_whatever_comes(name: str, tmp_path: Path) -> None:
     """Nothing but the errors that it names leaves it, and each input ends in time."""
     campaign = Campaign(name, READERS[name], random.Random(7), tmp_path)
-    campaign.turn(1.5)
+    campaign.turn(1.5 if os.environ.get(VARIABLE) else 0.3)
     assert campaign.count > 0
     assert dict(campaign.found) == {}
 

@@ -6,6 +6,7 @@ import pytest
 
 from tests.classifier.masking.planted import SECRETS
 from tests.classifier.pack.logs import FAILURE, STACK, failing
+from tests.everyday import sample
 from tests.service.samples import failure, unknown
 from vllm_triage.classifier import triage
 from vllm_triage.classifier.command.shell import FRONT, as_run
@@ -25,7 +26,7 @@ def test_the_lines_are_those_of_the_evidence():
     assert 1 == body.count(f"| {FAILURE}")
 
 
-@pytest.mark.parametrize("kind", SECRETS)
+@pytest.mark.parametrize("kind", sample(SECRETS))
 def test_no_report_holds_a_secret(kind):
     for text, secret in SECRETS[kind]:
         log = f"INFO: start\n{text}\nValueError: No available memory for the cache blocks. {text}\n{text}\n"

@@ -95,7 +95,7 @@ def test_rewording_the_corpus_changes_no_answer_but_its_words(monkeypatch: pytes
     made = find._fix
     differs, answered = [], 0
     messages = tmp_path / "message.log"
-    inputs: list[Path | remedies.Remedy] = sample([*PATHS, *remedies.remedies()[::150]])
+    inputs: list[Path | remedies.Remedy] = sample([*PATHS, *remedies.remedies()[::150]], 10)
     for each in inputs:
         data = each if isinstance(each, Path) else messages
         if isinstance(each, Path) and each.parent == FOLDER:

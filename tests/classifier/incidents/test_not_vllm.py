@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from tests.everyday import examples
 from vllm_triage.classifier import triage
 from vllm_triage.classifier.api import Triage
 from vllm_triage.classifier.incidents.not_vllm import has_signs, other_engine
@@ -102,9 +103,10 @@ def test_one_sign_in_a_thousand_lines_is_a_sign(sign: str) -> None:
 
 def test_most_logs_of_other_programs_are_named_as_nothing() -> None:
     """87 programs: 0.97 and more are unknown or without failure."""
-    answers = [TRIAGE.report(log.text.encode()).bucket for log in other_logs(random.Random(11), count=4)]
+    logs = other_logs(random.Random(11), count=examples(6))
+    answers = [TRIAGE.report(log.text.encode()).bucket for log in logs]
     silent = sum(answer in ("unknown", "no_failure") for answer in answers)
-    assert len(answers) > 300
+    assert len(answers) > 150
     assert silent >= 0.96 * len(answers), f"{silent} of {len(answers)}"
 
 

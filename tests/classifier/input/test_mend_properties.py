@@ -106,12 +106,13 @@ def steps(text: str) -> int:
         return trace
 
     lines = list(enumerate(text.split("\n"), 1))
+    before = sys.gettrace()  # coverage, where it is measured
     sys.settrace(trace)
     try:
         for form in (*OUTER, *INNER):
             form(lines)
     finally:
-        sys.settrace(None)
+        sys.settrace(before)
     return count
 
 
