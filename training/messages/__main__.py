@@ -18,7 +18,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     mining = commands.add_parser("mine", help="read sources; labels that were read stay")
     mining.add_argument("package", help="distribution: vllm, torch …")
-    mining.add_argument("places", nargs="+", type=Path, metavar="PLACE", help="archives that training.options caches, wheels, or folders named by their release")  # fmt: skip
+    mining.add_argument("places", nargs="+", type=Path, metavar="PLACE", help="archives that training.tables caches, wheels, or folders named by their release")  # fmt: skip
     mining.add_argument("--folder", default=messages.FOLDER, help="where the catalogue lies (%(default)s)")
     given = parser.parse_args(arguments)
     return _mine(given.package, given.places, given.folder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from ...corpus import options
 from .model_classes import Found, RegistryError, architectures_of, dropped_by
 from .source import Tree
-from .table import entry_of
+from .table import compact, entry_of
 
 FILE = Path(options.FOLDER) / "architectures.json"
 FORMAT = 1
@@ -42,8 +41,8 @@ def pack(
 
 def text(table: Mapping[str, Any]) -> str:
     """Return the table as JSON with one architecture a line, so that a change of it can be reviewed."""
-    head = [f"{_compact(key)}:{_compact(value)}," for key, value in table.items() if key != "architectures"]
-    rows = [f"{_compact(name)}:{_compact(entry)}" for name, entry in table["architectures"].items()]
+    head = [f"{compact(key)}:{compact(value)}," for key, value in table.items() if key != "architectures"]
+    rows = [f"{compact(name)}:{compact(entry)}" for name, entry in table["architectures"].items()]
     return "{\n" + "\n".join(head) + '\n"architectures":{\n' + ",\n".join(rows) + "\n}}\n"
 
 
@@ -73,7 +72,3 @@ def mine(archives: Mapping[str, Path]) -> dict[str, Any]:
         plugins.update(addresses)
     served = {name for column in found.values() for name in column}
     return pack(found, {name: last for name, last in until.items() if name not in served}, plugins)
-
-
-def _compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)

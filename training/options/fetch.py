@@ -14,7 +14,6 @@ import urllib.error
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
 
 from .index import PROJECT, Files, open_url
 
@@ -25,19 +24,13 @@ TRIES = 4
 """For one release: package indexes are away now and then."""
 PAUSE = 2.0
 """Seconds before the first new try; each further one waits that much longer again."""
-Progress = Callable[[int, int], None]
-"""Called with the bytes read so far and the bytes there are."""
-
-
-def silently(_done: int, _all: int) -> None:
-    """Show no progress."""
 
 
 class FetchError(Exception):
     """A release could not be downloaded; run the command again, what is there is kept."""
 
 
-def fetch(files: Files, cache: Path, progress: Progress) -> Path:
+def fetch(files: Files, cache: Path) -> Path:
     """Return the archive of the release's Python files, downloaded where the cache does not have it."""
     target = cache / f"{PROJECT}-{files.version}.zip"
     if target.exists():
@@ -46,7 +39,7 @@ def fetch(files: Files, cache: Path, progress: Progress) -> Path:
     part = target.with_suffix(".part")
     for attempt in range(1, TRIES + 1):
         try:
-            _write(part, _members(files, progress))
+            _write(part, _members(files))
             break
         except (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile) as error:
             part.unlink(missing_ok=True)
@@ -58,13 +51,13 @@ def fetch(files: Files, cache: Path, progress: Progress) -> Path:
     return target
 
 
-def _members(files: Files, progress: Progress) -> Iterator[tuple[str, bytes]]:
+def _members(files: Files) -> Iterator[tuple[str, bytes]]:
     if files.sdist:
-        return sdist_members(files.sdist, progress)
+        return sdist_members(files.sdist)
     if not files.wheels:
         raise FetchError(f"{files.version}: the index offers neither source nor wheel")
     # All platforms carry the same Python files.
-    return wheel_members(min(files.wheels), progress)
+    return wheel_members(min(files.wheels))
 
 
 def _write(target: Path, members: Iterator[tuple[str, bytes]]) -> None:
@@ -79,25 +72,20 @@ def _write(target: Path, members: Iterator[tuple[str, bytes]]) -> None:
         raise FetchError(f"{target.stem}: no Python files in what the index offers")
 
 
-def sdist_members(address: str, progress: Progress) -> Iterator[tuple[str, bytes]]:
+def sdist_members(address: str) -> Iterator[tuple[str, bytes]]:
     """Yield path and content of the package's Python files in a source distribution."""
-    with open_url(address) as answer:
-        stream = _Counted(answer, progress)
-        with tarfile.open(fileobj=stream, mode="r|gz", bufsize=BLOCK) as archive:
-            for member in archive:
-                name = member.name.partition("/")[2]
-                if member.isfile() and _wanted(name):
-                    content = archive.extractfile(member)
-                    if content is not None:
-                        yield name, content.read()
+    with open_url(address) as answer, tarfile.open(fileobj=answer, mode="r|gz", bufsize=BLOCK) as archive:
+        for member in archive:
+            name = member.name.partition("/")[2]
+            content = archive.extractfile(member) if member.isfile() and _wanted(name) else None
+            if content is not None:
+                yield name, content.read()
 
 
-def wheel_members(
-    address: str, progress: Progress, wanted: Callable[[str], bool] | None = None
-) -> Iterator[tuple[str, bytes]]:
+def wheel_members(address: str, wanted: Callable[[str], bool] | None = None) -> Iterator[tuple[str, bytes]]:
     """Yield path and content of a wheel's files without downloading the rest of it: of vLLM's Python files, or those ``wanted``."""
     wanted = wanted or _wanted
-    with zipfile.ZipFile(io.BufferedReader(_Remote(address, progress), BLOCK)) as archive:
+    with zipfile.ZipFile(io.BufferedReader(_Remote(address), BLOCK)) as archive:
         # In the order in which they stand in the file, so that one block serves many.
         for member in sorted(archive.infolist(), key=lambda info: info.header_offset):
             if wanted(member.filename):
@@ -108,34 +96,12 @@ def _wanted(name: str) -> bool:
     return name.startswith(f"{PROJECT}/") and name.endswith(".py")
 
 
-class _Counted(io.RawIOBase):
-    """A download that tells how far it is."""
-
-    def __init__(self, answer: IO[bytes], progress: Progress) -> None:
-        self._answer = answer
-        self._progress = progress
-        self._done = 0
-        headers = getattr(answer, "headers", None)
-        self._all = int(headers.get("Content-Length") or 0) if headers is not None else 0
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        block = self._answer.read(size)
-        self._done += len(block)
-        self._progress(self._done, self._all)
-        return block
-
-
 class _Remote(io.RawIOBase):
     """A file on a server that answers requests for parts (HTTP ranges)."""
 
-    def __init__(self, address: str, progress: Progress) -> None:
+    def __init__(self, address: str) -> None:
         self._address = address
-        self._progress = progress
         self._place = 0
-        self._done = 0
         with open_url(address, {"Range": "bytes=0-0"}) as answer:
             told = str(getattr(answer, "headers", {}).get("Content-Range") or "")
         if "/" not in told:
@@ -165,6 +131,4 @@ class _Remote(io.RawIOBase):
             block = answer.read()
         buffer[: len(block)] = block
         self._place += len(block)
-        self._done += len(block)
-        self._progress(self._done, 0)
         return len(block)

@@ -8,17 +8,17 @@ classes (``_CONFIG_REGISTRY``) it takes the model types from the archives.
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...corpus import options
-from .fetch import silently, wheel_members
+from .fetch import wheel_members
 from .index import Files, releases
 from .names import Names
 from .source import Tree
+from .table import compact
 
 FILE = Path(options.FOLDER) / "model_types.json"
 FORMAT = 1
@@ -79,8 +79,8 @@ def text(table: Mapping[str, Any]) -> str:
     parts = []
     for key, value in table.items():
         rows = value.items() if isinstance(value, dict) else ()
-        body = "{\n" + ",\n".join(f"{_compact(name)}:{_compact(row)}" for name, row in rows) + "}"
-        parts.append(f"{_compact(key)}:{body if rows else _compact(value)}")
+        body = "{\n" + ",\n".join(f"{compact(name)}:{compact(row)}" for name, row in rows) + "}"
+        parts.append(f"{compact(key)}:{body if rows else compact(value)}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
@@ -95,12 +95,12 @@ def made(archives: Mapping[str, Path]) -> bytes:
 
 
 def _types_of(files: Files) -> set[str]:
-    members = wheel_members(min(files.wheels), silently, lambda name: name in _MAPPINGS)
+    members = wheel_members(min(files.wheels), lambda name: name in _MAPPINGS)
     return set().union(*(types_in(content.decode()) for _, content in members))
 
 
 def _asked_by(files: Files) -> str:
-    metadata = wheel_members(min(files.wheels), silently, lambda name: name.endswith(".dist-info/METADATA"))
+    metadata = wheel_members(min(files.wheels), lambda name: name.endswith(".dist-info/METADATA"))
     return asked_range(next(metadata)[1].decode())
 
 
@@ -132,7 +132,3 @@ def _runs(columns: list[set[str]]) -> dict[str, list[list[int]]]:
 
 def _changes(texts: list[str]) -> list[list[object]]:
     return [[place, told] for place, told in enumerate(texts) if not place or told != texts[place - 1]]
-
-
-def _compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)

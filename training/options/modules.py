@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...corpus import options
+from .table import compact
 
 FILE = Path(options.FOLDER) / "modules.json"
 _ROOT = "vllm/"
@@ -50,8 +50,8 @@ def pack(found: Mapping[str, set[str]]) -> dict[str, Any]:
 
 def text(table: Mapping[str, Any]) -> str:
     """Return the table as JSON with one top module a line, so that a change of it can be reviewed."""
-    rows = [f"{_compact(name)}:{_compact(entry)}" for name, entry in table["modules"].items()]
-    return f'{{\n"releases":{_compact(table["releases"])},\n"modules":{{\n' + ",\n".join(rows) + "\n}}\n"
+    rows = [f"{compact(name)}:{compact(entry)}" for name, entry in table["modules"].items()]
+    return f'{{\n"releases":{compact(table["releases"])},\n"modules":{{\n' + ",\n".join(rows) + "\n}}\n"
 
 
 def made(archives: Mapping[str, Path]) -> bytes:
@@ -68,7 +68,3 @@ def _folded(node: dict[str, Any]) -> Any:
     if list(node) == [""]:
         return node[""]
     return {part: below if part == "" else _folded(below) for part, below in node.items()}
-
-
-def _compact(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"), sort_keys=True)

@@ -2,7 +2,7 @@
 
 ``python -m vllm_triage.training.options.packages 0.8.5 0.32.0 …`` adds those of these releases to
 ``corpus/vllm/packages.json``: those of their metadata, and those that the sources in ``--cache DIR`` (what
-``training.options`` keeps there) name behind ``pip install``. ``--catalogue`` adds those that the messages in ``corpus/messages``
+``training.tables`` keeps there) name behind ``pip install``. ``--catalogue`` adds those that the messages in ``corpus/messages``
 tell people to install: vLLM's neighbours ask for more than vLLM does. Nothing is installed.
 """
 

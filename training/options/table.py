@@ -8,12 +8,31 @@ first and where the value is missing, the attribute is not there). Nothing is lo
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from .release import SECTIONS, Release
+from ...corpus.options import TABLE
+from ..progress import track
+from .release import SECTIONS, Release, mine
+from .source import Tree
 
+FILE = TABLE
 FORMAT = 1
 """Raise it with every change to what is mined: releases that an older miner read are then read again."""
+
+
+def made(archives: Mapping[str, Path]) -> bytes:
+    """Return the file of these releases; those that the present one has are not mined again.
+
+    Raises:
+        MiningError: A release is written in a way that the miner does not know.
+    """
+    table = Path(FILE)
+    known = unpack(json.loads(table.read_text(encoding="utf-8"))) if table.exists() else {}
+    missing = [version for version in archives if version not in known]
+    known |= {version: mine(Tree.from_archive(archives[version])) for version in track(missing, "mining options")}
+    return text(pack({version: known[version] for version in archives})).encode()
 
 
 def pack(releases: dict[str, Release]) -> dict[str, Any]:
@@ -42,9 +61,9 @@ def unpack(table: dict[str, Any]) -> dict[str, Release]:
 
 def text(table: dict[str, Any]) -> str:
     """Return the table as JSON with one name a line, so that a change of it can be reviewed."""
-    lines = [f'"format":{table["format"]},', f'"releases":{_compact(table["releases"])},']
+    lines = [f'"format":{table["format"]},', f'"releases":{compact(table["releases"])},']
     for section in SECTIONS:
-        entries = [f"{_compact(name)}:{_compact(entry)}" for name, entry in table[section].items()]
+        entries = [f"{compact(name)}:{compact(entry)}" for name, entry in table[section].items()]
         ending = "}" if section == SECTIONS[-1] else "},"
         lines += [f'"{section}":{{', *[f"{entry}," for entry in entries[:-1]], *entries[-1:], ending]
     return "{\n" + "\n".join(lines) + "\n}\n"
@@ -70,7 +89,7 @@ def entry_of(column: list[dict[str, Any] | None]) -> dict[str, Any]:
         for place in known:
             cell = column[place]
             now = (cell[word],) if cell is not None and word in cell else ()
-            if _compact(now) != _compact(last):
+            if compact(now) != compact(last):
                 changes.append([place, *now])
                 last = now
         entry[word] = changes
@@ -87,5 +106,6 @@ def _attributes(entry: dict[str, Any], place: int) -> dict[str, Any]:
     return found
 
 
-def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+def compact(value: object, *, ordered: bool = True) -> str:
+    """Return a value as JSON without blanks; ``ordered`` puts its keys in order."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=ordered)

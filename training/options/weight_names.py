@@ -7,7 +7,6 @@ assign, and the parts of the strings by which its weights are loaded. Sources ar
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 from ...corpus.weight_names import TABLE, parts_of
 from .model_classes import MODELS
 from .source import Tree
+from .table import compact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ def pack(found: Mapping[str, Mapping[str, set[str]]]) -> Table:
 
 def text(table: Table) -> str:
     """Return the table as JSON with one file a line, so that a change of it can be reviewed."""
-    head = [f'"format":{FORMAT},', f'"releases":{_compact(table["releases"])},']
-    rows = [f'"{name}":{_compact(words)}' for name, words in table["files"].items()]
+    head = [f'"format":{FORMAT},', f'"releases":{compact(table["releases"])},']
+    rows = [f'"{name}":{compact(words, ordered=False)}' for name, words in table["files"].items()]
     return "{\n" + "\n".join(head) + '\n"files":{\n' + ",\n".join(rows) + "\n}}\n"
 
 
@@ -104,7 +104,3 @@ def _strings(within: ast.AST) -> Iterator[str]:
 
 def _parts(name: str) -> Iterator[str]:
     return (part for part in parts_of(name) if _WORD.fullmatch(part))
-
-
-def _compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

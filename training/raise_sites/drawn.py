@@ -20,7 +20,7 @@ from ...classifier.api import Triage
 from ...corpus.code_lines import plain
 from ..advice.drawn import Drawn, answers, callers, stack
 from ..advice.hidden import wordless
-from ..options.fetch import CACHE, fetch, silently
+from ..options.fetch import CACHE, fetch
 from ..options.index import OLDEST, releases
 from ..text_model.rows.messages import filled
 from .guards import Card, cards
@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     logs: list[Drawn] = []
     seen = set[tuple[str, Card]]()
     for at in picked:
-        archive = fetch(offered[at], given.cache, silently)
+        archive = fetch(offered[at], given.cache)
         logs += _drawn(offered[at].version, archive, -(-given.count // len(picked)), seed, seen)
     seed.shuffle(logs)
     half = min(given.count, len(logs)) // 2

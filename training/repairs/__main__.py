@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from ...corpus.repairs import INDEX, Facet
-from ..options.fetch import CACHE, FetchError, fetch, silently
+from ..options.fetch import CACHE, FetchError, fetch
 from ..options.index import OLDEST, PackageIndexError, releases
 from .history import Commit, commits
 from .landed import Landings
@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     console = Console(stderr=True)
     try:
         offered = releases(since=OLDEST)
-        archives = [fetch(files, given.cache, silently) for files in offered]
+        archives = [fetch(files, given.cache) for files in offered]
     except (PackageIndexError, FetchError) as error:
         console.print(f"[red]{error}[/red]")
         return 2

@@ -1,8 +1,8 @@
 """``python -m vllm_triage.training.tables [NAME …]``: make what is mined from vLLM's releases anew, all of it or what is named.
 
 The Python files of all releases come from the package index that pip is configured with; what ``--cache DIR`` has is not downloaded
-again. They are parsed, never imported or run. ``training.options`` (options by release) goes before, ``training.repairs`` (vLLM's
-history) beside it.
+again. They are parsed, never imported or run. Of ``options`` only releases are mined that its table lacks. ``training.repairs`` reads
+vLLM's history.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from pathlib import Path
 from rich.console import Console
 
 from ...corpus.options import version_key
-from ..options.fetch import CACHE, FetchError, fetch, silently
+from ..options.fetch import CACHE, FetchError, fetch
 from ..options.index import FIRST, OLDEST, PackageIndexError, releases
 from ..options.model_classes import RegistryError
+from ..options.release import MiningError
+from ..progress import track
 
 TABLES = {
-    "architectures": ("options.architectures", FIRST), "modules": ("options.modules", FIRST),
+    "options": ("options.table", FIRST), "architectures": ("options.architectures", FIRST), "modules": ("options.modules", FIRST),
     "model_types": ("options.model_types", FIRST), "weight_names": ("options.weight_names", FIRST),
     "fingerprint": ("fingerprint.mine", OLDEST), "lines": ("fingerprint.lines", FIRST), "raise_sites": ("raise_sites.sites", OLDEST),
 }  # fmt: skip
@@ -42,7 +44,8 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     console = Console(stderr=True)
     try:
-        archives = {files.version: fetch(files, given.cache, silently) for files in releases(since=OLDEST)}
+        offered = track(releases(since=OLDEST), "fetching releases")
+        archives = {files.version: fetch(files, given.cache) for files in offered}
         for name in given.names or TABLES:
             place, since = TABLES[name]
             module, oldest = import_module(f"..{place}", __package__), version_key(since) or ()
@@ -51,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
             target = Path(module.FILE) if given.out is None else given.out / Path(module.FILE).name
             target.write_bytes(data)
             console.print(f"{name}: {len(data) / 1000:.0f} kB in {target}")
-    except (PackageIndexError, FetchError, RegistryError) as error:
+    except (PackageIndexError, FetchError, RegistryError, MiningError) as error:
         console.print(f"[red]{error}[/red]")
         return 2
     return 0

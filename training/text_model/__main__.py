@@ -20,7 +20,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m vllm_triage.training.text_model", description=about)
     names = parser.add_subparsers(dest="step", required=True)
     step = names.add_parser("build", help="make the training set")
-    what = "sources of releases, each named by it: folders (…/0.33.0), or archives that training.options caches"
+    what = "sources of releases, each named by it: folders (…/0.33.0), or archives that training.tables caches"
     step.add_argument("folders", nargs="+", type=Path, help=what)
     step.add_argument("--out", type=Path, required=True, metavar="ROWS.jsonl")
     step.set_defaults(run=_build)

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.training.options.test_mining import tree
-from vllm_triage.training.options import __main__ as command
-from vllm_triage.training.options import fetch, index
+from vllm_triage.training.options import fetch, index, table
+from vllm_triage.training.tables import __main__ as tables
 
 FILES = tree()._files
 
@@ -84,7 +84,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
+def served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Index]:
     """A running index, which pip's environment points to."""
     server = Index()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -94,62 +94,55 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PIP_INDEX_URL", server.address)
     monkeypatch.setattr(fetch, "PAUSE", 0.0)
+    monkeypatch.setattr(table, "FILE", str(tmp_path / "options.json"))
     yield server
     server.shutdown()
     thread.join()
     server.server_close()
 
 
-def run(folder: Path, *more: str) -> int:
-    """Run the command with a cache and a table below ``folder``."""
-    return command.main(["--cache", str(folder / "cache"), "--table", str(folder / "options.json"), *more])
+def run(folder: Path) -> int:
+    """Make the table of options with a cache and what is written below ``folder``."""
+    return tables.main(["options", "--cache", str(folder / "cache"), "--out", str(folder)])
 
 
 def test_one_run_mines_every_release_of_the_index(served: Index, tmp_path: Path) -> None:
     """A source distribution and a wheel of the same files give the same options; only Python files stay."""
     assert run(tmp_path) == 0
-    table = json.loads((tmp_path / "options.json").read_text())
-    assert table["releases"] == ["0.6.0", "0.6.1"]
-    assert table["flags"]["--model"] == {"on": [[0, 1]], "default": [[0, "acme/tiny"]]}
+    made = json.loads((tmp_path / "options.json").read_text())
+    assert made["releases"] == ["0.6.0", "0.6.1"]
+    assert made["flags"]["--model"] == {"on": [[0, 1]], "default": [[0, "acme/tiny"]]}
     assert sorted(path.name for path in (tmp_path / "cache").iterdir()) == ["vllm-0.6.0.zip", "vllm-0.6.1.zip"]
     assert zipfile.ZipFile(tmp_path / "cache" / "vllm-0.6.0.zip").namelist() == sorted(FILES, key=list(FILES).index)
 
 
 def test_of_a_wheel_only_the_parts_with_python_files_travel(served: Index, tmp_path: Path) -> None:
     """Compiled kernels are nearly all of it, and nothing of them is wanted."""
-    assert run(tmp_path, "--releases", "0.6.1") == 0
+    assert run(tmp_path) == 0
     path = "/vllm-0.6.1-cp38-abi3-manylinux1_x86_64.whl"
     assert served.sent[path] < len(served.content[path]) / 1.5
 
 
-def test_a_second_run_reads_only_the_page(served: Index, tmp_path: Path) -> None:
+def test_a_second_run_reads_only_the_page(served: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Releases that the table has are neither downloaded nor mined again."""
     run(tmp_path)
     served.sent.clear()
+    monkeypatch.setattr(table, "mine", lambda tree: pytest.fail(f"{tree} is mined again"))
     assert run(tmp_path) == 0
     assert list(served.sent) == ["/vllm/"]
 
 
-def test_a_broken_release_is_named_and_the_others_are_mined(
+def test_a_broken_release_is_named_and_read_again(
     served: Index, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A download that ends early leaves no archive behind, and the next run gets it."""
     whole = served.content["/vllm-0.6.0.tar.gz"]
     served.content["/vllm-0.6.0.tar.gz"] = whole[: len(whole) // 2]
-    assert run(tmp_path) == 1
+    assert run(tmp_path) == 2
     assert "0.6.0: " in capsys.readouterr().err
-    assert json.loads((tmp_path / "options.json").read_text())["releases"] == ["0.6.1"]
     served.content["/vllm-0.6.0.tar.gz"] = whole
     assert run(tmp_path) == 0
     assert json.loads((tmp_path / "options.json").read_text())["releases"] == ["0.6.0", "0.6.1"]
-
-
-def test_a_release_that_the_index_lacks_is_refused(
-    served: Index, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A slip in --releases is an error of use, not an empty table."""
-    assert run(tmp_path, "--releases", "0.6.9") == 2
-    assert "the index has no release 0.6.9" in capsys.readouterr().err
 
 
 def test_a_page_is_read_for_final_releases_that_were_not_withdrawn() -> None:

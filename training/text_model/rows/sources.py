@@ -1,7 +1,7 @@
 """The modules of vLLM releases as the training set needs them: messages, healthy log lines, and who calls what.
 
 A release is a folder (``…/0.33.0`` that holds the package ``vllm``) or the archive of its Python files that
-``training.options`` caches (``vllm-0.33.0.zip``). A module that did not change since the release before is read once.
+``training.tables`` caches (``vllm-0.33.0.zip``). A module that did not change since the release before is read once.
 """
 
 from __future__ import annotations
