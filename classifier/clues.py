@@ -95,7 +95,9 @@ def clues_of(rows: Iterable[Clue], error: str, stack: str = "", around: str = ""
     idioms = sorted(
         (each for each in found if each.clue.kind == IDIOM), key=lambda each: (not each.clue.leads, each.clue.own)
     )[:1]
-    components = sorted((each for each in found if each.clue.kind != IDIOM), key=lambda each: each.depth)[:1]
+    parts = sorted((each for each in found if each.clue.kind != IDIOM), key=lambda each: each.depth)
+    # What holds for any place is asked behind the part, which may not be in use here.
+    components = [*[each for each in parts if not each.clue.own][:1], *[each for each in parts if each.clue.own][:1]]
     return sorted([*idioms, *components], key=lambda each: not each.clue.sure)
 
 

@@ -95,6 +95,8 @@ def with_clue_ahead(fixes: Sequence[Fix], verdict: Verdict) -> list[Fix]:
     asked = (fix for fix in fixes if CLUES.intersection(fix.tags))
     best = max(asked, key=lambda fix: _as_first(fix, verdict), default=None)
     margin = MARGIN if verdict.decided_by == "rule" else 0.0
+    if best is not None and best.upgrade and fixes[0].fixed_in:
+        return list(fixes)  # the release that is named says more than the newest
     if best is None or _as_first(best, verdict) <= _as_first(fixes[0], verdict) + margin:
         return list(fixes)
     return ranked([best, *(fix for fix in fixes if fix is not best)])
