@@ -12,7 +12,7 @@ from ..verdict.conclude import titled
 from ..verdict.known import Known
 from ..verdict.types import Verdict
 from .context import Context
-from .pipeline import sift
+from .pipeline import fitted, sift
 from .track_record import shown, with_clue_ahead
 
 TYPE_CHECKING = False
@@ -87,6 +87,11 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
     fixes = with_clue_ahead(fixes, verdict) if of_ours else fixes
     fixes, guesses = shown(fixes, verdict) if judged else (fixes, [])
     withheld = [*withheld, *guesses]
+    if judged and not fixes:
+        from .sources.clue import spare
+
+        held = (fitted(fix, context, known.corpus.guards())[0] for fix in spare(context))
+        fixes = shown([fix for fix in held if fix is not None], verdict)[0]
     opinions: list[Opinion] = []
     if heard and verdict.failed:
         from .opinions import joined, weighed

@@ -46,6 +46,13 @@ SERVED = ("api_ready", "serving", "shutdown")
 """Stages after which an error is about a request, not about how the server was started."""
 
 
+def _shown(verdict: Verdict) -> str:
+    """Return the lines that are the proof, with those around them."""
+    around = verdict.incident.contexts.lines
+    texts = [text for item in verdict.evidence for text in (item.text, *(text for _, text, _ in around(item.line)))]
+    return "\n".join(dict.fromkeys(texts))
+
+
 class Context:
     """One start of a server, as far as the log tells of it.
 
@@ -161,8 +168,10 @@ class Context:
         if any(name in signs.words for name in _OLD_HUB):
             captures["old_hub_client"] = True
         trace = hit.trace if hit is not None else None
+        # Where no line decided, what is shown as the proof is all that there is to go by.
+        shown = "" if hit is not None else _shown(verdict)
         return cls(
-            case, facts, release, f"{case.text}\n{signs.said}", signs.ranks, signs.words, trace, hit=hit, reached=incident.reached, bound=bound,
+            case, facts, release, f"{case.text or shown}\n{signs.said}", signs.ranks, f"{signs.words}\n{shown}", trace, hit=hit, reached=incident.reached, bound=bound,
             stranger=hit is not None and hit.rule.source != "vllm" and signs.strange(trace),
             asked=hit is not None and (hit.rule.scope == "request" or hit.rule.bucket == _OF_CLIENTS),
             sites=tuple(incident.sites), cause=cause, corpus=corpus, captures=captures, gone=gone, failed=True, writer=situation.writer, other_engine=incident.engine,
@@ -212,7 +221,7 @@ class Context:
         from ..clues import clues_of
 
         trace = self.trace
-        error = f"{trace.kind}: {trace.message}" if trace is not None and trace.kind else self.case.text
+        error = f"{trace.kind}: {trace.message}" if trace is not None and trace.kind else self.case.text or self.text
         return clues_of(self.corpus.clues(), error, self.stack, self.text, self.words)
 
     @cached_property

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "track_record.json")  # noqa: PTH100, PTH118, PTH120
 CLUES = frozenset(["idiom", "component"])
 """Tags of what the error's words or place ask for."""
+UNSPECIFIC = frozenset(["search", "blind"])
+"""Tags of what is advised where nothing is known."""
 FIRST = 0.45
 """A first fix is shown from this worth on; below it a guess costs people more than silence (docs/advice.md)."""
 LATER = 0.65
@@ -95,11 +97,16 @@ def with_clue_ahead(fixes: Sequence[Fix], verdict: Verdict) -> list[Fix]:
     asked = (fix for fix in fixes if CLUES.intersection(fix.tags))
     best = max(asked, key=lambda fix: _as_first(fix, verdict), default=None)
     margin = MARGIN if verdict.decided_by == "rule" else 0.0
-    if best is not None and best.upgrade and fixes[0].fixed_in:
-        return list(fixes)  # the release that is named says more than the newest
+    if best is not None and best.upgrade and not UNSPECIFIC.intersection(fixes[0].tags) and _fit(fixes[0], verdict):
+        return list(fixes)  # the newest release is tried where nothing else is known
     if best is None or _as_first(best, verdict) <= _as_first(fixes[0], verdict) + margin:
         return list(fixes)
     return ranked([best, *(fix for fix in fixes if fix is not best)])
+
+
+def _fit(fix: Fix, verdict: Verdict) -> bool:
+    """Return whether a fix would be shown as the first."""
+    return _as_first(fix, verdict) >= FIRST and share_of("refuted", traits_of(fix, 0, verdict)) <= REFUTED
 
 
 def _as_first(fix: Fix, verdict: Verdict) -> float:
