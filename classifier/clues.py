@@ -14,9 +14,9 @@ from .patterns.precompiled import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-    from ..corpus.clues import Clue
+    from ..corpus.clues import Clue, Clues
 
 _LONGEST = 4000
 BY_LINE = 8
@@ -74,17 +74,16 @@ class Found(Record):
     depth: int = 0
 
 
-def clues_of(rows: Iterable[Clue], error: str, stack: str = "", around: str = "", all_words: str = "") -> list[Found]:
+def clues_of(rows: Clues, error: str, stack: str = "", around: str = "", all_words: str = "") -> list[Found]:
     """Return what an error tells: the first idiom that it holds, then the innermost components, surest first.
 
     Args:
-        rows: In the order in which they are tried.
+        rows: Of the corpus.
         error: Class, colon, message; or the line.
         stack: Its frames, one a line, outermost first.
         around: Other conspicuous words of the log: asked where the error holds nothing.
         all_words: What the log says of the failure, for what speaks against a row.
     """
-    rows = list(rows)
     error, around = error[:_LONGEST], around[: 2 * _LONGEST]
     stack = "" if _IMPORTS.search(error) else stack
     found = list(_held(rows, error, stack, all_words))
@@ -101,12 +100,10 @@ def clues_of(rows: Iterable[Clue], error: str, stack: str = "", around: str = ""
     return sorted([*idioms, *components], key=lambda each: not each.clue.sure)
 
 
-def _held(rows: Iterable[Clue], error: str, stack: str, all_words: str) -> Iterator[Found]:
+def _held(rows: Clues, error: str, stack: str, all_words: str) -> Iterator[Found]:
     frames = stack.splitlines()[: -_INNERMOST - 1 : -1]
     joined = "\n".join(frames)
-    for clue in rows:
-        if clue.needs and not any(text in error for text in clue.needs):
-            continue
+    for clue in rows.possible(error, joined):
         words = compiled(clue.words).search(error) if clue.words else None
         if clue.words and words is None:
             continue

@@ -165,7 +165,7 @@ def nearest(name: str, version: str) -> str:
     """
     if name in _told()["architectures"] or name in _told()["until"]:
         return ""
-    alike = (other for other in names() if _digits(other) == _digits(name) and serves(other, version))
+    alike = (other for other in _by_digits().get(_digits(name), ()) if serves(other, version))
     near = [(slips, _distance(name, other), other) for other in alike if (slips := _slips(name, other)) <= _FARTHEST]
     return min(near)[2] if near else ""
 
@@ -186,6 +186,14 @@ def _parts(name: str) -> tuple[str, str]:
 
 def _digits(name: str) -> str:
     return "".join(letter for letter in name if letter.isdigit())
+
+
+@lru_cache(1)
+def _by_digits() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name in names():
+        found.setdefault(_digits(name), []).append(name)
+    return found
 
 
 def _distance(left: str, right: str) -> int:

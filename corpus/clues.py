@@ -13,7 +13,7 @@ from .types import Fix
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from .places import Place
@@ -35,6 +35,8 @@ _TITLES = (
 _SETTING = r"(?P<out>leave out |unset )?(?:(?P<option>--(?P<no>no-|disable-)?[a-z][\w.-]*)|(?P<variable>[A-Z][A-Z0-9_]+(?==|$)))"
 """A lever that stands in the row itself."""
 _OFF = r"[= ]0\b"
+_SHORTEST = 3
+"""Characters of a string that a place must have."""
 
 
 @record(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class Clue(Record):
         own: Whether it says only that another error came before: then what stands around it goes before.
         leads: Whether it is asked even where a rule knows the words: it says more than the cause's own fixes.
         needs: Strings of which an error has one where the words can hold; empty where that is not known.
+        places: Strings of which a stack has one where the frames can; empty where that is not known.
         fixes: Best first.
     """
 
@@ -67,11 +70,56 @@ class Clue(Record):
     own: bool
     leads: bool
     needs: tuple[str, ...]
+    places: tuple[str, ...]
     fixes: tuple[Fix, ...]
 
 
+class Clues:
+    """The rows, in the order in which they are tried; one is made when an error may hold it.
+
+    Args:
+        rows: As :func:`read_clues` returns them.
+    """
+
+    def __init__(self, rows: Sequence[tuple[object, ...]]) -> None:
+        self._rows = rows
+        self._made: dict[int, Clue] = {}
+        self._words, self._worded = _by_string(rows, "words", "needs")
+        self._frames, self._framed = _by_string(rows, "frames", "places")
+
+    def __iter__(self) -> Iterator[Clue]:
+        return map(self._at, range(len(self._rows)))
+
+    def possible(self, error: str, frames: str) -> list[Clue]:
+        """Return the rows that an error with the innermost frames of its stack, one a line, may hold."""
+        worded = self._worded.union(*(rows for text, rows in self._words.items() if text in error))
+        framed = self._framed.union(*(rows for text, rows in self._frames.items() if text in frames))
+        return [self._at(number) for number in sorted(worded & framed)]
+
+    def _at(self, number: int) -> Clue:
+        if number not in self._made:
+            make: Callable[..., Clue] = Clue
+            fix: Callable[..., Fix] = Fix
+            *values, fixes = self._rows[number]
+            self._made[number] = make(*values, tuple(fix(*each) for each in cast("list[tuple[object, ...]]", fixes)))
+        return self._made[number]
+
+
+def _by_string(
+    rows: Sequence[tuple[object, ...]], expression: str, strings: str
+) -> tuple[dict[str, list[int]], frozenset[int]]:
+    """Return the rows by strings without which an expression cannot hold, and those that no string rules out."""
+    names = [own.name for own in fields_of(Clue)]
+    asked, needed = names.index(expression), names.index(strings)
+    found: dict[str, list[int]] = {}
+    for number, row in enumerate(rows):
+        for text in cast("tuple[str, ...]", row[needed]):
+            found.setdefault(text, []).append(number)
+    return found, frozenset(number for number, row in enumerate(rows) if not (row[asked] and row[needed]))
+
+
 def read_clues(path: Path) -> list[tuple[object, ...]]:
-    """Return the rows of a table as plain values, to be stored.
+    """Return the rows of a table as plain values, to be stored: those of ``Clue``, fixes as values too.
 
     Raises:
         CorpusError: One of them breaks the format; the message names the line.
@@ -89,14 +137,6 @@ def read_clues(path: Path) -> list[tuple[object, ...]]:
     ]
 
 
-def made(row: tuple[object, ...]) -> Clue:
-    """Make a clue of what was stored."""
-    make: Callable[..., Clue] = Clue
-    fix: Callable[..., Fix] = Fix
-    *values, fixes = row
-    return make(*values, tuple(fix(*each) for each in cast("list[tuple[object, ...]]", fixes)))
-
-
 def _stored(row: Mapping[str, object], kind: str, place: Place) -> tuple[object, ...]:
     from .literals import required_literals
     from .places import CorpusError
@@ -105,11 +145,11 @@ def _stored(row: Mapping[str, object], kind: str, place: Place) -> tuple[object,
     for wrong in _wrong(row, kind):
         raise CorpusError(place.says(wrong))
     fixes = fixes_in({"fix": [*cast("list[object]", row.get("fix", [])), *_short(row)]}, place)
-    words = str(row.get("words", ""))
-    needs = tuple(required_literals(words) or ()) if words else ()
+    needs = tuple(required_literals(str(row.get("words", ""))) or ())
+    places = tuple(required_literals(str(row.get("frames", "")), _SHORTEST) or ())
     texts = (str(row.get(name, "")) for name in ("says", "words", "frames", "log", "unless"))
     packed = [tuple(getattr(fix, own.name) for own in fields_of(Fix)) for fix in fixes]
-    return row["id"], kind, *texts, *(bool(row.get(name)) for name in SWITCHES), needs, packed
+    return row["id"], kind, *texts, *(bool(row.get(name)) for name in SWITCHES), needs, places, packed
 
 
 def _short(row: Mapping[str, object]) -> Iterator[dict[str, object]]:

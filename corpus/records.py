@@ -8,7 +8,7 @@ once for all, and the standard library's module is only imported where somebody 
 * ``Record``: frozen, compared by its fields.
 * ``Mutable``: may be changed, compared by identity.
 
-Their ``__init__`` is compiled when as many were made as pay for that.
+What is made by the hundred for each log (``Line``) has an ``__init__`` of its own.
 """
 
 from __future__ import annotations
@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from typing import ClassVar, TypeVar, cast
 
     Kind = TypeVar("Kind", bound=type["Record"])
-
-
-OFTEN = 40
-"""Records of a class from which on compiling their ``__init__`` has taken less time than it saves."""
-_MADE: dict[type, int] = {}
 
 
 class _Missing:
@@ -145,7 +140,7 @@ class _Fields:
 
 
 class _Kind(type):
-    """Makes a slot of each field: a default in the class would be in the slot's place."""
+    """Takes the defaults out of the class: an object has values of its own, or none."""
 
     def __new__(cls, name: str, bases: tuple[type, ...], space: dict[str, object]) -> _Kind:
         if "__slots__" in space:
@@ -158,16 +153,32 @@ class _Kind(type):
             if default is not MISSING and hasattr(default, "default_factory") and not isinstance(default, Field):
                 raise TypeError(f"{name}.{own}: take field from this module")
             told[own] = kind, default
-        inherited = {own for base in bases for each in base.__mro__[:-1] for own in vars(each).get("__slots__", ())}
-        space["__slots__"] = tuple(own for own in told if own not in inherited)
+        if "__init__" in space:
+            space["__slots__"] = tuple(told)
         space["_fields"] = _Fields(told)
-        # Not the one that was compiled for its base.
-        space.setdefault("__init__", Record.__init__)
         space["__dataclass_fields__"] = _FOR_TOOLS
         space["__signature__"] = _SIGNATURE
         return super().__new__(cls, name, bases, space)
 
 
+class _Plan:
+    """What ``__init__`` has to know of a class, worked out when its first object is made."""
+
+    def __init__(self, kind: type[Record]) -> None:
+        own = kind._fields
+        self.name = kind.__name__
+        self.positional = tuple(each.name for each in own if each.init and not each.kw_only)
+        self.settable = frozenset(each.name for each in own if each.init)
+        self.defaults = {each.name: each.default for each in own if each.default is not MISSING}
+        self.factories = [
+            (each.name, each.default_factory) for each in own if not isinstance(each.default_factory, _Missing)
+        ]
+        self.needed = frozenset(each.name for each in own if each.required)
+        self.checked = kind.__post_init__ is not Record.__post_init__
+        _PLANS[kind] = self
+
+
+_PLANS: dict[type, _Plan] = {}
 _FOR_TOOLS, _SIGNATURE = _ForTools(), _Signature()
 
 
@@ -178,29 +189,22 @@ class Record(metaclass=_Kind):
     _fields: ClassVar[tuple[Field, ...]] = ()
 
     def __init__(self, *args: object, **values: object) -> None:
-        kind = self.__class__
-        _MADE[kind] = made = _MADE.get(kind, 0) + 1
-        if made == OFTEN:
-            kind.__init__ = _compiled_init(kind)  # type: ignore[method-assign]
+        plan = _PLANS.get(self.__class__) or _Plan(self.__class__)
         if args:
-            positional = [own.name for own in self._fields if own.init and not own.kw_only]
-            if len(args) > len(positional) or values.keys() & positional[: len(args)]:
-                raise TypeError(f"{self.__class__.__name__} takes {', '.join(positional)} by place, each once")
-            values.update(zip(positional, args, strict=False))
-        put = object.__setattr__
-        for own in self._fields:
-            name = own.name
-            if own.init and name in values:
-                put(self, name, values.pop(name))
-            elif own.default is not MISSING:
-                put(self, name, own.default)
-            elif not isinstance(own.default_factory, _Missing):
-                put(self, name, own.default_factory())
-            elif own.init:
-                raise TypeError(f"{self.__class__.__name__} needs {name}")
-        if values:
-            raise TypeError(f"{self.__class__.__name__} has no {', '.join(values)}")
-        self.__post_init__()
+            given = plan.positional[: len(args)]
+            if len(given) < len(args) or not values.keys().isdisjoint(given):
+                raise TypeError(f"{plan.name} takes {', '.join(plan.positional)} by place, each once")
+            values.update(zip(given, args, strict=True))
+        if not values.keys() <= plan.settable:
+            raise TypeError(f"{plan.name} has no {', '.join(values.keys() - plan.settable)}")
+        if not plan.needed <= values.keys():
+            raise TypeError(f"{plan.name} needs {', '.join(plan.needed - values.keys())}")
+        for name, make in plan.factories:
+            if name not in values:
+                values[name] = make()
+        self.__dict__.update({**plan.defaults, **values})
+        if plan.checked:
+            self.__post_init__()
 
     def __post_init__(self) -> None:
         """Check the values; for subclasses."""
@@ -275,36 +279,3 @@ if not TYPE_CHECKING:
     def replace(item: Record, /, **changes: object) -> Record:
         """Return a copy with other values: ``dataclasses.replace``."""
         return item.__class__(**{**{own.name: getattr(item, own.name) for own in item._fields if own.init}, **changes})
-
-
-def _compiled_init(kind: type[Record]) -> Callable[..., None]:
-    """Return an ``__init__`` that sets the fields of a record, as ``dataclass`` writes it."""
-    text, space = _source_of(kind._fields, "self.{} = {}" if issubclass(kind, Mutable) else "PUT(self, {!r}, {})")
-    if kind.__post_init__ is not Record.__post_init__:
-        text += "\n self.__post_init__()"
-    exec(text, space)  # noqa: S102 - as dataclass does
-    made: Callable[..., None] = space["__init__"]  # type: ignore[assignment]
-    return made
-
-
-def _source_of(fields: tuple[Field, ...], put: str) -> tuple[str, dict[str, object]]:
-    """Return the text of such an ``__init__``, and the names that it needs."""
-    takes, named, sets = ["self"], ["*"], []
-    space: dict[str, object] = {"MISSING": MISSING, "PUT": object.__setattr__}
-    for own in fields:
-        name = own.name
-        made_anew = not isinstance(own.default_factory, _Missing)
-        has_default = made_anew or own.default is not MISSING
-        # A list of its own for each object is made where none is given.
-        space[f"_{name}"] = MISSING if made_anew else own.default
-        space[f"_make_{name}"] = own.default_factory
-        if own.init:
-            (named if own.kw_only else takes).append(f"{name}=_{name}" if has_default else name)
-        elif not has_default:
-            continue
-        given = name if own.init else f"_{name}"
-        value = f"_make_{name}() if {given} is MISSING else {given}" if made_anew else given
-        sets.append(f" {put.format(name, value)}")
-    if len(named) > 1:
-        takes += named
-    return f"def __init__({', '.join(takes)}):\n" + ("\n".join(sets) or " pass"), space

@@ -15,13 +15,14 @@ from zlib import crc32
 from .build import FORMAT, RULES, regex_build
 from .gc_pause import Paused
 from .packed_rules import PackedRules, Rows, opened
+from .records import fields_of
 from .types import Bucket, Cause, Fix, Rule, Traits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .clues import Clue
+    from .clues import Clues
     from .compiler import Index
     from .effects import Effects
     from .guards import Guards
@@ -68,7 +69,7 @@ class Corpus:
         self._fragments: Fragments | None = None
         self._remedies: Remedies | None = None
         self._guards: tuple[Guards, Effects] | None = None
-        self._clues: list[Clue] = []
+        self._clues: Clues | None = None
 
     def bucket(self, name: str) -> Bucket:
         """Return a bucket with its causes, fixes and rules.
@@ -160,13 +161,13 @@ class Corpus:
             self._guards = Guards(rows), Effects(effects)
         return self._guards
 
-    def clues(self) -> list[Clue]:
+    def clues(self) -> Clues:
         """Return what errors tell by their words or places, whatever their causes; read when first asked for."""
-        if not self._clues:
-            from .clues import made
+        if self._clues is None:
+            from .clues import Clues
 
             with open(os.path.join(self._folder, "clues.marshal"), "rb") as file:
-                self._clues = [made(row) for row in marshal.loads(file.read())]  # noqa: S302 - our own file
+                self._clues = Clues(marshal.loads(file.read()))  # noqa: S302 - our own file
         return self._clues
 
     def causes(self) -> list[str]:
@@ -267,8 +268,8 @@ def _read_bucket(folder: str, name: str, traits: Traits) -> Bucket:
     make_cause: Callable[..., Cause] = Cause
     make_fix: Callable[..., Fix] = Fix
     bucket = Bucket(*words)
-    for trait in Traits.__slots__:
-        setattr(bucket, trait, getattr(traits, trait))
+    for trait in fields_of(Traits):
+        setattr(bucket, trait.name, getattr(traits, trait.name))
     for *told, finding, also, fixes in causes:
         cause = make_cause(*told, concluded_from=finding, also=also)
         cause.fixes = tuple(make_fix(*fix) for fix in fixes)

@@ -29,6 +29,20 @@ class Line(Mutable):
     logged: bool = False
     """Whether vLLM's own logger wrote the line."""
 
+    def __init__(  # noqa: PLR0913 - written out: hundreds are made for each log
+        self,
+        number: int,
+        text: str,
+        process: str = "",
+        level: str = "",
+        source: str = "",
+        time: str = "",
+        raw: str = "",
+        logged: bool = False,
+    ) -> None:
+        self.number, self.text, self.process, self.level = number, text, process, level
+        self.source, self.time, self.raw, self.logged = source, time, raw, logged
+
 
 @record(slots=True)
 class Frame(Mutable):
@@ -44,6 +58,20 @@ class Frame(Mutable):
     raw: str = ""
     code_line: int = 0
     code_raw: str = ""
+
+    def __init__(  # noqa: PLR0913 - as that of a line
+        self,
+        path: str,
+        function: str,
+        code: str = "",
+        number: int = 0,
+        line: int = 0,
+        raw: str = "",
+        code_line: int = 0,
+        code_raw: str = "",
+    ) -> None:
+        self.path, self.function, self.code, self.number = path, function, code, number
+        self.line, self.raw, self.code_line, self.code_raw = line, raw, code_line, code_raw
 
 
 @record(slots=True)

@@ -36,7 +36,8 @@ def hide_apart(lines: Iterable[str]) -> list[str]:
     found = list(lines)
     for place, line in enumerate(found):
         end = line[-WIDEST:]
-        if not any(word in end.lower() for word in WORDS):
+        lowered = end.lower()
+        if not any(word in lowered for word in WORDS):
             continue
         if name := _ROW.search(end):
             at = _beside(found, place)

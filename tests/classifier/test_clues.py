@@ -13,13 +13,13 @@ from vllm_triage.classifier.clues import WORKED_OUT, clues_of
 from vllm_triage.corpus import options
 from vllm_triage.corpus.actions import DropOption, DropVariable, SetOption, SetVariable
 from vllm_triage.corpus.clues import TABLES as NAMES
-from vllm_triage.corpus.clues import Clue, made, read_clues
+from vllm_triage.corpus.clues import Clue, Clues, read_clues
 from vllm_triage.corpus.places import CorpusError
 
 FOLDER = Path(next(iter(corpus.__path__)))
 TABLES = [FOLDER / name for name in NAMES]
 ROWS = [row for path in TABLES for rows in tomllib.loads(path.read_text(encoding="utf-8")).values() for row in rows]
-CLUES = [made(row) for path in TABLES for row in read_clues(path)]
+CLUES = Clues([row for path in TABLES for row in read_clues(path)])
 STACK = "vllm/v1/engine/core.py:run: x\n{frame}: run()\ntorch/nn/modules/module.py:_call_impl: y"
 
 

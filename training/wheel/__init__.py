@@ -54,7 +54,7 @@ def expressions() -> list[tuple[str | bytes, int]]:
     rows = guards.read_guards(ROOT / "corpus" / "guards.toml")
     found |= {(row[name], guards.flags_of(name)) for row in rows for name in guards.EXPRESSIONS if name in row}
     corpus = store.load()
-    found |= {(text, 0) for clue in corpus.clues() for text in (clue.words, clue.unless)}
+    found |= {(text, 0) for clue in corpus.clues() for text in (clue.words, clue.log, clue.unless)}
     found |= {(clue.frames, BY_LINE) for clue in corpus.clues()}
     fixes = [fix for name in corpus.buckets() for cause in corpus.bucket(name).causes for fix in cause.fixes]
     words = (text for fix in fixes for text in (fix.mentions, fix.unless_mentions, fix.first_mentions))

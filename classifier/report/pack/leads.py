@@ -43,6 +43,9 @@ class Lead(Mutable):
     text: str = ""
     """Its telling words, where the analysis names them."""
 
+    def __init__(self, worth: int, kind: str, count: int = 1, text: str = "") -> None:
+        self.worth, self.kind, self.count, self.text = worth, kind, count, text
+
 
 class Leads:
     """Collects leads by line."""

@@ -59,9 +59,9 @@ def rewording() -> Triage:
             cause.fixes = tuple(map(reword, cause.fixes))
     guards = corpus.guards()
     guards.rows = [replace(row, why=reworded(row.why)) for row in guards.rows]
-    corpus.clues()[:] = [
-        replace(row, says=reworded(row.says), fixes=tuple(map(reword, row.fixes))) for row in corpus.clues()
-    ]
+    for clue in corpus.clues():
+        object.__setattr__(clue, "says", reworded(clue.says))
+        object.__setattr__(clue, "fixes", tuple(map(reword, clue.fixes)))
     return triage
 
 

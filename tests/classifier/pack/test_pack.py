@@ -15,7 +15,7 @@ from vllm_triage.classifier.api import triage
 from vllm_triage.classifier.errors import InputError
 from vllm_triage.classifier.report.model import Report
 from vllm_triage.classifier.report.pack.model import LARGEST, Pack
-from vllm_triage.corpus.records import replace
+from vllm_triage.corpus.records import fields_of, replace
 
 ENDS = {"LF": "\n", "CRLF": "\r\n"}
 
@@ -211,7 +211,7 @@ def test_any_text_has_a_pack(lines: list[str], budget: int) -> None:
     pack = triage(text).pack(budget)
 
     assert len(pack.text()) <= max(budget, len(text) + 40)
-    assert Pack(**{name: getattr(pack, name) for name in Pack.__slots__}) == pack
+    assert Pack(**{own.name: getattr(pack, own.name) for own in fields_of(Pack)}) == pack
 
 
 def test_a_log_without_text_has_a_pack_too() -> None:
