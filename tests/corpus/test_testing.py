@@ -10,7 +10,8 @@ import pytest
 from tests.corpus.test_store import LOG, RULES
 from vllm_triage.classifier.errors import RuleError
 from vllm_triage.classifier.testing import CORPUS, RuleFile, assert_verdict, check_examples, company, fires
-from vllm_triage.corpus.check import check_file
+from vllm_triage.corpus import remedies
+from vllm_triage.corpus.check import check_file, check_remedies, main
 
 
 @pytest.fixture
@@ -145,3 +146,26 @@ def test_what_nothing_stands_for_is_told(write, old, new, told):
     """A slip in a name would only show in use: a sentence that is left out, a rule that never fires."""
     [complaint] = check_file(write(old, new))
     assert told in complaint
+
+
+def test_the_command_tells_what_is_wrong_with_a_file_and_ends_with_one(write, capsys):
+    """What the hook before a commit runs on rule files."""
+    assert main([str(write())]) == 0
+    assert main([str(write('role = "cause"', 'role = "reason"'))]) == 1
+    told = capsys.readouterr().out.splitlines()
+
+    assert "1 files, 0 complaints" == told[0]
+    assert any(line.startswith("acme_plugin.toml:") and "reason" in line for line in told[1:])
+
+
+def test_a_change_of_a_remedy_that_cannot_be_read_names_its_line(tmp_path):
+    """A tag that is none, and an action that is none."""
+    table = Path(remedies.FOLDER) / "aiohttp.tsv"
+    rows = [line.split("\t") for line in table.read_text("utf-8").splitlines()]
+    first = next(at for at, parts in enumerate(rows) if len(parts) >= remedies.COLUMNS)
+    path = tmp_path / table.name
+    path.write_text(table.read_text("utf-8"), "utf-8")
+    assert check_remedies(path) == []
+    rows[first] = [*rows[first][: remedies.COLUMNS], "no_such_tag"]
+    path.write_text("\n".join("\t".join(parts) for parts in rows) + "\n", "utf-8")
+    assert [complaint.partition(": ")[0] for complaint in check_remedies(path)] == [f"aiohttp.tsv:{first + 1}"]

@@ -12,8 +12,9 @@ from tests.everyday import examples
 from tests.service.chat.slack_server import problem_of, texts, walk
 from tests.service.samples import failure, healthy, unknown
 from vllm_triage.classifier.report.model import Evidence
-from vllm_triage.service.chat.interface import Event
+from vllm_triage.service.chat.interface import Brief, Event
 from vllm_triage.service.chat.slack_blocks import clip, code, escape, message, pasted, unescape
+from vllm_triage.service.chat.slack_digest import digest
 from vllm_triage.service.wire import Incident
 
 NOW = datetime(2026, 11, 2, tzinfo=UTC)
@@ -131,3 +132,19 @@ def test_code_blocks_go_before_the_words_around_them():
 def test_an_incident_seen_before_says_since_when():
     event = Event(failure().report, dataclasses.replace(INCIDENT, occurrences=12))
     assert any("12 × since 2026-11-02" in text for text in texts(message(event)["blocks"]))
+
+
+def test_several_are_told_together():
+    """How many of what, where, and one to look at; of many causes and services the rest is counted."""
+    named = [Brief("kv_cache_oom/x", HOSTILE, f"s{at % 5}", "https://t.example/a|b") for at in range(30)]
+    others = [Brief(f"b/cause_{at}", "t", "", "") for at in range(11)]
+    told = digest([*named, *others])
+    [_, lines, _] = told["blocks"]
+
+    assert "41 more incidents" == told["text"]
+    assert problem_of(told) == ""
+    assert unsafe(told) == ["<https://t.example/a%7Cb|one of them>"]
+    assert lines["text"]["text"].startswith(
+        "*30 ×* `kv_cache_oom/x` in *s0*, *s1*, *s2* and 2 other services – <https://t.example/a%7Cb|one of them>: "
+    )
+    assert lines["text"]["text"].endswith("and 2 of 2 other causes")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import socket
 import threading
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -20,6 +24,7 @@ from vllm_triage.service.http.app import create_app
 from vllm_triage.service.http.keys import make_key
 from vllm_triage.service.http.settings import Settings
 
+OPENAPI = Path(__file__).parents[3] / "docs" / "openapi.json"
 KEY, LINE = make_key("tests", ["admin"])
 
 
@@ -163,6 +168,33 @@ def test_a_busy_service_is_asked_again(status, monkeypatch):
         assert "done" == client.triage_as("text/plain", io.BytesIO(LOG))
 
     assert [LOG] * 3 == bodies
+
+
+def test_every_call_is_an_operation_of_the_api():
+    """With its method, its path, and what is asked or changed."""
+    asked: list[tuple[str, str, dict[str, Any]]] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        body = json.loads(request.read() or b"{}")
+        asked.append((request.method, request.url.path, {**dict(request.url.params), **body}))
+        return httpx2.Response(409, json={"type": "urn:vllm-triage:problem:seen"})
+
+    until = datetime(2026, 11, 2, tzinfo=UTC)
+    with Client("http://x", transport=httpx2.MockTransport(answer)) as client:
+        for call in (
+            lambda: client.plan(gpu_memory="80GiB"), lambda: client.bucket("nccl hang"), lambda: client.incidents(service="a"),
+            lambda: client.incident("inc_1"), lambda: client.pack("inc_1", 900), lambda: client.lines("inc_1", find="x"),
+            lambda: client.handle("inc_1", state="muted", muted_until=until, assignee=""), lambda: client.remove("inc_1"),
+            lambda: client.stats(step="day"), client.unnamed, lambda: client.feedback("inc_1", "wrong", note="n"),
+        ):  # fmt: skip
+            with pytest.raises(ProblemError, match="409"):
+                call()
+    document = json.loads(OPENAPI.read_text("utf-8"))["paths"]
+    known = {(method.upper(), path) for path, item in document.items() for method in item}
+
+    assert {(method, path.replace("inc_1", "{id}").replace("nccl hang", "{id}")) for method, path, _ in asked} <= known
+    assert {"state": "muted", "muted_until": until.isoformat(), "assignee": ""} in [said for _, _, said in asked]
+    assert {"incident": "inc_1", "verdict": "wrong", "note": "n"} in [said for _, _, said in asked]
 
 
 def test_not_for_ever_and_not_what_is_used_up(monkeypatch):
