@@ -144,7 +144,5 @@ def test_several_are_told_together():
     assert "41 more incidents" == told["text"]
     assert problem_of(told) == ""
     assert unsafe(told) == ["<https://t.example/a%7Cb|one of them>"]
-    assert lines["text"]["text"].startswith(
-        "*30 ×* `kv_cache_oom/x` in *s0*, *s1*, *s2* and 2 other services – <https://t.example/a%7Cb|one of them>: "
-    )
+    assert lines["text"]["text"].startswith("*30 ×* `kv_cache_oom/x` in *s0*, *s1*, *s2* and 2 other services: ")
     assert lines["text"]["text"].endswith("and 2 of 2 other causes")
