@@ -8,10 +8,10 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """Something to be worked off."""
+    """Something to be handled."""
 
     lane: str
-    """Who works it off."""
+    """Who handles it."""
     id: str
     """For logs."""
     body: bytes
@@ -33,7 +33,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """Who works a lane off alone, so that its letters keep their order."""
+    """Who alone handles a lane, so that its letters keep their order."""
 
     token: int
     """No other process has it."""

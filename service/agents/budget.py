@@ -1,4 +1,4 @@
-"""How long answers for agents are: what they read is their working memory, and dear."""
+"""How long answers for agents are: what an agent reads fills its working memory."""
 
 from __future__ import annotations
 

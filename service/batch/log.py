@@ -1,4 +1,4 @@
-"""What a log is before it is read: where it lies, and by what it is known again."""
+"""A log before it is read: where it lies, and what identifies it later."""
 
 from __future__ import annotations
 
@@ -48,4 +48,4 @@ class Log:
 
 
 Chunk = tuple[Log, ...]
-"""Logs that are worked off together."""
+"""Logs that are handled together."""

@@ -1,4 +1,4 @@
-"""Tells by its name what stands for any number of logs. Asked of every word of the command line: it loads nothing."""
+"""Recognises names that stand for any number of logs. It is asked about every word of the command line, so it loads nothing."""
 
 # Importing pathlib or glob would cost more than all this.
 # ruff: noqa: PTH112, PTH113

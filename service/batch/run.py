@@ -1,4 +1,4 @@
-"""One run over many logs: list, leave out what is done, have the rest worked off, publish."""
+"""One run over many logs: list, leave out what is done, have the rest handled, publish."""
 
 from __future__ import annotations
 

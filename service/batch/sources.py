@@ -103,7 +103,7 @@ def _walked(folder: str) -> Iterator[str]:
         closed.append(error.filename)
 
     for place, folders, files in os.walk(folder, onerror=refuse):
-        # A folder within it that is closed to us is told of, like a file that cannot be opened, and the others are read.
+        # A subfolder that may not be read is reported, like a file that cannot be opened; the others are read.
         while closed:
             yield closed.pop()
         folders[:] = sorted(name for name in folders if not is_beside(name))

@@ -81,7 +81,7 @@ class Chat:
         context.resolve = self._notifier.resolve
 
     def start(self) -> None:
-        """Begin to work off what an earlier process has left."""
+        """Begin with what an earlier process has left."""
         self._alerts.start()
         self._notifier.start()
 

@@ -93,7 +93,7 @@ class AlertmanagerAdapter:
         return router
 
     def _take_down(self, context: ChatContext, body: bytes) -> dict[str, Any]:
-        """Keep a notification, to be worked off behind; return how many alerts it holds."""
+        """Keep a notification, to be handled afterwards; return how many alerts it holds."""
         notification = Notification.model_validate_json(body)
         if notification.truncated:
             log.warning("Alertmanager left out %d alerts of a notification (max_alerts)", notification.truncated)

@@ -74,7 +74,7 @@ class AlertWork:
         return results
 
     def _take(self, alert: Alert) -> tuple[dict[str, Any], Event | None, str]:
-        """Return what is known of an alert, what is to be told of it, and the digest of its log, empty where it has none."""
+        """Return what is known of an alert, the event to report, and the digest of its log, empty if it has none."""
         result: dict[str, Any] = {"alert": alert.fingerprint}
         if alert.status == "resolved":
             incident = self._context.firing.end(alert.identity)

@@ -27,11 +27,11 @@ TRIES = 20
 TAKEN = 64
 """Letters that are taken at a time. In a storm most hold one alert."""
 TOGETHER = 128 << 10
-"""Bytes of letters, packed, that are worked off together: what is written for them is written once."""
+"""Bytes of letters, packed, that are handled together: what is written for them is written once."""
 
 
 class Alerts:
-    """Keeps alerts and has them worked off, in their order.
+    """Keeps alerts and has them handled in order.
 
     Args:
         context: Has ``work_off_alerts``.
@@ -51,7 +51,7 @@ class Alerts:
         return self._lane is not None and self._lane.busy
 
     def start(self) -> None:
-        """Begin to work off what an earlier process has left."""
+        """Begin with what an earlier process has left."""
         if self._lane is not None:
             self._lane.start()
 

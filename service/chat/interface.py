@@ -182,10 +182,10 @@ class ChatContext:
     tell_each: Callable[[Sequence[tuple[Event, int, int]]], None] = field(init=False)
     """The same for many events at one time. Raises ``HistoryError`` where it cannot be written down; nothing was told then."""
     take_in: Callable[[Sequence[Letter]], None] = field(init=False)
-    """Keeps letters of the lane ``alerts``, to be worked off by ``work_off_alerts``; written down when it returns, where there
+    """Keeps letters of the lane ``alerts``, to be handled by ``work_off_alerts``; written down when it returns, where there
     is a history. Raises ``HistoryError`` or `BusyError`."""
     work_off_alerts: Callable[[Sequence[bytes]], object] = field(init=False)
-    """Set by the platform that takes alerts in: works off the bodies of some letters, all or none. Raises `BusyError` where
+    """Set by the platform that takes alerts in: handles the bodies of some letters, all or none. Raises `BusyError` where
     they are to be tried again."""
     alerts_done: Callable[[Sequence[Mapping[str, Any]]], None] = lambda _: None
     """Told what became of alerts."""

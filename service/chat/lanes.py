@@ -24,7 +24,7 @@ LENT = 60.0
 """Seconds for which a letter is lent to whoever works on it; after that it is anybody's."""
 
 LED = 15.0
-"""Seconds after which another process may lead a lane that one alone works off."""
+"""Seconds after which another process may lead a lane that one process handles alone."""
 
 Work = Callable[["list[Taken]"], None]
 

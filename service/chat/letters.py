@@ -15,7 +15,7 @@ from .alert import Alert
 from .interface import Event
 
 AT_ONCE = 50
-"""Alerts of one letter: few enough to be worked off well within the time that a letter is lent for."""
+"""Alerts of one letter: few enough to be handled well within the time that a letter is lent for."""
 _PLAIN = ("service", "name", "link", "recurrence", "received", "note", "id", "key", "tenant")
 
 

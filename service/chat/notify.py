@@ -72,7 +72,7 @@ class Notifier:
         targets: Where messages go.
         outbox: Where letters wait; None without a history.
         counted: Told every outcome: target, outcome, number of messages.
-        muted: Whether nobody wants to be told of an incident now; asked where a window begins.
+        muted: Whether an incident is muted now; asked when a window begins.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Notifier:
         return held + sum(lane.busy for lane in self._mail)
 
     def notify(self, event: Event, *, repeated: bool = False) -> None:
-        """Tell of an event; returns at once.
+        """Send messages about an event; returns at once.
 
         Args:
             event: What happened; ``key`` says what it is counted by.
@@ -156,7 +156,7 @@ class Notifier:
             return bool(self._lanes) and event.key not in self._latest
 
     def tell(self, event: Event, new: int = 1, repeated: int = 0) -> None:
-        """Tell of an event that happened ``new`` times, and was reported ``repeated`` times more.
+        """Send messages about an event that happened ``new`` times, and was reported ``repeated`` times more.
 
         Returns when its messages are written down, where there is a history.
         """
@@ -165,7 +165,7 @@ class Notifier:
                 self._count([_Pending(event, new, repeated)])
 
     def tell_each(self, events: Sequence[tuple[Event, int, int]]) -> None:
-        """Tell of several events, with one transaction for all of them.
+        """Send messages about several events, with one transaction for all of them.
 
         Raises:
             HistoryError: The history is away, and nothing was told: what came through the outbox waits there.
@@ -192,7 +192,7 @@ class Notifier:
         self._counting.submit(end, urgent=True)
 
     def consider(self, event: Event) -> None:
-        """Tell of a second opinion whose fix stands first, where messages cannot be changed; elsewhere later ones show it."""
+        """Send a second opinion whose fix stands first to targets whose messages cannot be changed; others show it in later messages."""
         with self._lock:
             latest = self._latest.get(event.key)
             if latest is None or not latest.body or latest.opinion:

@@ -43,7 +43,7 @@ LINE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Something to be told of a stream."""
+    """A verdict to report about a stream."""
 
     stream: StreamName
     kind: Literal["cause", "corrected", "withdrawn", "end"]
@@ -93,7 +93,7 @@ class Streams:
         return len(self._streams)
 
     def take(self, name: StreamName, data: bytes, now: float) -> Iterator[Verdict]:
-        """Take whole lines of a stream; yield what is told of another one that makes room for it.
+        """Take whole lines of a stream; yield the verdict of another one that makes room for it.
 
         Args:
             name: Of the stream.

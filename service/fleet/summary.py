@@ -1,4 +1,4 @@
-"""What is told of a fleet, in order of what people ask: for text, JSON and the page alike."""
+"""The summary of a fleet, in the order in which people ask: for text, JSON and the page alike."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Summary:
 
 
 def summarise(fleet: Fleet, since: str = "") -> Summary:
-    """Return what is told of some counts.
+    """Return the summary of some counts.
 
     Args:
         fleet: The counts.

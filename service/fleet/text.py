@@ -20,7 +20,7 @@ STYLES = {"worse": "red", "better": "green"}
 
 
 def print_summary(summary: Summary, console: Console, verbose: bool = False) -> None:
-    """Print what is told of a fleet.
+    """Print the summary of a fleet.
 
     Args:
         summary: What is told.

@@ -64,6 +64,6 @@ def state(now: datetime) -> ColumnElement[str]:
 
 
 def muted(connection: Connection, incident_id: str, now: datetime) -> bool:
-    """Return whether nobody wants to be told of an incident now."""
+    """Return whether an incident is muted now."""
     query = select(state(now)).join_from(handling, incidents).where(incidents.c.id == incident_id)
     return connection.execute(query).scalar_one_or_none() == "muted"

@@ -1,4 +1,4 @@
-"""Letters that wait to be worked off: notifications that came in, messages that go out. They survive the death of a process.
+"""Letters that wait to be handled: notifications that came in, messages that go out. They survive the death of a process.
 
 A letter is taken for a time: whoever takes it says when it is done. Where nothing is heard, it is due again, for anybody.
 """
@@ -54,7 +54,7 @@ class Outbox:
             lane: Of which letters are taken.
             most: How many at most.
             seconds: For how long they are lent.
-            leader: Who works this lane off alone, so that letters keep their order; nothing is taken while another does.
+            leader: Who alone handles this lane, so that letters keep their order; nothing is taken while another does.
         """
         now = self._clock()
         due = (
@@ -87,17 +87,17 @@ class Outbox:
         return sorted(found, key=lambda letter: letter.number)
 
     def leave(self, lane: str, leader: Leader) -> None:
-        """Let others work a lane off that was worked off alone."""
+        """Let others handle a lane that one process handled alone."""
         with self._database.writing() as connection:
             connection.execute(delete(claims).where(claims.c.key == _key(lane), claims.c.count == leader.token))
 
     def done(self, numbers: Sequence[int]) -> None:
-        """Remove letters that were worked off."""
+        """Remove letters that were handled."""
         with self._database.writing() as connection:
             connection.execute(delete(outbox).where(outbox.c.number.in_(numbers)))
 
     def later(self, numbers: Sequence[int], due: datetime, *, untried: bool = False, gathered: bool = False) -> None:
-        """Have letters worked off at some time.
+        """Have letters handled at some time.
 
         Args:
             numbers: Of the letters.
@@ -114,7 +114,7 @@ class Outbox:
             connection.execute(update(outbox).where(outbox.c.number.in_(numbers)).values(values))
 
     def give_up(self, numbers: Sequence[int], reason: str) -> None:
-        """Keep letters as what could not be worked off."""
+        """Keep letters that could not be handled, marked as failed."""
         with self._database.writing() as connection:
             connection.execute(update(outbox).where(outbox.c.number.in_(numbers)).values(failed=reason[:200]))
 

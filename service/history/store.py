@@ -75,7 +75,7 @@ class History:
         self._removed = removed
         self._recorder = Recorder(self._database)
         self.outbox = Outbox(self._database, clock)
-        """Letters that wait to be worked off."""
+        """Letters that wait to be handled."""
         self._closed = threading.Event()
         self._pruner: threading.Thread | None = None
         self._look_at = time.monotonic() + LOOKED_EVERY
@@ -151,7 +151,7 @@ class History:
             change: Returns a report with what was proposed for it.
 
         Returns:
-            That report; None where the incident is gone, or a later report came meanwhile: that one is told of by itself.
+            That report; None if the incident is gone, or if a later report came meanwhile, which has a message of its own.
         """
         self._refuse_closed()
         with self._database.reading() as connection:
@@ -193,7 +193,7 @@ class History:
             return reading.summary(connection, id, now)
 
     def muted(self, id: str) -> bool:  # noqa: A002
-        """Return whether nobody wants to be told of an incident now."""
+        """Return whether an incident is muted now."""
         with self._database.reading() as connection:
             return handling.muted(connection, id, self._clock())
 

@@ -138,7 +138,7 @@ outbox = Table(
     "outbox",
     metadata,
     Column("number", _Key, primary_key=True),
-    # Who works it off: ``alerts``, or the target of a message.
+    # Who handles it: ``alerts``, or the target of a message.
     Column("lane", Text, nullable=False),
     Column("id", Text, nullable=False),
     Column("at", Moment, nullable=False),

@@ -29,5 +29,5 @@ def kept(fingerprint: str, tenant: str) -> str:
 
 
 def shown(fingerprint: str) -> str:
-    """Return a stored fingerprint as it is told: the same for the same failure, whosever it is."""
+    """Return a stored fingerprint as users see it: the same for the same failure in every tenant."""
     return fingerprint.partition(_MARK)[0]

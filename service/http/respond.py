@@ -50,7 +50,7 @@ async def finish(state: State, report: Report, asked: Asked) -> TriageAnswer:
 
 
 async def tell(state: State, chat: Chat, report: Report, incident: Incident | None, asked: Asked) -> None:
-    """Tell the chats; what may be the first message of an incident is written down before the answer is given."""
+    """Tell the chats; a message that may be the first of an incident is stored before the answer is given."""
     words = {"service": asked.service, "name": asked.name, "tenant": asked.tenant}
     first = chat.first_sight(report, incident, **words)
     if first is None:

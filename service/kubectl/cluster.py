@@ -1,4 +1,4 @@
-"""What kubectl says of pods: kubectl is run, so that its configuration, plugins for signing in and rights hold."""
+"""What kubectl says about pods: kubectl itself is run, with its configuration, sign-in plugins and rights."""
 
 from __future__ import annotations
 

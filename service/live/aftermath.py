@@ -1,4 +1,4 @@
-"""What a user wants to have done about a failure: a command that is run, or an address that is told."""
+"""What happens on a failure, as the user asked: a command is run, or the report is posted to an address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a cause is told while the log goes on: when it is certain, once, and taken back where it turns out wrong."""
+"""When a cause is reported while the log goes on: when it is certain, once, and taken back if it turns out wrong."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Announcer:
     """Takes the answers for what has come so far, in order, and says which of them to tell.
 
     Args:
-        waits: Tells of a bucket whether its lines say that somebody waits: time will show what for.
+        waits: Says whether the lines of a bucket only say that something is waiting.
     """
 
     def __init__(self, waits: Callable[[str], bool] = lambda _: False) -> None:

@@ -1,1 +1,1 @@
-"""What works chunks of logs off: one process, several, or a Ray cluster."""
+"""What handles chunks of logs: one process, several, or a Ray cluster."""

@@ -15,7 +15,7 @@ LOST = "the process that read it was killed, twice in a row (out of memory?)"
 
 
 class Engine(Protocol):
-    """A way to work chunks off."""
+    """A way to handle chunks."""
 
     def run(self, work: Work[Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
         """Yield what the workers return; no more chunks are asked for than they need."""

@@ -1,4 +1,4 @@
-"""What workers have finished: one file for each chunk of logs, written by who worked it off."""
+"""What workers have finished: one file for each chunk of logs, written by the worker that read it."""
 
 from __future__ import annotations
 
