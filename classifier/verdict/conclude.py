@@ -9,6 +9,7 @@ from ...corpus.types import Cause, Rule
 from ..facts.fingerprint import short_path
 from ..lines.mistakes import MISTAKES
 from ..lines.types import Line, Trace
+from ..masking.mask import mask
 from ..matching.types import Hit
 from ..templates import sentences
 from . import policy
@@ -153,6 +154,8 @@ def said_by(item: Trace | Line | None) -> Facts:
 
 
 def _cut(text: str) -> str:
+    # A name that is cut off no longer says that the value before it is a secret.
+    text = mask(text)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
