@@ -103,7 +103,7 @@ def clues_of(rows: Clues, error: str, stack: str = "", around: str = "", all_wor
 def _held(rows: Clues, error: str, stack: str, all_words: str) -> Iterator[Found]:
     frames = stack.splitlines()[: -_INNERMOST - 1 : -1]
     joined = "\n".join(frames)
-    for clue in rows.possible(error, joined):
+    for clue in rows.possible(error, joined, all_words):
         words = compiled(clue.words).search(error) if clue.words else None
         if clue.words and words is None:
             continue

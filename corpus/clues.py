@@ -36,7 +36,7 @@ _SETTING = r"(?P<out>leave out |unset )?(?:(?P<option>--(?P<no>no-|disable-)?[a-
 """A lever that stands in the row itself."""
 _OFF = r"[= ]0\b"
 _SHORTEST = 3
-"""Characters of a string that a place must have."""
+"""Characters of a string that words, a place or a log must have."""
 
 
 @record(frozen=True, slots=True)
@@ -54,8 +54,9 @@ class Clue(Record):
         sure: Whether the words or the place leave one action over all others.
         own: Whether it says only that another error came before: then what stands around it goes before.
         leads: Whether it is asked even where a rule knows the words: it says more than the cause's own fixes.
-        needs: Strings of which an error has one where the words can hold; empty where that is not known.
-        places: Strings of which a stack has one where the frames can; empty where that is not known.
+        needs: Strings of which an error has one where the words can hold, in small letters; empty where that is not known.
+        places: The same of a stack and the frames.
+        beside: The same of all that the log says and ``log``.
         fixes: Best first.
     """
 
@@ -71,7 +72,11 @@ class Clue(Record):
     leads: bool
     needs: tuple[str, ...]
     places: tuple[str, ...]
+    beside: tuple[str, ...]
     fixes: tuple[Fix, ...]
+
+
+_BESIDE = [own.name for own in fields_of(Clue)].index("beside")
 
 
 class Clues:
@@ -90,11 +95,16 @@ class Clues:
     def __iter__(self) -> Iterator[Clue]:
         return map(self._at, range(len(self._rows)))
 
-    def possible(self, error: str, frames: str) -> list[Clue]:
-        """Return the rows that an error with the innermost frames of its stack, one a line, may hold."""
+    def possible(self, error: str, frames: str, all_words: str) -> list[Clue]:
+        """Return the rows that may hold of an error, the innermost frames of its stack, one a line, and all that the log says."""
+        error, frames, all_words = error.lower(), frames.lower(), all_words.lower()
         worded = self._worded.union(*(rows for text, rows in self._words.items() if text in error))
         framed = self._framed.union(*(rows for text, rows in self._frames.items() if text in frames))
-        return [self._at(number) for number in sorted(worded & framed)]
+        return [self._at(number) for number in sorted(worded & framed) if self._beside(number, all_words)]
+
+    def _beside(self, number: int, all_words: str) -> bool:
+        needed = cast("tuple[str, ...]", self._rows[number][_BESIDE])
+        return not needed or any(text in all_words for text in needed)
 
     def _at(self, number: int) -> Clue:
         if number not in self._made:
@@ -138,18 +148,24 @@ def read_clues(path: Path) -> list[tuple[object, ...]]:
 
 
 def _stored(row: Mapping[str, object], kind: str, place: Place) -> tuple[object, ...]:
-    from .literals import required_literals
     from .places import CorpusError
     from .schema import fixes_in
 
     for wrong in _wrong(row, kind):
         raise CorpusError(place.says(wrong))
     fixes = fixes_in({"fix": [*cast("list[object]", row.get("fix", [])), *_short(row)]}, place)
-    needs = tuple(required_literals(str(row.get("words", ""))) or ())
-    places = tuple(required_literals(str(row.get("frames", "")), _SHORTEST) or ())
+    needed = (_strings_of(str(row.get(name, ""))) for name in ("words", "frames", "log"))
     texts = (str(row.get(name, "")) for name in ("says", "words", "frames", "log", "unless"))
     packed = [tuple(getattr(fix, own.name) for own in fields_of(Fix)) for fix in fixes]
-    return row["id"], kind, *texts, *(bool(row.get(name)) for name in SWITCHES), needs, places, packed
+    return row["id"], kind, *texts, *(bool(row.get(name)) for name in SWITCHES), *needed, packed
+
+
+def _strings_of(expression: str) -> tuple[str, ...]:
+    """Return strings, in small letters, of which all that an expression matches has one; empty where none are known."""
+    from .literals import required_literals
+
+    found = required_literals(expression.removeprefix("(?i)"), _SHORTEST) or ()
+    return tuple(dict.fromkeys(text.lower() for text in found))
 
 
 def _short(row: Mapping[str, object]) -> Iterator[dict[str, object]]:
