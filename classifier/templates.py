@@ -53,6 +53,11 @@ def sentences(template: str, values: Mapping[str, object], told: bool = False) -
         values: What slots stand for.
         told: Whether sentences without a value are left out: they hold for any log.
     """
-    asked = [sentence for sentence in _SENTENCE.made.split(template.strip()) if not told or "{" in sentence]
+    asked = [sentence for sentence in parted(template) if not told or "{" in sentence]
     parts = [fill(sentence, values) for sentence in asked]
     return " ".join(text for text, whole in parts if whole)
+
+
+def parted(template: str) -> list[str]:
+    """Return the sentences of a text."""
+    return _SENTENCE.made.split(template.strip())

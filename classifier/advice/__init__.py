@@ -6,9 +6,9 @@ from ...corpus.records import Record, record
 from ...corpus.remedies.find import SOURCE
 from ...corpus.types import Bucket, Cause
 from ..command import corrected_command
-from ..fix import OF_SOURCES, Fix, leave_out, ranked
+from ..fix import LEADING, OF_SOURCES, Fix, leave_out, ranked
 from ..lines.mistakes import MISTAKES
-from ..verdict.conclude import titled
+from ..verdict.conclude import words_of
 from ..verdict.known import Known
 from ..verdict.types import Verdict
 from .context import Context
@@ -92,6 +92,13 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
 
         held = (fitted(fix, context, known.corpus.guards())[0] for fix in spare(context))
         fixes = shown([fix for fix in held if fix is not None], verdict)[0]
+    headline = _headline(verdict, site is not None)
+    if fixes and fixes[0].tier == LEADING:
+        from .mechanism import leading
+
+        # The log shows another mechanism than the cause's words: it is said once, above.
+        headline, rest = leading(context)
+        failed_test = rest or (site.sentence if site is not None else "")
     opinions: list[Opinion] = []
     if heard and verdict.failed:
         from .opinions import joined, weighed
@@ -110,13 +117,16 @@ def advise(verdict: Verdict, known: Known, judged: bool = True, heard: Sequence[
         (f"the advice is the message's own: {remedy.words}",) if remedy is not None else (),
         tuple(opinions),
         failed_test,
-        titled(hit.trace) if site is not None and hit is not None and _by_place(verdict) else "",
+        headline,
     )
 
 
-def _by_place(verdict: Verdict) -> bool:
-    """Return whether a rule knew no more than where it failed: what its class is called may be of another fault there."""
-    return verdict.decided_by == "rule" and verdict.strength in ("weak", "guess")
+def _headline(verdict: Verdict, explained: bool) -> str:
+    """Return the error's own words, where a rule knew no more than its place: what its class is called may be of another fault there."""
+    hit = verdict.hit
+    if hit is None or hit.trace is None or verdict.decided_by != "rule" or verdict.strength not in ("weak", "guess"):
+        return ""
+    return words_of(hit.trace) if explained or hit.rule.place_alone else ""
 
 
 def _without(site: Explained) -> list[Fix]:

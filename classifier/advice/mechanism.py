@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...corpus.clues import IDIOM
 from ..patterns.lazy import LazyPattern
-from ..templates import fill
+from ..templates import fill, parted
 from .guards import other_process
 
 TYPE_CHECKING = False
@@ -28,6 +28,16 @@ def mechanism(context: Context, site: Explained | None) -> str:
     """
     said = [_memory(context) or _compiler(context) or _meaning(context), site.sentence if site is not None else ""]
     return " ".join(filter(None, said)) or _place(context)
+
+
+def leading(context: Context) -> tuple[str, str]:
+    """Return what the clue says that goes before the fixes of a cause: its first sentence, as a title, and the rest."""
+    clue = next((found for found in context.clues if found.clue.leads), None)
+    if clue is None:
+        return "", ""
+    values = {**context.captures, **clue.values}
+    parts = [text for text, whole in (fill(part, values) for part in parted(clue.clue.says)) if whole]
+    return ("".join(parts[:1]).removesuffix("."), " ".join(parts[1:]))
 
 
 def _memory(context: Context) -> str:

@@ -13,7 +13,7 @@ from ..masking.mask import mask
 from ..matching.types import Hit
 from ..templates import sentences
 from . import policy
-from .culprit import culprit
+from .culprit import culprit, unwrapped
 from .refused_allocation import refused_allocation
 from .types import Verdict
 
@@ -142,8 +142,8 @@ def words_of(item: Trace | Line | None) -> str:
     """Return what nobody knows in its own words: an exception with its place, a line; "" for nothing."""
     if isinstance(item, Trace):
         place = titled(item)
-        said = " ".join(item.message.split())
-        return place.replace(item.kind, f"{item.kind}: {_cut(said)}", 1) if place and said else place or _cut(item.text)
+        said = unwrapped(f"{item.kind}: {' '.join(item.message.split())}").removesuffix(": ")
+        return place.replace(item.kind, _cut(said), 1) if place else _cut(said if item.kind else item.text)
     return _cut(item.text) if item is not None else ""
 
 

@@ -123,8 +123,7 @@ def culprit(hit: Hit | None, incident: Incident) -> dict[str, str]:
 
 def searched(error: str, frame: Frame | None = None) -> str:
     """Return words by which others have reported an error: without numbers, paths and addresses, with the place."""
-    if wrapped := _WRAPPED.search(error):
-        error = _REST.made.split(wrapped["inner"].replace("\\'", "'"), maxsplit=1)[0].replace(" : ", ": ", 1)
+    error = unwrapped(error)
     # Without the marks around them, secrets would not be known for what they are any more.
     plain = _NOISE.sub(" ", _MARKS.sub(" ", _MASKED.sub(" ", mask(error))))
     plain = _SPACE.sub(" ", _EMPTIED.sub(" ", plain)).strip(" :.,")
@@ -133,6 +132,14 @@ def searched(error: str, frame: Frame | None = None) -> str:
     if frame is None or not _NAME.fullmatch(frame.function):
         return words
     return f"{words} {frame.path.rpartition('/')[2]} {frame.function.strip('<>')}".strip()
+
+
+def unwrapped(error: str) -> str:
+    """Return the error that another one only passes on."""
+    found = _WRAPPED.search(error)
+    if found is None:
+        return error
+    return str(_REST.made.split(found["inner"].replace("\\'", "'"), maxsplit=1)[0]).replace(" : ", ": ", 1)
 
 
 def _trace_of(hit: Hit | None, incident: Incident) -> Trace | None:
