@@ -53,9 +53,14 @@ def sentences(template: str, values: Mapping[str, object], told: bool = False) -
         values: What slots stand for.
         told: Whether sentences without a value are left out: they hold for any log.
     """
-    asked = [sentence for sentence in parted(template) if not told or "{" in sentence]
+    asked = [sentence for sentence in parted(template) if not told or _has_value(sentence, values)]
     parts = [fill(sentence, values) for sentence in asked]
     return " ".join(text for text, whole in parts if whole)
+
+
+def _has_value(sentence: str, values: Mapping[str, object]) -> bool:
+    """Return whether a slot of a sentence is filled with what this log tells: what stands for an unknown value is any log's."""
+    return any(lookup(found["name"], values) is not None for found in SLOT.finditer(sentence))
 
 
 def parted(template: str) -> list[str]:

@@ -273,7 +273,7 @@ def _as_guess(fix: Fix, context: Context) -> Fix:
     return replace(
         fix,
         title="Try the newest release, without knowing that it helps",
-        why=f"No release is known to mend this. If the newest says the same, it is not known there: search vLLM's issues for {words}",
+        why=f"Nothing that was read of vLLM's releases tells of this error. If the newest says the same, search vLLM's issues for {words}",
     )
 
 

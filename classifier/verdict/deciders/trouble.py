@@ -5,7 +5,16 @@ from __future__ import annotations
 from ....corpus.records import replace
 from ...lines.types import Evidence, Trace
 from .. import policy
-from ..conclude import GENERIC, as_hit, conclude, conclude_finding, conclude_guess, said_by, with_alternatives
+from ..conclude import (
+    GENERIC,
+    as_hit,
+    conclude,
+    conclude_finding,
+    conclude_guess,
+    said_by,
+    with_alternatives,
+    words_of,
+)
 from ..evidence import line_evidence, trouble_evidence
 from ..findings import Findings
 from ..frames import Vote, neighbour
@@ -26,7 +35,8 @@ def known_message(found: Findings) -> Verdict | None:
     verdict = conclude(found, label.bucket, cause, confidence, "rule", way, hit)
     why = f"the catalogue of messages: {row.package} says '{row.template}', which is {label.bucket}"
     why += "" if read else f" by its module, {row.path}"
-    verdict = replace(verdict, evidence=(trouble_evidence(item, "cause"),), explanation=(why,))
+    title = verdict.title if read else words_of(item)
+    verdict = replace(verdict, title=title, evidence=(trouble_evidence(item, "cause"),), explanation=(why,))
     return with_alternatives(verdict, found)
 
 
@@ -76,14 +86,16 @@ def _of_neighbour(found: Findings, trace: Trace, vote: Vote) -> Verdict:
     if frame.line and frame.raw:
         evidence.append(Evidence(frame.line, frame.raw, trace.process, "place"))
     why = f"no rule knows the words; {vote.part} raised them ({frame.path}:{frame.function})"
-    return with_alternatives(replace(verdict, evidence=tuple(evidence), explanation=(why,)), found)
+    verdict = replace(verdict, title=words_of(trace), evidence=tuple(evidence), explanation=(why,))
+    return with_alternatives(verdict, found)
 
 
 def _bug(found: Findings, trace: Trace) -> Verdict:
     """Return that the engine's own code failed: an exception of Python's in it that nobody knows."""
     verdict = conclude_finding(found, "strange_exception", policy.BUG, "rule", trace)
     why = f"{trace.kind} in {trace.process or 'vLLM'}, which no rule knows: a fault of the code itself"
-    verdict = replace(verdict, evidence=(trouble_evidence(trace, "cause"),), explanation=(why,))
+    evidence = (trouble_evidence(trace, "cause"),)
+    verdict = replace(verdict, title=words_of(trace), evidence=evidence, explanation=(why,))
     return with_alternatives(verdict, found)
 
 
