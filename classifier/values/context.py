@@ -212,3 +212,10 @@ def graphs(facts: Mapping[str, object]) -> Computed:
     """Return what CUDA graphs are called where there is no CUDA; no value on NVIDIA's and AMD's GPUs, and where no platform is told."""
     platform = str(facts.get("platform") or "cuda")
     return Computed("" if platform in ("cuda", "rocm") else "captured graphs", f"what {platform} calls them")
+
+
+@value
+def http_port(facts: Mapping[str, object]) -> Computed:
+    """Return the port that the API server listens on: the one that was given, else vLLM's default."""
+    port = whole(facts, "port")
+    return Computed(str(port), "as given", {"port": port}) if port else Computed(f"{DEFAULT}, the default", "vLLM's own")

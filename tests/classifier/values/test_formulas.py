@@ -494,6 +494,7 @@ def test_a_share_that_cannot_be_is_not_counted_with(share: float) -> None:
         ("fit_max_lora_rank", {}, ("", "not known: lora_rank")),
         ("free_port", {"port": 9000}, ("9001", "the next after 9000")), ("free_port", {"port": 65534}, ("65535", "the next after 65534")),
         ("free_port", {"port": 1}, ("2", "the next after 1")), ("free_port", {"port": 0}, ("8001", "the next after 8000")),
+        ("http_port", {"port": 9000}, ("9000", "as given")), ("http_port", {}, ("8000, the default", "vLLM's own")),
         ("free_port", {"port": "x"}, ("", "'x' is no port")),
         ("hub_repository", {}, ("", "the log names no model")), ("hub_repository", {"model": "/m"}, ("", "'/m' is no repository's name")),
         ("model_folder", {}, ("", "the log names no model")), ("model_folder", {"model": "a/m"}, ("", "'a/m' is no folder")),
