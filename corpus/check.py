@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -19,11 +20,11 @@ from .action_text import TextError, read_actions
 from .clues import TABLES, read_clues
 from .compiler import read_bucket
 from .effects import read_effects
-from .guards import read_guards
+from .guards import ASKED, DERIVED, read_guards
 from .kinds import Tag
 from .lint import lint_pattern
 from .literals import MINIMUM, required_literals
-from .places import CorpusError, complaint
+from .places import CorpusError, Place, complaint, lines_of
 from .remedies import COLUMNS, ENDING
 from .types import EXPRESSIONS, UNNAMED, Bucket, Rule
 
@@ -67,6 +68,26 @@ def check_remedies(path: Path) -> list[str]:
         except TextError as error:
             complaints.append(complaint(path.name, number, str(error)))
     return complaints
+
+
+def check_guards(path: Path) -> list[str]:
+    """Return complaints about what the rows of a file of guards ask for and nothing tells, each naming the line."""
+    text = path.read_text(encoding="utf-8")
+    names = _known()[2] | set(DERIVED)
+    place, found = Place(path.name, lines_of(text)), []
+    for number, row in enumerate(tomllib.loads(text).get("guard", [])):
+        spot = place.inside("guard", number, f"guard {row['id']}")
+        for condition in row.get("when", ()):
+            head, _, rest = condition.partition(" ")[0].partition(":")
+            if (rest and head not in ASKED) or ((rest or head not in names) and not _is_option(rest or head)):
+                found.append(spot.says(f"when {condition!r}: nothing tells {rest or head!r}", "when"))
+    return found
+
+
+def _is_option(name: str) -> bool:
+    from .options import lifetime
+
+    return bool(lifetime(f"--{name.removeprefix('--').replace('_', '-')}"))
 
 
 def check_bucket(bucket: Bucket, file: str) -> list[str]:
@@ -213,6 +234,8 @@ def main(arguments: list[str]) -> int:
                 read(HERE / name)
             except CorpusError as error:
                 complaints.append(str(error))
+                continue
+            complaints += check_guards(HERE / name) if name == "guards.toml" else []
     for text in complaints:
         print(text)
     print(f"{len(paths)} files, {len(complaints)} complaints")

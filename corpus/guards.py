@@ -18,6 +18,13 @@ EXPRESSIONS = ("mentions", "unless_mentions", "said", "unless_said", "raised", "
 SWITCHES = ("presumes", "always", "part", "alone", "unless_framework")
 LISTS = ("when", "unless_value", "signs")
 TEXTS = ("id", "why", "versions", "source", *EXPRESSIONS)
+DERIVED = (
+    "release", "value", "platform", "stranger", "one_gpu", "ranks_in_force", "longest_prompt", "prompt_beyond", "death_told",
+    "waited_s", "other_process_gib", "oom_gpu_gib", "other_process_share", "refused_backend", "arguments",
+)  # fmt: skip
+"""What ``when`` may ask for beside facts."""
+ASKED = ("in_force", "backends_refuse", "arg")
+"""The same of an option, whose name stands behind a colon."""
 _NAME = r"\*|[^*?\[]+|\*[^*?\[]+\*|[^*?\[]+\*"
 ANY_CASE = int(re.MULTILINE | re.IGNORECASE)
 """With which what a log ``mentions`` is looked for."""

@@ -218,4 +218,6 @@ def graphs(facts: Mapping[str, object]) -> Computed:
 def http_port(facts: Mapping[str, object]) -> Computed:
     """Return the port that the API server listens on: the one that was given, else vLLM's default."""
     port = whole(facts, "port")
-    return Computed(str(port), "as given", {"port": port}) if port else Computed(f"{DEFAULT}, the default", "vLLM's own")
+    return (
+        Computed(str(port), "as given", {"port": port}) if port else Computed(f"{DEFAULT}, the default", "vLLM's own")
+    )

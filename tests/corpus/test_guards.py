@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.fixes import context, guarded, made
+from vllm_triage.classifier.advice import sources
+from vllm_triage.classifier.advice.guards import _ASKED, _DERIVED
 from vllm_triage.corpus import guards
+from vllm_triage.corpus.check import check_guards
 from vllm_triage.corpus.effects import guards_of, read_effects
-from vllm_triage.corpus.guards import Guards, as_table, read_guards
+from vllm_triage.corpus.guards import ASKED, DERIVED, Guards, as_table, read_guards
 from vllm_triage.corpus.places import CorpusError
 
 FILE = Path(guards.__file__).parent / "guards.toml"
@@ -64,3 +68,37 @@ def test_a_row_alone_withholds_a_fix(tmp_path):
     assert (None, "w") == withhold(fix, context(platform="tpu"), rows)
     assert (fix, "") == withhold(fix, context(platform="cuda"), rows)
     assert (fix, "") == guarded(fix, context(platform="tpu"))
+
+
+@pytest.mark.parametrize(
+    ("condition", "says"),
+    [
+        ("platfrom == tpu", "nothing tells 'platfrom'"),
+        ("in_force:enforce_eagre == True", "nothing tells 'enforce_eagre'"),
+        ("in_froce:enforce_eager == True", "nothing tells 'enforce_eager'"),
+        ("in_force:enforce_eager == True", ""),
+        ("max_num_seqs > 1", ""),
+    ],
+)
+def test_a_name_that_nothing_tells_is_complained_of_on_its_line(tmp_path, condition, says):
+    """Such a row would never hold, and nobody would see it."""
+    path = tmp_path / "guards.toml"
+    path.write_text(ROW.format(f'when = ["{condition}"]'), encoding="utf-8")
+    line = 1 + path.read_text(encoding="utf-8").splitlines().index(f'when = ["{condition}"]')
+    told = check_guards(path)
+    assert [text.startswith(f"guards.toml:{line}: guard x") and says in text for text in told] == [True] * bool(says)
+
+
+def test_what_rows_may_ask_for_beside_facts_is_what_the_guards_work_out():
+    """One list for the check, one table of functions: neither has what the other lacks."""
+    assert {*DERIVED} - {"release", "value", "arguments", "refused_backend"} == set(_DERIVED)
+    assert {*ASKED} - {"arg"} == set(_ASKED)
+
+
+def test_a_source_without_its_function_is_an_error(monkeypatch):
+    """A misspelt name would leave out all that the module knows."""
+    monkeypatch.setattr(sources, "import_module", lambda *_: SimpleNamespace(__file__="sources/odd.py", propsoe=list))
+    sources.sources.cache_clear()
+    with pytest.raises(TypeError, match=re.escape("sources/odd.py")):
+        sources.sources()
+    sources.sources.cache_clear()

@@ -1,4 +1,4 @@
-"""Sources propose fixes: each module here that has ``propose(Context) -> fixes`` is one, found by its file.
+"""Sources propose fixes: each module here has ``propose(Context) -> fixes``, and is found by its file.
 
 Where a fix stands among all is said by its tier; what one source yields keeps its order.
 """
@@ -24,10 +24,17 @@ if TYPE_CHECKING:
 
 @cache
 def sources() -> tuple[Source, ...]:
-    """Return what proposes, by the names of the modules."""
+    """Return what proposes, by the names of the modules.
+
+    Raises:
+        TypeError: A module has no ``propose``: what it knows would silently be left out.
+    """
     names = sorted({name.partition(".")[0] for name in os.listdir(os.path.dirname(__file__)) if ".py" in name})
     modules = [import_module(f".{name}", __name__) for name in names if not name.startswith("__")]
-    return tuple(module.propose for module in modules if hasattr(module, "propose"))
+    for module in modules:
+        if not hasattr(module, "propose"):
+            raise TypeError(f"{module.__file__}: a source of fixes has a function propose(context), and this has none")
+    return tuple(module.propose for module in modules)
 
 
 def proposed(context: Context) -> list[Fix]:
