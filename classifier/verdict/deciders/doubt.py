@@ -18,11 +18,17 @@ CONDITIONS = ("If ", "When ", "Whenever ", "In case ", "Should ")
 
 
 def broken_off(found: Findings) -> Verdict | None:
-    """A compressed log that could not be read to its end shows no health, and no silence either."""
-    if not found.incident.broken_off:
+    """A log that could not be read to its end, or was cut in the middle of a line, shows no health, and no silence either."""
+    if not (found.incident.broken_off or _cut(found)):
         return None
     verdict = conclude_finding(found, "broken_off", policy.NOTHING, "none")
     return replace(verdict, evidence=tuple(line_evidence(line) for line in found.tail[-3:]))
+
+
+def _cut(found: Findings) -> bool:
+    """Return whether whoever copied a start has ended its last line: vLLM logs none so while its processes connect."""
+    last = found.tail[-1] if found.tail and found.incident.reached == "distributed_init" else None
+    return last is not None and last.logged and last.text.rstrip().endswith(("...", "\u2026"))
 
 
 def unaccounted(found: Findings) -> Verdict | None:

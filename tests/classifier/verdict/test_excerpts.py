@@ -40,6 +40,11 @@ CAUSES = {
         "RuntimeError: Failed to infer device type\nDEBUG [__init__.py:31] TPU platform is not available because: No module named 'libtpu'\n",
         "no_gpu/device_not_detected",
     ),
+    "a line that was cut, not a server that is silent": (
+        "(VllmWorker rank=0 pid=9) INFO 08-06 10:00:00 [pynccl.py:70] vLLM is using nccl==2.26.2\n"
+        "(VllmWorker rank=0 pid=9) INFO 08-06 10:00:01 [custom_all_reduce_utils.py:246] reading GPU P2P acc...\n",
+        "unknown/broken_off",
+    ),
     "a stack by hand": (BY_HAND, "kv_transfer/offload_failed"),
 }
 
