@@ -24,6 +24,9 @@ CUT = """INFO 11-02 10:00:30 [gpu_worker.py:424] Available KV cache memory: -3.2
 (EngineCore_DP0 pid=7) ERROR 11-02 10:00:31 [core.py:708]   File "/x/dist-packages/vllm/v1/engine/core.py", line 699, in run_engine_core
 (EngineCore_DP0 pid=7) ERROR 11-02 10:00:31 [core.py:708]     engine_core = EngineCoreProc(*args, **kwargs)
 """
+CUT_LINE = """(VllmWorker rank=0 pid=9) INFO 08-06 10:00:00 [pynccl.py:70] vLLM is using nccl==2.26.2
+(VllmWorker rank=0 pid=9) INFO 08-06 10:00:01 [custom_all_reduce_utils.py:246] reading GPU P2P acc...
+"""
 FAILED = "(EngineCore pid=5) ERROR 06-02 10:00:31 [core.py:1202] EngineCore failed to start.\n"
 CAUSES = {
     "wrapped below a class without words": (WRAPPED, "context_length_exceeded/prompt_plus_output_too_long"),
@@ -41,8 +44,7 @@ CAUSES = {
         "no_gpu/device_not_detected",
     ),
     "a line that was cut, not a server that is silent": (
-        "(VllmWorker rank=0 pid=9) INFO 08-06 10:00:00 [pynccl.py:70] vLLM is using nccl==2.26.2\n"
-        "(VllmWorker rank=0 pid=9) INFO 08-06 10:00:01 [custom_all_reduce_utils.py:246] reading GPU P2P acc...\n",
+        CUT_LINE,
         "unknown/broken_off",
     ),
     "a stack by hand": (BY_HAND, "kv_transfer/offload_failed"),
