@@ -13,7 +13,6 @@ import pytest
 
 from tests.service.ask.double import serving
 from vllm_triage.corpus import store
-from vllm_triage.service.ask import endpoint
 
 LOG = Path(store.HERE) / "logs" / "written" / "kv-cache-too-small.log"
 COMMAND = [sys.executable, "-m", "vllm_triage.service"]
@@ -45,7 +44,7 @@ def test_other_formats_hold_both(run) -> None:
 @pytest.mark.parametrize("status", [401, 404, 500])
 def test_an_endpoint_that_fails_costs_a_line_on_standard_error(run, status, monkeypatch) -> None:
     """The answer of the rules is as it is without."""
-    monkeypatch.setattr(endpoint.time, "sleep", lambda _seconds: None)
+    monkeypatch.setattr("vllm_triage.service.ask.endpoint.time.sleep", lambda _seconds: None)
     with serving(status=status) as double:
         ran = run(LOG, "--ask", double.url, "--ask-model", "m")
     assert (1, run(LOG).out) == (ran.code, ran.out)
